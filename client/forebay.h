@@ -26,22 +26,22 @@
  *   forebay_loader_free(loader);
  *
  * Sections: status; library; types of data; daemon; pipelines; loader options;
- * loaders; batches; epochs. forebay_dataset.h has datasets that are made of
- * others or lie in memory, and forebay_reader.h single samples, for callers
+ * loaders; batches; epochs. forebay_dataset.h makes datasets of other datasets
+ * or of arrays in memory. forebay_reader.h reads single samples, for callers
  * that make batches themselves.
  *
  * Threads: the library starts none. Any thread may read, retain and release
- * batches. Of one loader, create, open, start_epoch, stop_epoch and next belong
+ * batches. On one loader, create, open, start_epoch, stop_epoch and next belong
  * to one thread at a time; info, class_name, stats and close may run beside
  * them. Different loaders are independent.
  *
  * Ownership: the caller owns what a function writes to an `out` pointer, and
- * ends it with the function named there. The library copies strings and arrays
- * that it is given.
+ * ends it with the function named there. The library copies the strings and
+ * arrays that callers pass.
  *
- * Fork: batches that the parent holds stay readable in the child, and are the
- * child's own: releasing them there only frees its memory. In the child, every
- * loader of the parent answers FOREBAY_FORKED, except to close and free.
+ * Fork: batches that the parent holds stay readable in the child. Releasing
+ * them there frees only the child's memory. In the child, calls on the parent's
+ * loaders return FOREBAY_FORKED, except for close and free.
  *
  * Errors: functions return a status; forebay_last_error() then returns one
  * sentence for people. No function exits, aborts or throws. */
@@ -49,8 +49,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Makes any number a valid argument for an enum in C++, too; the library
- * refuses unknown ones. */
+/* Gives enums the type int in C++, too, so that any number is a valid argument.
+ * The library refuses numbers that it does not know. */
 #ifdef __cplusplus
 #define FOREBAY_INT : int
 #else
@@ -75,7 +75,7 @@ typedef enum forebay_status FOREBAY_INT {
   FOREBAY_END_OF_EPOCH = 1,
   /* A signal arrived; calling again with the same arguments goes on. */
   FOREBAY_INTERRUPTED = 2,
-  /* The given time is over; calling again with the same arguments goes on. */
+  /* The timeout has passed; calling again with the same arguments goes on. */
   FOREBAY_TIMEOUT = 3,
   FOREBAY_INVALID_ARGUMENT = 4,
   FOREBAY_NOT_FOUND = 5,
@@ -96,18 +96,19 @@ typedef enum forebay_status FOREBAY_INT {
   FOREBAY_INTERNAL = 13,
   /* The daemon cannot reach the dataset at present. */
   FOREBAY_SOURCE_UNAVAILABLE = 14,
-  /* The caller's own code that makes a sample failed; the message is its own.
-   * The epoch is over. */
+  /* The caller's own code that makes a sample failed, and the epoch is over.
+   * forebay_last_error returns the message of that code. */
   FOREBAY_PRODUCER_FAILED = 15
 } forebay_status;
 
 /* ---- Library ---- */
 
-/* The library's version, such as "0.1.0". Static. */
+/* Returns the library's version, such as "0.1.0", in static memory. */
 FOREBAY_EXPORT const char* forebay_version(void);
 
-/* Why the last failed call of this thread failed, in one sentence; "" if none
- * has failed. Valid until the thread's next call. */
+/* Returns one sentence that says why the last failed call of this thread
+ * failed; "" if none has failed. The text lives until the thread's next call.
+ */
 FOREBAY_EXPORT const char* forebay_last_error(void);
 
 /* ---- Types of data ---- */
@@ -123,7 +124,7 @@ typedef enum forebay_dtype FOREBAY_INT {
   FOREBAY_INT32 = 7,
   FOREBAY_INT16 = 8,
   FOREBAY_INT8 = 9,
-  FOREBAY_BOOL = 10, /* a byte: 0 or 1 */
+  FOREBAY_BOOL = 10, /* one byte, 0 or 1 */
   FOREBAY_UINT16 = 11,
   FOREBAY_UINT32 = 12,
   FOREBAY_UINT64 = 13
@@ -133,14 +134,13 @@ typedef enum forebay_field_kind FOREBAY_INT {
   FOREBAY_IMAGE = 1,
   FOREBAY_LABEL = 2, /* an integer */
   FOREBAY_SAMPLE_ID = 3,
-  /* Of varying length, as bytes: see row_splits. */
+  /* Texts, JSON and bytes are bytes of varying length: see row_splits. */
   FOREBAY_TEXT = 4, /* UTF-8 */
   FOREBAY_JSON = 5, /* UTF-8; not parsed */
   FOREBAY_BYTES = 6,
-  /* A whole .npy file, or a row of one, or what is decoded of an audio file,
-   * float32 of (frames, channels); of one type and shape in all samples, or of
-   * one type and a shape that differs in the first axis alone: see
-   * row_splits. */
+  /* An array, such as a .npy file, a row of one, or a decoded audio file, which
+   * is float32 of (frames, channels). All samples have the same type. Their
+   * shapes are equal, or differ in the first axis alone: see row_splits. */
   FOREBAY_ARRAY = 7
 } forebay_field_kind;
 
@@ -151,38 +151,42 @@ typedef struct forebay_field {
   forebay_dtype dtype;
   uint32_t rank; /* dimensions, the batch's included; 1 to 6 */
   uint64_t shape[6];
-  /* The elements, in C order, page-aligned. Writable: only this process sees a
-   * write, until the batch is released. */
+  /* The elements in C order, page-aligned. They may be written: only this
+   * process sees its writes, until the batch is released. */
   void* data;
-  uint64_t bytes; /* of data */
-  /* Samples + 1 offsets into the first axis, for a field of varying length;
-   * NULL if every sample has the same shape. */
+  uint64_t bytes; /* size of `data` in bytes */
+  /* Offsets into the first axis, one more than there are samples: sample i has
+   * the elements [row_splits[i], row_splits[i + 1]). NULL if every sample has
+   * the same shape. */
   const int64_t* row_splits;
 } forebay_field;
 
 /* ---- Daemon ---- */
 
-/* Writes the directory in which the library looks for the daemon's socket:
- * $FOREBAY_RUNTIME_DIR, else /run/forebay if a daemon's socket is there, else
- * $XDG_RUNTIME_DIR/forebay if that variable's directory is there, else
- * /tmp/forebay-UID. `size` counts bytes.
- * FOREBAY_INVALID_ARGUMENT if the path and its NUL do not fit. */
+/* Writes to `path` the directory in which the library looks for the daemon's
+ * socket. The directory is the first of these: $FOREBAY_RUNTIME_DIR, if set;
+ * /run/forebay, if a daemon's socket is there; $XDG_RUNTIME_DIR/forebay, if
+ * $XDG_RUNTIME_DIR exists; /tmp/forebay-UID. `path` has room for `size` bytes.
+ * FOREBAY_INVALID_ARGUMENT: the path and its NUL do not fit. */
 FOREBAY_EXPORT forebay_status forebay_runtime_dir(char* path, size_t size);
 
-/* FOREBAY_OK if a trusted daemon accepts connections in `runtime_dir` (NULL:
- * the directory of forebay_runtime_dir). FOREBAY_PERMISSION_DENIED if the
- * directory or the socket belongs to another user, else FOREBAY_UNAVAILABLE. */
+/* Returns FOREBAY_OK if a trusted daemon accepts connections in `runtime_dir`
+ * (NULL: the directory of forebay_runtime_dir). FOREBAY_PERMISSION_DENIED: the
+ * directory or the socket belongs to another user. FOREBAY_UNAVAILABLE: no
+ * daemon listens. Blocks for at most 10 s. */
 FOREBAY_EXPORT forebay_status forebay_ping(const char* runtime_dir);
 
 /* ---- Pipelines: decode and transforms, as data ----
  *
  * Ops are appended in the order in which they act; names and numerics follow
  * torchvision.transforms.v2. The daemon checks the whole pipeline when the
- * loader is opened. Sizes are pixels, 1 to 65535. One thread at a time. */
+ * loader is opened. Heights and widths are 1 to 65535 pixels. A pipeline
+ * belongs to one thread at a time. */
 typedef struct forebay_pipeline forebay_pipeline;
 
-/* All but the last antialias as Pillow does. The last uses the four pixels
- * around a point however much an image shrinks, as OpenCV's INTER_LINEAR and
+/* The ways to resize images. The first three give Pillow's results: bilinear
+ * and bicubic antialias. FOREBAY_BILINEAR_ALIASED uses the four pixels around a
+ * point however much an image shrinks, as OpenCV's INTER_LINEAR and
  * torchvision's antialias=False do. */
 typedef enum forebay_interpolation FOREBAY_INT {
   FOREBAY_NEAREST = 1,
@@ -205,19 +209,20 @@ typedef enum forebay_layout FOREBAY_INT {
 
 typedef struct forebay_padding {
   uint32_t left, top, right, bottom; /* pixels, 0 to 65535 */
-  /* One value for all channels or one per channel, 0 to 255; none means 0. */
+  /* The values of added pixels, 0 to 255: one for all channels, or one for each
+   * channel. Without values, added pixels are 0. */
   const double* fill;
   size_t fill_count;
   forebay_padding_mode mode;
 } forebay_padding;
 
-/* A factor is drawn uniformly from [min, max]. */
+/* Bounds from which a factor is drawn uniformly, both included. */
 typedef struct forebay_range {
   double min, max;
 } forebay_range;
 
-/* An empty pipeline, which decodes to uint8 NCHW. NULL only if memory is short.
- * End it with forebay_pipeline_free, which also takes NULL. */
+/* Returns an empty pipeline, which decodes images to uint8 NCHW; NULL only if
+ * memory is short. End it with forebay_pipeline_free, which also takes NULL. */
 FOREBAY_EXPORT forebay_pipeline* forebay_pipeline_new(void);
 FOREBAY_EXPORT void forebay_pipeline_free(forebay_pipeline* pipeline);
 
@@ -228,84 +233,92 @@ FOREBAY_EXPORT forebay_status forebay_pipeline_add_resize(
     uint32_t max_size, forebay_interpolation interpolation);
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_center_crop(
     forebay_pipeline* pipeline, uint32_t height, uint32_t width);
-/* `padding` acts before the crop; NULL: none. With pad_if_needed, a smaller
- * image is padded to the crop's size, filled as `padding` says. */
+/* Crops images at a random place. `padding` acts before the crop; NULL: none.
+ * With pad_if_needed, a smaller image is padded to the crop's size, filled as
+ * `padding` says. */
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_random_crop(
     forebay_pipeline* pipeline, uint32_t height, uint32_t width,
     const forebay_padding* padding, int pad_if_needed);
-/* `scale`: fraction of the image's area, within (0, ...]; `ratio`: width over
- * height. torchvision's defaults are 0.08 to 1 and 3/4 to 4/3. */
+/* Crops a random part of an image and resizes it to height x width. `scale`:
+ * the part's share of the image's area, above 0; `ratio`: the part's width over
+ * its height. torchvision's defaults are 0.08 to 1 and 3/4 to 4/3. */
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_random_resized_crop(
     forebay_pipeline* pipeline, uint32_t height, uint32_t width,
     forebay_range scale, forebay_range ratio,
     forebay_interpolation interpolation);
-/* `probability`: 0 to 1. */
+/* Flips images with a probability of 0 to 1. */
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_random_horizontal_flip(
     forebay_pipeline* pipeline, double probability);
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_random_vertical_flip(
     forebay_pipeline* pipeline, double probability);
-/* Factors >= 0; hue within [-0.5, 0.5]. NULL leaves a property unchanged. */
+/* Changes colors at random. `brightness`, `contrast` and `saturation` are
+ * ranges of factors, 0 or more; `hue` is a range of shifts within [-0.5, 0.5].
+ * NULL leaves that property unchanged. */
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_color_jitter(
     forebay_pipeline* pipeline, const forebay_range* brightness,
     const forebay_range* contrast, const forebay_range* saturation,
     const forebay_range* hue);
-/* `channels`: 1 or 3. */
+/* Makes images gray, with `channels` equal channels: 1 or 3. */
 FOREBAY_EXPORT forebay_status
 forebay_pipeline_add_grayscale(forebay_pipeline* pipeline, uint32_t channels);
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_pad(
     forebay_pipeline* pipeline, const forebay_padding* padding);
-/* (x - mean) / std; one value per channel, or one for all; std not 0. */
+/* Makes (x - mean) / std of each value x. `mean` and `std` have one value for
+ * each channel, or one for all; no std may be 0. */
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_normalize(
     forebay_pipeline* pipeline, const double* mean, size_t mean_count,
     const double* std, size_t std_count);
-/* The same of arrays: with several values, one for each index of an axis;
- * negative axes count from the last. */
+/* Normalizes arrays in the same way. If there are several values, value i is
+ * for index i of axis `axis`. Negative axes count from the last. */
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_normalize_axis(
     forebay_pipeline* pipeline, const double* mean, size_t mean_count,
     const double* std, size_t std_count, int32_t axis);
-/* `scale`: whether 0..255 becomes 0..1 in a floating type; of arrays, whether
- * integers are divided by the largest one of their type. */
+/* Converts values to `dtype`. With `scale`, images of a floating type have
+ * values of 0 to 1 in place of 0 to 255, and the integers of arrays are divided
+ * by the largest number of their type. */
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_to_dtype(
     forebay_pipeline* pipeline, forebay_dtype dtype, int scale);
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_to_image(
     forebay_pipeline* pipeline, forebay_layout layout);
 
-/* How images are decoded: before all other transforms, in this order. */
-/* `scaled`: whether JPEGs may be decoded at 1/2, 1/4 or 1/8 of their size,
- * where the first resize makes the image smaller by at least that factor
- * anyway. */
+/* The next two ops say how images are decoded. They come before all other
+ * transforms, in this order. */
+/* With `scaled`, a JPEG may be decoded at 1/2, 1/4 or 1/8 of its size, if the
+ * first resize makes the image smaller by at least that factor. */
 FOREBAY_EXPORT forebay_status
 forebay_pipeline_add_decode(forebay_pipeline* pipeline, int scaled);
-/* Turns images as their EXIF orientation says. */
+/* Turns images upright, as their EXIF orientation says. */
 FOREBAY_EXPORT forebay_status
 forebay_pipeline_add_exif_transpose(forebay_pipeline* pipeline);
 
-/* Of arrays alone, before their normalize and to_dtype. Negative axes count
- * from the last. */
-/* The elements [start, stop) of an axis, as Python's slice of step 1; `stop`
- * NULL: to the end. */
+/* The next three ops are for arrays alone, and come before their normalize and
+ * to_dtype. Negative axes count from the last. */
+/* Keeps the elements [start, stop) of an axis, as Python's slice of step 1;
+ * `stop` NULL: to the end. */
 FOREBAY_EXPORT forebay_status
 forebay_pipeline_add_slice(forebay_pipeline* pipeline, int64_t start,
                            const int64_t* stop, int32_t axis);
-/* Successive elements of an axis, from a random place on: one place for all
- * arrays of a sample that are of one length. Shorter arrays are an error, or,
- * with pad_if_needed, get zeros at their end. */
+/* Keeps `length` successive elements of an axis, from a random place on. All
+ * arrays of a sample that have the same length are cut at the same place. A
+ * shorter array is an error; with pad_if_needed, it gets zeros at its end. */
 FOREBAY_EXPORT forebay_status
 forebay_pipeline_add_random_window(forebay_pipeline* pipeline, uint64_t length,
                                    int32_t axis, int pad_if_needed);
-/* Axis number i becomes what was axis number order[i]. */
+/* Reorders axes: axis i of the result is axis order[i] of the array. */
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_transpose(
     forebay_pipeline* pipeline, const uint32_t* order, size_t rank);
-/* The transforms of the field of that name: an array, or an image, which then
- * has none of the others. The library copies `transforms`. */
+/* Adds the transforms of the field named `field`, an array or an image. For an
+ * image, they take the place of the pipeline's own ops. The library copies
+ * `transforms`. */
 FOREBAY_EXPORT forebay_status
 forebay_pipeline_add_array(forebay_pipeline* pipeline, const char* field,
                            const forebay_pipeline* transforms);
 
 /* ---- Audio ----
- * Of arrays of float32 alone, the time first: clips (frames) or (frames,
- * channels). Names and defaults follow torchaudio.transforms; 0 stands for a
- * default. The other transforms of arrays may come again behind each. */
+ * Audio transforms take only arrays of float32 whose first axis is the time:
+ * clips (frames) or (frames, channels). Names and defaults follow
+ * torchaudio.transforms; 0 stands for a default. After an audio transform, the
+ * other transforms of arrays may come again. */
 
 typedef enum forebay_resampling_method FOREBAY_INT {
   FOREBAY_SINC_HANN = 1,
@@ -313,13 +326,14 @@ typedef enum forebay_resampling_method FOREBAY_INT {
 } forebay_resampling_method;
 
 typedef struct forebay_resampling {
-  uint32_t orig_freq; /* Hz; 0: the clip's own, which audio files tell */
+  uint32_t orig_freq; /* Hz; 0: each clip's own rate, from its file */
   uint32_t new_freq;  /* Hz */
   forebay_resampling_method method;
   uint32_t lowpass_filter_width;
   double rolloff;
-  const double* beta; /* of FOREBAY_SINC_KAISER; NULL: the default */
-  /* With orig_freq 0: the least that any clip has; 0: the first clip's. */
+  const double* beta; /* for FOREBAY_SINC_KAISER; NULL: the default */
+  /* The lowest rate of any clip in Hz, by which memory is planned if orig_freq
+   * is 0. 0: the first clip's rate. */
   uint32_t lowest_freq;
 } forebay_resampling;
 
@@ -361,7 +375,7 @@ typedef struct forebay_mel_spectrogram {
   forebay_spectrogram spectrogram;
   uint32_t sample_rate; /* Hz */
   uint32_t n_mels;
-  double f_min;        /* Hz */
+  double f_min;        /* Hz, the lowest frequency of the bands */
   const double* f_max; /* Hz; NULL: half of sample_rate */
   forebay_mel_scale mel_scale;
   int norm; /* whether each band is divided by its width */
@@ -374,51 +388,56 @@ typedef enum forebay_amplitude_scale FOREBAY_INT {
 
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_resample(
     forebay_pipeline* pipeline, const forebay_resampling* resampling);
-/* The mean of the channels: (frames, channels) becomes (frames). */
+/* Takes the mean of the channels: (frames, channels) becomes (frames). */
 FOREBAY_EXPORT forebay_status
 forebay_pipeline_add_to_mono(forebay_pipeline* pipeline);
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_vol(
     forebay_pipeline* pipeline, double gain, forebay_gain_type gain_type);
-/* (frames) becomes (times, n_fft / 2 + 1), and (frames, channels) becomes
- * (times, channels, n_fft / 2 + 1). */
+/* Makes spectrograms: (frames) becomes (times, n_fft / 2 + 1), and (frames,
+ * channels) becomes (times, channels, n_fft / 2 + 1). */
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_spectrogram(
     forebay_pipeline* pipeline, const forebay_spectrogram* spectrogram);
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_mel_spectrogram(
     forebay_pipeline* pipeline, const forebay_mel_spectrogram* mel);
-/* `top_db` NULL: no bound. */
+/* Converts amplitudes to decibels. Values more than `top_db` below the sample's
+ * greatest are raised to that bound. NULL: no bound. */
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_amplitude_to_db(
     forebay_pipeline* pipeline, forebay_amplitude_scale stype,
     const double* top_db);
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_mfcc(
     forebay_pipeline* pipeline, const forebay_mel_spectrogram* mel,
     uint32_t n_mfcc, int ortho, int log_mels);
-/* `p`: 0 to 1, the most of all times. */
+/* Sets successive times to 0, at a random place: fewer than time_mask_param,
+ * and at most the share `p`, 0 to 1, of all times. */
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_time_masking(
     forebay_pipeline* pipeline, uint32_t time_mask_param, double p);
-/* Of the last axis. */
+/* Sets fewer than freq_mask_param successive elements of the last axis to 0, at
+ * a random place. */
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_frequency_masking(
     forebay_pipeline* pipeline, uint32_t freq_mask_param);
 
 /* ---- Loader options ---- */
 
 typedef enum forebay_format FOREBAY_INT {
-  /* Class folders of images. If `fields` are "audio" and "label", class folders
-   * of audio files; if "audio" alone, the audio files right in the folder. */
+  /* Class folders of images. If `fields` are "audio" and "label": class folders
+   * of audio files. If `fields` is "audio" alone: the audio files right in the
+   * folder. */
   FOREBAY_IMAGE_FOLDER = 1,
   /* Tar shards as webdataset writes them: consecutive members whose names are
    * equal up to the first dot are a sample. */
   FOREBAY_WEBDATASET = 2,
-  /* A table of samples, with the path of an image or an audio file in each row:
-   * CSV with a line of names, or, if its name ends in .jsonl, .ndjson or .json,
-   * lines of JSON objects. */
+  /* A table that names an image or an audio file in each row. The table is CSV
+   * with a line of names. If its name ends in .jsonl, .ndjson or .json, each
+   * line is a JSON object instead. */
   FOREBAY_MANIFEST = 3,
-  /* NumPy's .npy files, one behind the other. Each row (what an array has at an
-   * index of its first axis) is a sample, with the one field "array". All files
-   * have one type, and rows of one shape.
-   * With a `root` and without `shards`, or where `uri` ends in "/", each file
-   * below it is a sample: those right in the root as the field "array"; or, if
-   * there are none, those in its class folders, with the field "label". Where
-   * there are both, `fields` names these fields, "array" alone or both. */
+  /* NumPy's .npy files, one behind the other. Each row (the elements at one
+   * index of the first axis) is a sample with one field, "array". All files
+   * have the same type, and rows of the same shape. If there is a `root` but no
+   * `shards`, or if `uri` ends in "/", each file below that folder is a sample
+   * with the field "array". If files lie right in the folder, these are the
+   * samples. If they lie in class folders, samples also have the field "label".
+   * If files lie in both places, `fields` chooses: "array" alone, or "array"
+   * and "label". */
   FOREBAY_NPY = 9,
   /* TFRecord files, one behind the other. Each record is a sample. */
   FOREBAY_TFRECORD = 10,
@@ -430,8 +449,8 @@ typedef enum forebay_format FOREBAY_INT {
   FOREBAY_LMDB = 12,
   /* MosaicML's MDS shards, one behind the other. */
   FOREBAY_MDS = 13,
-  /* HDF5 files, one behind the other. Sample i is row i of each of some
-   * datasets. */
+  /* HDF5 files, one behind the other. Sample i is row i of each dataset that
+   * `fields` names. */
   FOREBAY_HDF5 = 14,
   /* NumPy's .npz files: see `fields`. */
   FOREBAY_NPZ = 15,
@@ -446,22 +465,23 @@ typedef enum forebay_order FOREBAY_INT {
   FOREBAY_SEQUENTIAL = 1,
   FOREBAY_SHUFFLE = 2, /* a full shuffle, keyed by seed and epoch */
   /* Shuffles blocks of some megabytes of consecutive samples, then the samples
-   * of every few successive blocks; keyed likewise. */
+   * of every few successive blocks. Seed and epoch key this shuffle, too. */
   FOREBAY_BLOCK_SHUFFLE = 3,
-  /* Lists of the caller: see forebay_loader_start_listed_epoch. */
+  /* Takes each epoch's samples from a list of the caller's: see
+   * forebay_loader_start_listed_epoch. */
   FOREBAY_LISTED = 4,
   /* The daemon picks one order for all loaders of this host that read the
    * dataset in this order, so that they want a sample at about the same time.
    * Each sample comes once in each epoch, in an order that is uniformly random.
-   * A loader that is opened anew goes on in mid-epoch by
+   * To go on in mid-epoch, a loader that is opened anew calls
    * forebay_loader_start_listed_epoch. */
   FOREBAY_COORDINATED = 5
 } forebay_order;
 
 /* The rule for samples that do not divide evenly among the ranks. */
 typedef enum forebay_uneven FOREBAY_INT {
-  FOREBAY_WRAP = 1,     /* repeat from the start until they do */
-  FOREBAY_DROP = 2,     /* leave out the tail */
+  FOREBAY_WRAP = 1,     /* repeat samples from the start */
+  FOREBAY_DROP = 2,     /* leave out samples at the end */
   FOREBAY_EACH_ONCE = 3 /* each sample exactly once; ranks differ by one */
 } forebay_uneven;
 
@@ -469,8 +489,8 @@ typedef enum forebay_uneven FOREBAY_INT {
  * of any job. */
 typedef enum forebay_sharing FOREBAY_INT {
   FOREBAY_ELASTIC = 1, /* each loader at its own pace; none waits for another */
-  FOREBAY_LOCKSTEP = 2, /* no loader runs ahead by more than there are slots */
-  FOREBAY_ALONE = 3     /* no */
+  FOREBAY_LOCKSTEP = 2, /* none is ahead by more batches than there are slots */
+  FOREBAY_ALONE = 3     /* the daemon makes batches for this loader alone */
 } forebay_sharing;
 
 typedef enum forebay_on_error FOREBAY_INT {
@@ -485,10 +505,11 @@ typedef struct forebay_loader_options {
 
   /* The directory of the daemon's socket; NULL: that of forebay_runtime_dir. */
   const char* runtime_dir;
-  /* Which job the loader belongs to: 1 to 256 bytes; required. Loaders of one
-   * user with equal keys share a job. */
+  /* The job that the loader belongs to: 1 to 256 bytes; required. Loaders of
+   * one user with equal keys share a job. */
   const char* job_key;
-  /* Names for people, at most 256 bytes; NULL: the key, and "loader N". */
+  /* The job's and the loader's names for people, at most 256 bytes each; NULL:
+   * the key, and "loader N". */
   const char* job_name;
   const char* name;
   /* The job's share of contended resources: 0.001 to 1000; default 1. */
@@ -497,22 +518,22 @@ typedef struct forebay_loader_options {
   /* The dataset's name for people, at most 4096 bytes; required, unless there
    * is a `dataset`. */
   const char* uri;
-  /* The dataset's folder. NULL: `uri` is its path. For FOREBAY_WEBDATASET,
-   * FOREBAY_NPY, FOREBAY_TFRECORD, FOREBAY_ZIP, FOREBAY_LMDB, FOREBAY_MDS,
-   * FOREBAY_HDF5, FOREBAY_NPZ, FOREBAY_TOKENS and FOREBAY_ARRAY_RECORD, `uri`
-   * is then the path of the files, with braces ("{00..12}.tar", "{a,b}.tar"),
-   * then *, ? and [...]; for FOREBAY_MANIFEST, the path of the manifest. The
-   * daemon reads "gs://bucket/...", "s3://bucket/...", "hdfs://host/...",
-   * "webhdfs://host:port/...", "http://..." and "https://..." as itself. */
+  /* The dataset's folder. If it is NULL, `uri` is a path. For
+   * FOREBAY_IMAGE_FOLDER, the path is that of the folder; for FOREBAY_MANIFEST,
+   * that of the manifest. For all other formats, the path is that of the files.
+   * It may have braces ("{00..12}.tar", "{a,b}.tar"), which are expanded first,
+   * and *, ? and [...]. The daemon itself reads "gs://bucket/...",
+   * "s3://bucket/...", "hdfs://host/...", "webhdfs://host:port/...",
+   * "http://..." and "https://...", with its own credentials. */
   const char* root;
   forebay_format format; /* default FOREBAY_IMAGE_FOLDER */
-  /* Further folders that links inside the dataset may lead to; at most 8. None
-   * if the dataset is no folder. */
+  /* Further folders that links inside the dataset may lead to; at most 8, and
+   * none if the dataset is not a folder. */
   const char* const* extra_roots;
   size_t extra_root_count;
 
   forebay_order order;   /* default FOREBAY_SEQUENTIAL */
-  uint64_t seed;         /* of the shuffle and of every augmentation */
+  uint64_t seed;         /* keys the shuffle and every augmentation */
   uint32_t rank;         /* 0 to world_size - 1; default 0 */
   uint32_t world_size;   /* 1 to 2^20; default 1 */
   forebay_uneven uneven; /* default FOREBAY_WRAP */
@@ -520,115 +541,132 @@ typedef struct forebay_loader_options {
   uint32_t batch_size;       /* samples, 1 to 65536; default 1 */
   int drop_last;             /* leave out a smaller last batch; default 0 */
   forebay_on_error on_error; /* default FOREBAY_RAISE */
-  uint32_t depth; /* batches prepared ahead, 1 to 16; 0 (default): 2. Fewer
-                   * while the trainer is so slow that they would only wait */
+  /* The most batches prepared ahead, 1 to 16; 0 (default): 2. A slow trainer,
+   * for which they would only wait, gets fewer. */
+  uint32_t depth;
 
   /* For FOREBAY_WEBDATASET, FOREBAY_NPY, FOREBAY_TFRECORD, FOREBAY_ZIP,
    * FOREBAY_LMDB, FOREBAY_MDS, FOREBAY_HDF5, FOREBAY_NPZ, FOREBAY_TOKENS and
-   * FOREBAY_ARRAY_RECORD with a `root`: the files' paths below it, likewise
-   * with braces and wildcards. */
+   * FOREBAY_ARRAY_RECORD with a `root`: the files' paths below that folder,
+   * with braces and wildcards as in `uri`. */
   const char* const* shards;
   size_t shard_count;
   /* For FOREBAY_WEBDATASET: the fields of a batch, 1 to 15. Each is a member's
-   * extension, or several with semicolons between ("jpg;png"), of which the
-   * first that a sample has counts. The part after the last dot gives the kind:
-   * jpg, jpeg, png, webp, avif, gif, bmp, tif, tiff, ppm, pgm, pbm and pnm are
+   * extension, or several with semicolons between: "jpg;png" is the first of
+   * the two that a sample has. The part after the last dot gives the kind: jpg,
+   * jpeg, png, webp, avif, gif, bmp, tif, tiff, ppm, pgm, pbm and pnm are
    * images; cls, cls2, class, count, index, inx and id integers; txt, text and
    * transcript texts; json and jsn JSON; npy arrays; wav, flac, ogg, opus and
-   * mp3 audio; all else is bytes. For FOREBAY_MANIFEST: the fields' names, each
-   * read from the entry of `columns` with the same index. Just one is "image"
-   * or "audio", the path of an image or an audio file relative to the manifest.
-   * "label" is an integer, or a class by its name. All others are integers or
-   * texts.
+   * mp3 audio; members with other extensions are bytes.
    *
-   * For FOREBAY_TFRECORD and FOREBAY_ARRAY_RECORD: names of features of its
-   * tf.train.Example or SequenceExample, at most 31 bytes each; the entry of
-   * `columns` with the same index is a type. "image", "jpg" and "png" are
-   * images; "audio" is an audio file; "int64" is an integer; "text" and "json"
-   * are UTF-8; "npy" is a .npy file; "bytes" is bytes. "float32[3,4]" is an
-   * array of that type and shape, "float32[n,4]" one of any length, "float32" a
-   * number. Arrays are lists of float32 or int64, or the bytes of their
-   * elements, little-endian and in C order. A single field with the name "" is
-   * the whole record, as the field "record". Without fields, they are guessed.
-   * For FOREBAY_LMDB: as for FOREBAY_TFRECORD, if values are Examples. But a
-   * single field with the name "" is the value, as the field "value"; its type
-   * may also be "datum": Caffe's Datum, as the fields "image" or "array", and
-   * "label"; or "lsun": an image, as "image", and the number of its environment
-   * as "label". So is a field "value" alone or beside "key", the entry's key
-   * ("text", "bytes" or "int64").
-   * For FOREBAY_MDS: names of columns; the entry of `columns` with the same
-   * index is a type, or "": that of the column's encoding. Without fields: all
-   * columns that can be read.
+   * For FOREBAY_MANIFEST: the fields' names, each read from the entry of
+   * `columns` with the same index. Just one is "image" or "audio", the path of
+   * an image or an audio file relative to the manifest. "label" is an integer,
+   * or a class by its name. All others are integers or texts.
+   *
+   * For FOREBAY_TFRECORD and FOREBAY_ARRAY_RECORD: names of features of each
+   * record's tf.train.Example or SequenceExample, at most 31 bytes each. The
+   * entry of `columns` with the same index is a type. "image", "jpg" and "png"
+   * are images; "audio" is an audio file; "int64" is an integer; "text" and
+   * "json" are UTF-8; "npy" is a .npy file; "bytes" is bytes. "float32[3,4]" is
+   * an array of that type and shape, "float32[n,4]" one of any length,
+   * "float32" a number. Arrays are lists of float32 or int64, or the bytes of
+   * their elements, little-endian and in C order. A single field with the name
+   * "" is the whole record, as the field "record". Without fields, they are
+   * guessed.
+   *
+   * For FOREBAY_LMDB, if values are Examples: the same as for FOREBAY_TFRECORD.
+   * A single field with the name "" is the whole value, as the field "value".
+   * A field "value", alone or beside "key", means the same; "key" is the
+   * entry's key ("text", "bytes" or "int64"). The value's type may also be
+   * "datum": Caffe's Datum gives the fields "image" or "array", and "label".
+   * The type "lsun" gives the fields "image" and "label": the value is an
+   * image, and its label is the number of its environment.
+   *
+   * For FOREBAY_MDS: names of columns. The entry of `columns` with the same
+   * index is a type, or "" for the type of the column's encoding. Without
+   * fields: all columns that can be read.
+   *
    * For FOREBAY_HDF5: paths of datasets, "train/images", or of members of their
-   * compounds, "train/table/x". Or of datasets in all objects of a group,
-   * "data/?/image" with an asterisk for ?: each object is a sample then. The
-   * entry of `columns` with the same index is a type, or "": that of the
-   * dataset's rows. Without fields: all datasets that have as many rows as
-   * most.
-   * For FOREBAY_NPZ: names of arrays, each with the same entry of `columns`:
-   * "rows", and sample i is row i of each array, of all files one behind the
-   * other; or "files", and each file is a sample. A single field with the name
-   * "" stands for all arrays.
+   * compounds, "train/table/x". A path may have an asterisk, which is written
+   * as ? here: "data/?/image" names the dataset "image" in each object of the
+   * group "data". Each object is then a sample. The entry of `columns` with the
+   * same index is a type, or "" for the type of the dataset's rows. Without
+   * fields: all datasets with the most frequent number of rows.
+   *
+   * For FOREBAY_NPZ: names of arrays. All entries of `columns` are equal.
+   * "rows": sample i is row i of each array, and the files follow one another.
+   * "files": each file is a sample. A single field with the name "" stands for
+   * all arrays.
+   *
    * For FOREBAY_TOKENS: names of settings, each with its value in `columns`.
-   * "length": tokens of a window, or "document" for a whole document. "stride":
-   * tokens from window to window; default `length`. "dtype": that of files
-   * without a header; default: .npy files, or Megatron-LM's, ".bin" with
-   * ".idx". "documents": "cross" (default) or "each", whether windows cross
-   * documents' ends. "tail": "drop" (default) or "keep" a shorter last window.
-   * "targets": "1" for a second field "targets", the same window one token
+   * "length": tokens of a window, or "document" for a whole document.
+   * "stride": tokens from one window's start to the next one's; default:
+   * `length`.
+   * "dtype": the type of tokens in files without a header; default: files are
+   * .npy, or Megatron-LM's ".bin" with ".idx".
+   * "documents": whether windows cross documents' ends: "cross" (default) or
+   * "each".
+   * "tail": whether a shorter last window is a sample: "drop" (default) or
+   * "keep".
+   * "targets": "1" adds a second field "targets", the same window one token
    * further on; default "0". */
   const char* const* fields;
   size_t field_count;
-  /* For FOREBAY_MANIFEST, FOREBAY_TFRECORD, FOREBAY_LMDB, FOREBAY_MDS,
-   * FOREBAY_HDF5, FOREBAY_NPZ, FOREBAY_TOKENS and FOREBAY_ARRAY_RECORD:
-   * field_count many. */
+  /* The columns, types or values of `fields`, field_count of them, for
+   * FOREBAY_MANIFEST, FOREBAY_TFRECORD, FOREBAY_LMDB, FOREBAY_MDS,
+   * FOREBAY_HDF5, FOREBAY_NPZ, FOREBAY_TOKENS and FOREBAY_ARRAY_RECORD. */
   const char* const* columns;
 
   forebay_sharing sharing; /* default FOREBAY_ELASTIC */
-  /* How long open, start_epoch and next keep trying, with growing pauses, while
-   * the daemon is away or a source cannot be reached. They attach to the next
-   * daemon, and the epoch goes on with its next sample. Seconds; default
-   * $FOREBAY_REATTACH_SECONDS, else 60; negative: without end. With 0, they
-   * return FOREBAY_UNAVAILABLE or FOREBAY_SOURCE_UNAVAILABLE, and
-   * forebay_loader_reattach goes on. */
+  /* The seconds for which open, start_epoch and next keep trying, with growing
+   * pauses, while the daemon is away or a source cannot be reached. The calls
+   * attach to the next daemon, and the epoch goes on with its next sample.
+   * Default: $FOREBAY_REATTACH_SECONDS, or 60 if that is not set; negative:
+   * without end. With 0, the calls return FOREBAY_UNAVAILABLE or
+   * FOREBAY_SOURCE_UNAVAILABLE, and the caller goes on by
+   * forebay_loader_reattach. */
   double reattach_seconds;
 
-  /* The dataset to read, instead of the one that uri and the options that go
-   * with it describe; NULL: that one. The library does not keep the pointer. */
+  /* The dataset to read. NULL: the dataset that uri and the options that go
+   * with it describe. The library does not keep the pointer. */
   const forebay_dataset* dataset;
 
   /* CUDA's number, in this process, of the GPU on which the images, labels and
    * arrays of batches lie: see forebay_batch_put. Default -1: on the host. */
   int32_t device;
 
-  /* For FOREBAY_ZIP: the folder in the archives whose folders are the classes;
-   * NULL: their root. Without a `root`, `uri` ends in "/" and this folder:
-   * "/data/all.zip/train" with "train". */
+  /* For FOREBAY_ZIP: the folder, inside the archives, that contains the class
+   * folders; NULL: the archives' root. Without a `root`, `uri` ends in this
+   * folder, too: "/data/all.zip/train" for "train". */
   const char* folder;
 
   /* For FOREBAY_LMDB: the name of the database in the files; NULL: the unnamed
    * one. */
   const char* database;
 
-  /* The field whose elements along the first axis, or bytes, are a sample's
-   * length. NULL: the first array that differs so, else the first other field
-   * that does. */
+  /* The field that gives a sample's length: elements along the first axis of an
+   * array, or bytes of another field. NULL: the first array whose length
+   * differs between samples. If there is none: the first other field whose
+   * length differs. */
   const char* length_field;
-  /* If not 0: batches have as many samples as have this length together, at
-   * most `batch_size`. Not with drop_last or FOREBAY_SUBSTITUTE. */
+  /* The most that the lengths of a batch's samples add up to; 0: no bound. A
+   * batch then takes as many samples as fit, at most `batch_size`. Not with
+   * drop_last or FOREBAY_SUBSTITUTE. */
   uint64_t max_length;
-  /* Samples of like lengths come together; not with FOREBAY_BLOCK_SHUFFLE,
-   * FOREBAY_LISTED or FOREBAY_COORDINATED. Default 0. */
+  /* Whether samples of like lengths come together; not with
+   * FOREBAY_BLOCK_SHUFFLE, FOREBAY_LISTED or FOREBAY_COORDINATED. Default 0. */
   int by_length;
-  /* For `max_length` and `max_seconds`: each sample counts as much as the
-   * longest of its batch. Default 0. */
+  /* Whether, for `max_length` and `max_seconds`, each sample counts as much as
+   * the longest of its batch. Default 0. */
   int padded;
-  /* If not 0: as `max_length`, in seconds of audio, more than 0 and at most
-   * 65536. Not with `max_length`. Then `batches_per_epoch` is 0. */
+  /* The bound of max_length in seconds of audio, at most 65536; 0: no bound.
+   * Not with `max_length`. With a bound, `batches_per_epoch` is 0. */
   double max_seconds;
 } forebay_loader_options;
 
-/* Fills in the defaults. `size`: sizeof(forebay_loader_options). */
+/* Fills in the defaults. `size`: sizeof(forebay_loader_options), by which the
+ * library knows which options the caller's header has. */
 FOREBAY_EXPORT void forebay_loader_options_init(forebay_loader_options* options,
                                                 size_t size);
 
@@ -638,26 +676,27 @@ typedef struct forebay_loader forebay_loader;
 
 typedef struct forebay_loader_info {
   uint64_t dataset_size;      /* samples */
-  uint64_t samples_per_epoch; /* of this rank; 0 if lists give the samples */
-  uint64_t batches_per_epoch; /* of this rank; 0 with max_length */
+  uint64_t samples_per_epoch; /* this rank's; 0 if lists give the samples */
+  uint64_t batches_per_epoch; /* this rank's; 0 with max_length */
   uint64_t class_count;
-  uint64_t slot_bytes; /* one batch, header and padding included */
+  uint64_t slot_bytes; /* memory of one batch, header and padding included */
+  /* Changes with the dataset's content. */
   uint8_t dataset_version[16];
 } forebay_loader_info;
 
-/* Totals since the loader was opened, or was opened again at the next daemon:
- * they begin anew with each. */
+/* Totals since a daemon opened the loader; each daemon that opens it again
+ * begins them anew. */
 typedef struct forebay_loader_stats {
   uint64_t samples_delivered;
   uint64_t batches_delivered;
-  uint64_t bytes_delivered; /* of batches */
-  uint64_t bytes_read;      /* encoded, from wherever */
+  uint64_t bytes_delivered; /* bytes of the batches */
+  uint64_t bytes_read;      /* encoded bytes, from storage or a cache */
   uint64_t samples_decoded;
   uint64_t samples_substituted;
-  uint64_t cpu_nanos;      /* of decoding and transforming */
-  uint64_t wait_nanos;     /* that forebay_loader_next slept */
-  uint64_t batches_copied; /* delivered as private copies */
-  uint64_t batches_held;   /* leased of this daemon; copies do not count */
+  uint64_t cpu_nanos;      /* CPU time of decoding and transforming */
+  uint64_t wait_nanos;     /* time that forebay_loader_next slept */
+  uint64_t batches_copied; /* batches delivered as private copies */
+  uint64_t batches_held;   /* leases on slots of this daemon; no copies */
 } forebay_loader_stats;
 
 /* Connects, opens the dataset's folders and asks the daemon for the loader;
@@ -677,8 +716,8 @@ FOREBAY_EXPORT forebay_status forebay_loader_open(forebay_loader* loader,
 FOREBAY_EXPORT forebay_status
 forebay_loader_get_info(const forebay_loader* loader, forebay_loader_info* out);
 
-/* The name of class `label`. *name is not NUL-terminated, has `*length` bytes,
- * and lives as long as the loader. */
+/* Finds the name of class `label`. *name is not NUL-terminated, has `*length`
+ * bytes, and lives as long as the loader. */
 FOREBAY_EXPORT forebay_status
 forebay_loader_class_name(const forebay_loader* loader, uint64_t label,
                           const char** name, size_t* length);
@@ -686,17 +725,18 @@ forebay_loader_class_name(const forebay_loader* loader, uint64_t label,
 FOREBAY_EXPORT forebay_status
 forebay_loader_get_stats(forebay_loader* loader, forebay_loader_stats* out);
 
-/* 1 if the daemon that opened the loader, or was asked to, is there; else 0.
- * Any thread. */
+/* Returns 1 while the daemon that opened the loader, or was asked to open it,
+ * is connected; 0 if not. Any thread; never blocks. */
 FOREBAY_EXPORT int forebay_loader_is_attached(forebay_loader* loader);
 
-/* Why batches lie on the host although the options ask for a GPU: one clause,
- * "" if they lie where they should. Valid as long as the loader. */
+/* Returns why batches lie on the host although the options ask for a GPU: one
+ * clause, or "" if they lie where they should. The text lives as long as the
+ * loader. */
 FOREBAY_EXPORT const char* forebay_loader_refusal(const forebay_loader* loader);
 
 /* Ends production and returns all memory to the daemon except batches still
- * held, which stay valid. A forebay_loader_next that another thread is in
- * returns FOREBAY_FAILED_PRECONDITION. A second call does nothing. */
+ * held, which stay valid. If another thread is in forebay_loader_next, that
+ * call returns FOREBAY_FAILED_PRECONDITION. A second close does nothing. */
 FOREBAY_EXPORT void forebay_loader_close(forebay_loader* loader);
 
 /* Closes the loader and frees the handle; no other call may be using it.
@@ -710,62 +750,71 @@ typedef struct forebay_batch forebay_batch;
 typedef struct forebay_batch_info {
   uint64_t sample_count;
   uint64_t epoch;
-  uint64_t first_sample; /* its position in this rank's epoch */
+  uint64_t first_sample; /* the first sample's position in this rank's epoch */
   uint32_t field_count;
-  int is_copy; /* private memory, as more batches than the quota were held */
+  /* Whether the batch is in private memory, because the caller held as many
+   * batches as the daemon leases at once. */
+  int is_copy;
 } forebay_batch_info;
 
-/* NULL has no samples and no fields. */
+/* Describes a batch; NULL has no samples and no fields. */
 FOREBAY_EXPORT void forebay_batch_get_info(const forebay_batch* batch,
                                            forebay_batch_info* out);
 
-/* Field `index`, 0 to field_count - 1; FOREBAY_INVALID_ARGUMENT beyond. */
+/* Describes field `index`, 0 to field_count - 1; FOREBAY_INVALID_ARGUMENT
+ * beyond. */
 FOREBAY_EXPORT forebay_status forebay_batch_field(const forebay_batch* batch,
                                                   uint32_t index,
                                                   forebay_field* out);
 
 typedef enum forebay_place FOREBAY_INT {
   FOREBAY_HOST = 0,
-  /* On the GPU of the loader's options: forebay_field's `data` is NULL. */
+  /* The GPU of the loader's options; forebay_field's `data` is NULL then. */
   FOREBAY_DEVICE = 1
 } forebay_place;
 
-/* Where the data of field `index` lie. FOREBAY_HOST if there is no such field.
- */
+/* Returns where the data of field `index` lie; FOREBAY_HOST if there is no such
+ * field. */
 FOREBAY_EXPORT forebay_place forebay_batch_place(const forebay_batch* batch,
                                                  uint32_t index);
 
-/* Makes the data of a field that lies on the GPU at `to`, in the type and shape
- * that forebay_batch_field tells: memory of that GPU, aligned to 16 bytes, with
- * room for its bytes. Queues that on `stream`, a CUstream of the GPU's primary
- * context (NULL: the legacy default stream), and does not wait for it. The
- * batch may be released at once: its lease ends when the stream has got there.
- * Until then the stream exists. The per-thread default stream is refused.
- * At most two batches may be held that are not released.
- * FOREBAY_FAILED_PRECONDITION if the stream is captured into a CUDA graph. */
+/* Writes the data of a field that lies on the GPU to `to`, in the type and
+ * shape that forebay_batch_field tells. `to` is memory of that GPU, aligned to
+ * 16 bytes, with room for the field's bytes.
+ *
+ * The work is queued on `stream`, a CUstream of the GPU's primary context
+ * (NULL: the legacy default stream); the call does not wait for it. The caller
+ * may release the batch at once: its lease ends when the stream has done the
+ * work. The caller keeps the stream until then. The per-thread default stream
+ * is refused, as each thread has its own under that name. The caller may hold
+ * at most two batches that it has not released. FOREBAY_FAILED_PRECONDITION if
+ * the stream is captured into a CUDA graph. */
 FOREBAY_EXPORT forebay_status forebay_batch_put(forebay_batch* batch,
                                                 uint32_t index, void* to,
                                                 void* stream);
 
-/* Likewise, makes the `bytes` bytes from `offset` on of a field's data, which
- * is no image, at `to`, of any alignment. */
+/* Writes a part of a field's data to `to`, of any alignment: the `bytes` bytes
+ * from byte `offset` on. The field is not an image. Queues the work as
+ * forebay_batch_put does. */
 FOREBAY_EXPORT forebay_status forebay_batch_put_part(forebay_batch* batch,
                                                      uint32_t index,
                                                      uint64_t offset,
                                                      uint64_t bytes, void* to,
                                                      void* stream);
 
-/* Adds an owner; each calls forebay_batch_release once. Any thread. NULL does
- * nothing. */
+/* Adds an owner of the batch; each owner calls forebay_batch_release once. Any
+ * thread. NULL does nothing. */
 FOREBAY_EXPORT void forebay_batch_retain(forebay_batch* batch);
 
-/* The last owner's call ends the lease: nobody may use the memory after it. Any
- * thread; never waits for the daemon. NULL does nothing. */
+/* Gives up one owner's share of a batch. The last owner's call ends the lease:
+ * nobody may use the memory after it. Any thread; never waits for the daemon.
+ * NULL does nothing. */
 FOREBAY_EXPORT void forebay_batch_release(forebay_batch* batch);
 
 #define FOREBAY_MAX_FIELDS 16
 
-/* A field's layout: as forebay_field, with offsets from the batch's data. */
+/* A field's layout: what forebay_field says, with offsets in bytes from the
+ * batch's data in place of pointers. */
 typedef struct forebay_field_layout {
   char name[32]; /* NUL-terminated */
   forebay_field_kind kind;
@@ -782,16 +831,18 @@ typedef struct forebay_field_layout {
 typedef struct forebay_batch_view {
   forebay_batch* batch; /* end it with forebay_batch_release */
   void* data;
-  uint64_t bytes; /* of data: all fields lie within */
-  /* Grows when `fields` differ from those of the batch before. */
+  uint64_t bytes; /* size of `data`; all fields on the host lie within */
+  /* The layout's number, which grows when `fields` differ from those of the
+   * batch before. */
   uint64_t layout;
-  /* The sample after the batch's last, in this rank's epoch. */
+  /* The position, in this rank's epoch, of the sample after the batch's last.
+   */
   uint64_t next_sample;
   forebay_batch_info info;
-  /* Set by the caller: the iteration of which a batch is wanted, as numbered by
-   * forebay_loader_iteration; 0: the present one. */
+  /* The iteration whose batch the caller wants, as forebay_loader_iteration
+   * numbers it; 0: the present one. The caller sets it. */
   uint64_t iteration;
-  /* The first info.field_count are written. */
+  /* The fields' layouts, of which the first info.field_count are written. */
   forebay_field_layout fields[FOREBAY_MAX_FIELDS];
 } forebay_batch_view;
 
@@ -803,22 +854,22 @@ FOREBAY_EXPORT forebay_status forebay_loader_start_epoch(forebay_loader* loader,
                                                          uint64_t epoch,
                                                          uint64_t first_sample);
 
-/* The same for a loader whose order is FOREBAY_LISTED: the epoch is these
+/* Starts an epoch of a loader whose order is FOREBAY_LISTED: the epoch is these
  * `count` samples of the dataset, by number, in this order. A sample may occur
- * several times; each time gets an augmentation of its own. The whole list is
- * this rank's: the options' rank and world_size have no effect. The library
- * copies the list, which may have 2^32 - 1 samples, and another length in each
- * epoch.
+ * several times; each occurrence gets an augmentation of its own. The whole
+ * list is this rank's: the options' rank and world_size have no effect. The
+ * library copies the list, which may have 2^32 - 1 samples, and another length
+ * in each epoch.
  *
- * If the order is FOREBAY_COORDINATED, the list has the samples that were seen
- * of the epoch, each once, in any order, and `first_sample` is `count`. The
- * epoch goes on with all others. */
+ * If the order is FOREBAY_COORDINATED, the list has the samples of the epoch
+ * that the caller has had, each once, in any order, and `first_sample` is
+ * `count`. The epoch goes on with all others. */
 FOREBAY_EXPORT forebay_status forebay_loader_start_listed_epoch(
     forebay_loader* loader, uint64_t epoch, const int64_t* samples,
     size_t count, uint64_t first_sample);
 
-/* The number of the iteration that was started last; 0 before the first. Each
- * start of an epoch has another number. Any thread. */
+/* Returns the number of the iteration that was started last; 0 before the
+ * first. Each start of an epoch has another number. Any thread. */
 FOREBAY_EXPORT uint64_t forebay_loader_iteration(const forebay_loader* loader);
 
 /* Waits for the next batch of the epoch under way, at most `timeout_seconds`
@@ -827,17 +878,18 @@ FOREBAY_EXPORT uint64_t forebay_loader_iteration(const forebay_loader* loader);
  * status) if the epoch ended early; each later call returns it, too, until
  * another epoch is started. FOREBAY_UNAVAILABLE if the daemon is gone and did
  * not come back (see reattach_seconds); FOREBAY_SOURCE_UNAVAILABLE if it cannot
- * reach the dataset for that long. Batches that are ready come before either.
- */
+ * reach the dataset for that long. Batches that are ready come before either
+ * error. */
 FOREBAY_EXPORT forebay_status forebay_loader_next(forebay_loader* loader,
                                                   double timeout_seconds,
                                                   forebay_batch** out);
 
-/* forebay_loader_next, and what is in the batch: one call where every
- * microsecond counts. Writes *out only with FOREBAY_OK. Before the first call,
- * *out is all zeros except `iteration`; later calls need it as the call before
- * left it. FOREBAY_FAILED_PRECONDITION if another iteration than the wanted one
- * is under way; the call then takes no batch of it. */
+/* Waits for the next batch as forebay_loader_next does, and describes its
+ * content in the same call, for callers to which each microsecond counts.
+ * Writes *out only with FOREBAY_OK. Before the first call, *out is all zeros
+ * except `iteration`; later calls take *out as the call before left it.
+ * FOREBAY_FAILED_PRECONDITION if an iteration other than the wanted one is
+ * under way; the call then takes no batch. */
 FOREBAY_EXPORT forebay_status forebay_loader_next_view(forebay_loader* loader,
                                                        double timeout_seconds,
                                                        forebay_batch_view* out);
@@ -845,18 +897,19 @@ FOREBAY_EXPORT forebay_status forebay_loader_next_view(forebay_loader* loader,
 /* Abandons the rest of the epoch under way, if any. Batches stay valid. */
 FOREBAY_EXPORT forebay_status forebay_loader_stop_epoch(forebay_loader* loader);
 
-/* For a loader that has returned FOREBAY_UNAVAILABLE or
+/* Goes on with a loader that has returned FOREBAY_UNAVAILABLE or
  * FOREBAY_SOURCE_UNAVAILABLE. Looks for a daemon where the loader was created,
  * opens the loader there, and starts the epoch under way after the last batch
  * that next has returned. If no daemon is there, or it goes away at once, tries
  * again, with growing pauses, until `timeout_seconds` have passed (negative:
- * without end). FOREBAY_UNAVAILABLE: no daemon has come yet.
- * FOREBAY_SOURCE_UNAVAILABLE: one cannot reach the dataset. FOREBAY_TIMEOUT:
- * one is there, and still opens the dataset. FOREBAY_INTERRUPTED: a signal
- * arrived. After all of these, calling again goes on.
+ * without end). Belongs to the thread of next.
+ *
+ * After four statuses, calling again goes on. FOREBAY_UNAVAILABLE: no daemon
+ * has come yet. FOREBAY_SOURCE_UNAVAILABLE: a daemon cannot reach the dataset.
+ * FOREBAY_TIMEOUT: a daemon is there, and still opens the dataset.
+ * FOREBAY_INTERRUPTED: a signal arrived. Any other failure is final, such as
  * FOREBAY_FAILED_PRECONDITION: the new daemon speaks another protocol, or the
- * dataset has changed. That and any other failure is final. Belongs to the
- * thread of next. */
+ * dataset has changed. */
 FOREBAY_EXPORT forebay_status forebay_loader_reattach(forebay_loader* loader,
                                                       double timeout_seconds);
 

@@ -1,7 +1,7 @@
 #ifndef FOREBAY_CLIENT_FOREBAY_DATASET_H_
 #define FOREBAY_CLIENT_FOREBAY_DATASET_H_
 
-/* Datasets as objects: made of other datasets, or in the caller's memory. A
+/* Datasets as objects, made of other datasets or from the caller's memory. A
  * loader reads the `dataset` of its options:
  *
  *   forebay_dataset* parts[2];
@@ -24,25 +24,26 @@
 extern "C" {
 #endif
 
-/* The dataset that the options describe by uri, root, format, extra roots,
- * shards, fields and columns. The other options have no effect. */
+/* Makes the dataset that the options describe by uri, root, format, extra
+ * roots, shards, fields and columns. The other options have no effect. */
 FOREBAY_EXPORT forebay_status forebay_dataset_from_place(
     const forebay_loader_options* options, forebay_dataset** out);
 
-/* Files, images or audio, that a table in memory names: `table` is CSV of
- * `bytes` bytes, with a line of names (RFC 4180). The options are those of
- * FOREBAY_MANIFEST, but their uri and root say which folder has all files, and
- * the table's paths are relative to that. The library copies the table. */
+/* Makes a dataset of files, images or audio, that a table in memory names:
+ * `table` is CSV (RFC 4180) of `bytes` bytes, with a line of names. The options
+ * are as for FOREBAY_MANIFEST, but uri and root name the folder that has all
+ * files. The table's paths are relative to that folder. The library copies the
+ * table. */
 FOREBAY_EXPORT forebay_status forebay_dataset_from_table(
     const forebay_loader_options* options, const char* table, size_t bytes,
     forebay_dataset** out);
 
-/* One field of samples in memory, for all samples. */
+/* A field of samples in memory: its elements for all samples. */
 typedef struct forebay_array {
   const char* name; /* 1 to 31 bytes */
-  /* FOREBAY_IMAGE: FOREBAY_UINT8, samples x height x width, or that x channels,
-   * 1 or 3. FOREBAY_LABEL: FOREBAY_INT64, samples. FOREBAY_ARRAY: samples x any
-   * shape. */
+  /* FOREBAY_IMAGE: FOREBAY_UINT8 of samples x height x width, or of samples x
+   * height x width x channels, 1 or 3. FOREBAY_LABEL: FOREBAY_INT64 of samples.
+   * FOREBAY_ARRAY: any type, samples x any shape. */
   forebay_field_kind kind;
   forebay_dtype dtype;
   uint32_t rank; /* dimensions, the samples included; 1 to 6 */
@@ -50,31 +51,35 @@ typedef struct forebay_array {
   const void* data; /* in C order, without gaps */
 } forebay_array;
 
-/* Samples whose fields are these 1 to 15 arrays, all of one number of samples.
- * The library copies the arrays, which may change or go after that. Loaders of
- * equal arrays share one copy in the daemon. `uri` is the name for people. */
+/* Makes a dataset whose samples have these 1 to 15 arrays as fields. All arrays
+ * have the same number of samples. The library copies the arrays, which may
+ * change or go after that. Loaders of equal arrays share one copy in the
+ * daemon. `uri` is the name for people. */
 FOREBAY_EXPORT forebay_status
 forebay_dataset_from_arrays(const char* uri, const forebay_array* arrays,
                             size_t count, forebay_dataset** out);
 
-/* Samples of `whole` by number, in this order, and as often as they occur; at
- * most 2^32 - 1. Their new numbers begin at 0. */
+/* Makes a dataset of the samples of `whole` whose numbers `samples` lists, in
+ * that order. A number may occur several times. `count` is at most 2^32 - 1.
+ * Sample numbers of the new dataset begin at 0. */
 FOREBAY_EXPORT forebay_status
 forebay_dataset_subset(const forebay_dataset* whole, const int64_t* samples,
                        size_t count, forebay_dataset** out);
 
-/* Entries of `whole` by their keys, in this order, and as often as they occur.
- * `whole` is a dataset from a place of FOREBAY_LMDB. `keys` has at least one,
- * `count`, one behind the other; `lengths` are their bytes. */
+/* Makes a dataset of the entries of `whole` whose keys `keys` lists, in that
+ * order. A key may occur several times. `whole` comes from
+ * forebay_dataset_from_place, with the format FOREBAY_LMDB. `keys` has `count`
+ * keys, at least one, without gaps; `lengths` has their lengths in bytes. */
 FOREBAY_EXPORT forebay_status forebay_dataset_select(
     const forebay_dataset* whole, const char* keys, const uint32_t* lengths,
     size_t count, forebay_dataset** out);
 
-/* 1 to 128 datasets with equal fields, one after the other. */
+/* Makes a dataset of the samples of 1 to 128 datasets with equal fields, one
+ * dataset after the other. */
 FOREBAY_EXPORT forebay_status forebay_dataset_concatenate(
     const forebay_dataset* const* parts, size_t count, forebay_dataset** out);
 
-/* NULL does nothing. */
+/* Frees the handle; NULL does nothing. */
 FOREBAY_EXPORT void forebay_dataset_free(forebay_dataset* dataset);
 
 #ifdef __cplusplus

@@ -1,7 +1,8 @@
 #ifndef FOREBAY_CLIENT_FOREBAY_OBJECT_H_
 #define FOREBAY_CLIENT_FOREBAY_OBJECT_H_
 
-/* Ranges of single files and objects, from the cache that all jobs share.
+/* Reads of ranges of single files and objects, from the cache that all jobs
+ * share.
  *
  *   forebay_object_reader* reader;
  *   forebay_object_reader_open(&options, &reader);
@@ -27,11 +28,12 @@ extern "C" {
 /* A session with the daemon, by which ranges of any objects are read. */
 typedef struct forebay_object_reader forebay_object_reader;
 
-/* The state of an object. */
+/* The state of an object, by which a change of its content is noticed. */
 typedef struct forebay_object_version {
   uint64_t size; /* bytes */
-  /* A file's mtime in nanoseconds since the epoch; an object's generation, or
-   * another number that changes with it. */
+  /* A file's modification time in nanoseconds since the Unix epoch; for objects
+   * of stores, the generation, or another number that changes with the object.
+   */
   int64_t stamp;
   uint64_t inode;      /* 0: unknown */
   int64_t ctime_nanos; /* 0: unknown */
@@ -40,49 +42,52 @@ typedef struct forebay_object_version {
 typedef struct forebay_object_range {
   /* The folder's URI, at most 4096 bytes. */
   const char* root;
-  /* Its descriptor, which stays the caller's; -1: the daemon finds the URI
-   * itself ("gs://bucket/prefix", "s3://...", "hdfs://...", "https://..."). */
+  /* The folder's descriptor, which stays the caller's; -1: the daemon finds the
+   * URI itself ("gs://bucket/prefix", "s3://...", "hdfs://...",
+   * "https://..."). */
   int directory;
-  const char* name; /* below the folder */
-  /* The state that the object must still have. NULL: as it is at present; it is
-   * then read only if it has no more than `length` bytes, from offset 0 on. */
+  const char* name; /* the object's path below the folder */
+  /* The state that the object must still have. NULL: the object is read in its
+   * present state. Then `offset` is 0, and the object may have at most `length`
+   * bytes. */
   const forebay_object_version* version;
-  /* Whole blocks of block_bytes, but for the object's last one; at most
-   * 16 MiB. */
+  /* The range in bytes: whole blocks of block_bytes each, except for the
+   * object's last block; at most 16 MiB. */
   uint64_t offset;
   uint64_t length;
-  /* Bytes of a block, by which the daemon reads and caches: a power of two,
+  /* Bytes of a block, in which the daemon reads and caches: a power of two,
    * 64 KiB to 16 MiB. */
   uint32_t block_bytes;
 } forebay_object_range;
 
 typedef struct forebay_object_part {
   forebay_object_version version;
-  const void* data; /* NULL if there are none */
+  const void* data; /* NULL if the part has no bytes */
   uint64_t bytes;
 } forebay_object_part;
 
-/* Connects to the daemon; blocks for at most 10 s. Of the options, runtime_dir,
- * job_key, job_name and weight count. FOREBAY_UNAVAILABLE: no daemon listens.
- * End *out with forebay_object_reader_free. */
+/* Connects to the daemon; blocks for at most 10 s. Only the options
+ * runtime_dir, job_key, job_name and weight have an effect.
+ * FOREBAY_UNAVAILABLE: no daemon listens. End *out with
+ * forebay_object_reader_free. */
 FOREBAY_EXPORT forebay_status forebay_object_reader_open(
     const forebay_loader_options* options, forebay_object_reader** out);
 
-/* Asks for a range. The caller must have awaited the one before. */
+/* Asks for a range. The caller must have awaited the range asked for before. */
 FOREBAY_EXPORT forebay_status forebay_object_ask(
     forebay_object_reader* reader, const forebay_object_range* range);
 
 /* Waits until the range is there, at most `timeout_seconds` (negative: without
  * end). FOREBAY_INTERRUPTED and FOREBAY_TIMEOUT: call again to go on waiting.
  * FOREBAY_FAILED_PRECONDITION: the object has changed, or is gone, since it had
- * that version. FOREBAY_UNAVAILABLE: the daemon is gone.
- * FOREBAY_SOURCE_UNAVAILABLE: it cannot reach the object at present.
- * FOREBAY_UNIMPLEMENTED: it is too old for this. */
+ * the range's version. FOREBAY_UNAVAILABLE: the daemon is gone.
+ * FOREBAY_SOURCE_UNAVAILABLE: the daemon cannot reach the object at present.
+ * FOREBAY_UNIMPLEMENTED: the daemon is too old for this. */
 FOREBAY_EXPORT forebay_status
 forebay_object_await(forebay_object_reader* reader, double timeout_seconds,
                      forebay_object_part* out);
 
-/* NULL does nothing. */
+/* Ends the session and frees the handle; NULL does nothing. */
 FOREBAY_EXPORT void forebay_object_reader_free(forebay_object_reader* reader);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 #ifndef FOREBAY_CLIENT_FOREBAY_READER_H_
 #define FOREBAY_CLIENT_FOREBAY_READER_H_
 
-/* Single samples of a dataset, by number, for callers that make batches
- * themselves: as they are stored, or decoded by the daemon, from the cache that
- * all jobs share.
+/* Readers of single samples of a dataset, by number, for callers that make
+ * batches themselves. Samples come as they are stored, or decoded by the
+ * daemon, from the cache that all jobs share.
  *
  *   forebay_reader* reader;
  *   forebay_reader_create(&options, NULL, 1, &reader);
@@ -31,40 +31,46 @@ typedef struct forebay_reader forebay_reader;
 typedef struct forebay_reader_info {
   uint64_t dataset_size; /* samples */
   uint64_t class_count;
-  uint32_t field_count; /* of a sample, at most 15 */
+  uint32_t field_count; /* fields of a sample, at most 15 */
+  /* Changes with the dataset's content. */
   uint8_t dataset_version[16];
 } forebay_reader_info;
 
 /* Asks the daemon for a reader, as forebay_loader_create does for a loader;
  * forebay_reader_open then waits for it. The options of order, ranks and
- * batches have no effect. `decode`: whether images come as pixels, through
- * `pipeline`, whose ops must draw nothing at random. If that is NULL or empty,
- * they come whole, as uint8 of height x width x 3. Without `decode`, they come
- * as they are stored, as bytes. End *out with forebay_reader_free. */
+ * batches have no effect.
+ *
+ * With `decode`, images come as pixels, through `pipeline`, whose ops must draw
+ * nothing at random. If `pipeline` is NULL or empty, images come whole, as
+ * uint8 of height x width x 3. Without `decode`, images come as they are
+ * stored, as bytes. End *out with forebay_reader_free. */
 FOREBAY_EXPORT forebay_status forebay_reader_create(
     const forebay_loader_options* options, const forebay_pipeline* pipeline,
     int decode, forebay_reader** out);
 
-/* As forebay_loader_open. */
+/* Waits until the daemon has indexed the dataset, as forebay_loader_open does,
+ * with the same statuses. */
 FOREBAY_EXPORT forebay_status forebay_reader_open(forebay_reader* reader,
                                                   double timeout_seconds);
 
-/* The functions below need a reader that is open. */
+/* Describes the reader's dataset. This function and the functions below return
+ * FOREBAY_FAILED_PRECONDITION if the reader is not open. */
 FOREBAY_EXPORT forebay_status
 forebay_reader_get_info(const forebay_reader* reader, forebay_reader_info* out);
 
-/* As forebay_loader_class_name. */
+/* Finds the name of class `label`. *name is not NUL-terminated, has `*length`
+ * bytes, and lives as long as the reader. */
 FOREBAY_EXPORT forebay_status
 forebay_reader_class_name(const forebay_reader* reader, uint64_t label,
                           const char** name, size_t* length);
 
-/* The name of field `index`, which lives as long as the reader. */
+/* Finds the name of field `index`, which lives as long as the reader. */
 FOREBAY_EXPORT forebay_status forebay_reader_field_name(
     const forebay_reader* reader, uint32_t index, const char** name);
 
-/* Sentence `index` about the dataset that its user should know, such as which
- * columns are left out; it lives as long as the reader. FOREBAY_NOT_FOUND:
- * there are no more. */
+/* Finds warning `index`, a sentence about the dataset that its user should
+ * know, such as which columns are left out. The text lives as long as the
+ * reader. FOREBAY_NOT_FOUND: there are no more warnings. */
 FOREBAY_EXPORT forebay_status forebay_reader_warning(
     const forebay_reader* reader, uint32_t index, const char** text);
 
@@ -74,24 +80,25 @@ FOREBAY_EXPORT forebay_status forebay_reader_ask(forebay_reader* reader,
                                                  const int64_t* samples,
                                                  size_t count);
 
-/* Waits until all are there, at most `timeout_seconds` (negative: without end).
- * FOREBAY_INTERRUPTED and FOREBAY_TIMEOUT: call again to go on waiting. If some
- * samples fail, the others are there all the same, and the status is that of
- * the first that failed. FOREBAY_UNAVAILABLE: the daemon is gone.
- * FOREBAY_SOURCE_UNAVAILABLE: it cannot reach the dataset at present. */
+/* Waits until all samples asked for are there, at most `timeout_seconds`
+ * (negative: without end). FOREBAY_INTERRUPTED and FOREBAY_TIMEOUT: call again
+ * to go on waiting. If some samples fail, the others are there all the same,
+ * and the status is that of the first sample that failed. FOREBAY_UNAVAILABLE:
+ * the daemon is gone. FOREBAY_SOURCE_UNAVAILABLE: the daemon cannot reach the
+ * dataset at present. */
 FOREBAY_EXPORT forebay_status forebay_reader_await(forebay_reader* reader,
                                                    double timeout_seconds);
 
-/* Field `index` of entry `sample` of the samples asked for. Its shape has no
- * batch dimension; an integer has rank 0. Texts, JSON, bytes, and images that
- * are not decoded, are an array of uint8. row_splits is NULL.
+/* Describes field `index` of entry `sample` of the samples asked for. Its shape
+ * has no batch dimension; an integer has rank 0. Texts, JSON, bytes, and images
+ * that are not decoded, are an array of uint8. row_splits is NULL.
  * FOREBAY_NOT_FOUND: the sample failed. */
 FOREBAY_EXPORT forebay_status forebay_reader_field(const forebay_reader* reader,
                                                    size_t sample,
                                                    uint32_t index,
                                                    forebay_field* out);
 
-/* NULL does nothing. */
+/* Ends the reader's session and frees the handle; NULL does nothing. */
 FOREBAY_EXPORT void forebay_reader_free(forebay_reader* reader);
 
 #ifdef __cplusplus

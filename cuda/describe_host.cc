@@ -12,12 +12,13 @@
 namespace forebay::cuda {
 namespace {
 
-// Cut to what fits.
+// Writes a text into a field, cut to the field's size.
 template <std::size_t kSize>
 void Write(const std::string& text, char (&field)[kSize]) {
   std::snprintf(field, kSize, "%s", text.c_str());
 }
 
+// Returns a UUID's hexadecimal digits, in groups of 8-4-4-4-12.
 std::string FormatUuid(const CUuuid& uuid) {
   std::string text;
   for (std::size_t i = 0; i < sizeof(uuid.bytes); ++i) {
@@ -30,14 +31,16 @@ std::string FormatUuid(const CUuuid& uuid) {
   return text;
 }
 
-// As the kernel writes it: some drivers use capitals.
+// Returns a PCI address in lower case, as the kernel writes it. Some drivers
+// write capitals.
 std::string LowerCase(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return std::tolower(c); });
   return text;
 }
 
-// The first word of a small file; empty: there is none.
+// Returns the first word of a small file; empty if the file has none or cannot
+// be read.
 std::string ReadWord(const std::string& path) {
   std::FILE* const file = std::fopen(path.c_str(), "re");
   if (file == nullptr) return "";
@@ -47,12 +50,14 @@ std::string ReadWord(const std::string& path) {
   return found ? word : "";
 }
 
+// Returns the NUMA node of a PCI device; -1 if it is not known.
 int NumaNode(const std::string& sys, const std::string& pci_address) {
   const std::string node =
       ReadWord(sys + "/bus/pci/devices/" + pci_address + "/numa_node");
   return node.empty() ? -1 : std::atoi(node.c_str());
 }
 
+// Describes a GPU in `out`, or returns the driver's first error.
 CUresult DescribeDevice(const DriverApi& api, const std::string& sys,
                         int ordinal, PluginDevice* out) {
   *out = {};
@@ -75,7 +80,7 @@ CUresult DescribeDevice(const DriverApi& api, const std::string& sys,
        device);
   then(api.pci_address, pci, static_cast<int>(sizeof(pci)), device);
   if (code != CUDA_SUCCESS) return code;
-  // Drivers before CUDA 12 do not know the attribute.
+  // Drivers before CUDA 12 do not know this attribute.
   if (api.attribute(&out->mps, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, device) !=
       CUDA_SUCCESS) {
     out->mps = 0;

@@ -9,11 +9,12 @@
 
 namespace forebay::cuda {
 
-// Implements Plugin::describe with a driver that is loaded. `sys` is /sys:
-// it knows the NUMA node of a PCI device, and the driver's own version, under
-// every driver; what it does not know stays -1 or empty. Makes no context, so
-// takes no memory of a GPU. Thread-safe; blocks as the driver does. False, and
-// one clause in `why` that has the driver's own words: a call failed.
+// Implements Plugin::describe by calls of the loaded driver library `api`.
+// `sys` is the path of /sys, where Linux tells each GPU's NUMA node and the
+// driver's version. A node that is missing there becomes -1, and a missing
+// version an empty text. Makes no context, and therefore takes no GPU memory.
+// Returns false if a driver call failed; `why` is then one clause with the
+// driver's words. Thread-safe; blocks as the driver does.
 bool DescribeHost(const DriverApi& api, const std::string& sys,
                   PluginHost* host, PluginDevice* devices,
                   std::int32_t capacity, std::string* why);

@@ -7,7 +7,7 @@
 namespace forebay::cuda {
 namespace {
 
-// The oldest that the kernels are built for.
+// Oldest compute capability that the kernels are built for.
 constexpr std::pair kOldest(7, 5);
 
 }  // namespace
@@ -29,7 +29,8 @@ std::vector<std::string> NotesOn(const DeviceInfo& device) {
         "MPS serves it: a fatal fault of one process can end the work of "
         "others.");
   }
-  // The driver has it in the name alone: "NVIDIA A100-SXM4-40GB MIG 1g.5gb".
+  // Only the GPU's name tells that it is a MIG instance: "NVIDIA A100-SXM4-40GB
+  // MIG 1g.5gb".
   if (absl::StrContains(device.name, " MIG ")) {
     notes.push_back(
         "It is an instance of a GPU (MIG). Trainers on other instances copy "

@@ -4,12 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "cuda/device.h"
+#include "cuda/driver.h"
 
 namespace forebay::cuda {
 
-// Says how a GPU serves batches less well, or otherwise, than most do: a
-// sentence each, which goes on from the GPU's name. Thread-safe; never blocks.
+// Returns notes on a GPU for people, as sentences. They say how its compute
+// mode, MPS, MIG or its age affects how it serves batches. The caller prints
+// them behind the GPU's name. Thread-safe; never blocks.
 std::vector<std::string> NotesOn(const DeviceInfo& device);
 
 }  // namespace forebay::cuda

@@ -2,14 +2,15 @@
 
 #include <dlfcn.h>
 
-// cuda.h gives a function the name of its newest version by a macro: that name
-// is the symbol.
+// These macros turn a function's name into a string literal: the symbol of the
+// function's newest version, which cuda.h defines as a macro.
 #define FOREBAY_QUOTE(name) #name
 #define FOREBAY_SYMBOL(function) FOREBAY_QUOTE(function)
 
 namespace forebay::cuda {
 namespace {
 
+// Looks up one symbol. Returns false, with a reason in `why`, if it is missing.
 template <typename Function>
 bool Find(void* library, const char* symbol, Function* function,
           std::string* why) {

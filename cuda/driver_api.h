@@ -64,23 +64,25 @@ namespace forebay::cuda {
   X(launch, cuLaunchKernel)
 
 // The entry points of NVIDIA's driver library that we use, found at run time.
+// Immutable once loaded, and so thread-safe; a plain table that owns nothing.
 //
-// The driver's API and not the runtime's (cudart): cudart 13.0 refuses every
-// driver older than 580, and hosts run older ones for years, while these entry
-// points are in each since 470 (CUDA 11.4). By dlopen and not by the linker: so
-// a host without a driver can be told from a broken installation, in words.
+// We use the driver's API, not the runtime's (cudart). cudart 13.0 refuses
+// every driver older than 580, and hosts run older ones for years; these entry
+// points are in each driver since 470 (CUDA 11.4). They are found by dlopen,
+// not by the linker. An error can therefore say whether the host has no driver
+// or a broken one.
 struct DriverApi {
 #define FOREBAY_DECLARE(name, function) decltype(&function) name = nullptr;
   FOREBAY_DRIVER_FUNCTIONS(FOREBAY_DECLARE)
 #undef FOREBAY_DECLARE
 };
 
-// The library of every NVIDIA driver for Linux.
+// Name of the library in every NVIDIA driver for Linux.
 inline constexpr char kDriverLibrary[] = "libcuda.so.1";
 
 // Loads `library` for good: a driver has threads of its own and cannot be
-// unloaded. Thread-safe; blocks for file I/O. False, and one clause in `why`:
-// the library or an entry point is not there.
+// unloaded. Returns false, with one clause in `why`, if the library or an entry
+// point is missing. Thread-safe; blocks for file I/O.
 bool LoadDriverApi(const char* library, DriverApi* api, std::string* why);
 
 }  // namespace forebay::cuda

@@ -4,6 +4,7 @@
 
 namespace forebay::cuda {
 
+// An error that is not listed here fails only the call that returned it.
 bool IsLoss(CUresult error) {
   switch (error) {
     case CUDA_ERROR_ILLEGAL_ADDRESS:

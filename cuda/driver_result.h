@@ -10,16 +10,17 @@
 
 namespace forebay::cuda {
 
-// Whether NVIDIA's driver refuses all that the process asks of its GPUs after
-// this error: each stands in cuda.h with "the process must be terminated", or
-// ends the context.
+// Whether NVIDIA's driver refuses all further GPU calls of this process once it
+// has returned `error`. cuda.h says of such errors that they end the context,
+// or that "the process must be terminated".
 bool IsLoss(CUresult error);
 
-// Returns the result that an error means to the plug-in's callers.
+// Returns the PluginResult that a driver's error becomes for the plug-in's
+// callers.
 PluginResult ResultOf(CUresult error);
 
-// The same; `why` says, unless it is a success, what went wrong, with the
-// driver's words.
+// Returns ResultOf(error). Unless `error` is CUDA_SUCCESS, sets `why` to `what`
+// and the driver's words; `what` names the step that failed.
 PluginResult Explain(const DriverApi& api, const char* what, CUresult error,
                      std::string* why);
 

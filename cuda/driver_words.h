@@ -10,7 +10,7 @@
 namespace forebay::cuda {
 
 // Returns the driver's name and text of an error, or its number if the driver
-// does not know it.
+// does not know it. Thread-safe; never blocks.
 std::string DriverWords(const DriverApi& api, CUresult error);
 
 }  // namespace forebay::cuda

@@ -7,9 +7,9 @@
 
 namespace forebay::cuda {
 
-// Makes a context the calling thread's, as long as this lives: on the stack,
-// with an API and a context that outlive it. Never blocks. result() is the
-// driver's.
+// Makes `context` the calling thread's current context, as long as this object
+// lives. Lives on the stack of one thread. Borrows the API and the context.
+// Never blocks. result() is the driver's error.
 class EnteredContext {
  public:
   EnteredContext(const DriverApi& api, CUcontext context)
@@ -27,8 +27,9 @@ class EnteredContext {
   const CUresult result_;
 };
 
-// Lets the calling thread, as long as this lives, make calls that would spoil
-// another thread's global capture of a stream. On the stack; never blocks.
+// While this object lives, driver calls of the calling thread do not invalidate
+// another thread's global capture of a stream. Lives on the stack of one
+// thread. Borrows the API. Never blocks. No errors.
 class RelaxedCapture {
  public:
   explicit RelaxedCapture(const DriverApi& api)
@@ -41,7 +42,9 @@ class RelaxedCapture {
 
  private:
   const DriverApi& api_;
-  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;  // then: before
+  // The capture mode that the constructor sets. Afterwards, the thread's
+  // earlier mode, which the destructor restores.
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
   const CUresult result_;
 };
 

@@ -3,16 +3,17 @@
 
 #include <memory>
 
-#include "cuda/device.h"
+#include "cuda/driver.h"
 
 namespace forebay::cuda {
 
-// For tests: a host with GPUs that are alike but for their identity, two on
-// each NUMA node (fake_gpu.h). Thread-safe; owned by the caller; nothing
-// blocks.
+// A host for tests. Its GPUs (fake_gpu.h) differ only in ordinal, UUID, PCI
+// address and NUMA node; each node has two. Thread-safe. Owned by the caller.
+// Never blocks. Open fails with NOT_FOUND for an ordinal that the host lacks.
 class FakeDriver final : public Driver {
  public:
-  explicit FakeDriver(int devices);  // at least one
+  // Makes a host of at least one GPU.
+  explicit FakeDriver(int devices);
 
   const Inventory& inventory() const override { return inventory_; }
   absl::StatusOr<std::unique_ptr<Gpu>> Open(int ordinal) override;

@@ -10,6 +10,7 @@
 
 namespace forebay::cuda {
 
+// Memory of the fake GPU. It is a memfd, which other processes can map.
 class FakeGpu::Memory final : public GpuMemory {
  public:
   Memory(FakeGpu& gpu, proto::Fd fd, std::uint8_t* data, std::uint64_t bytes)
@@ -25,7 +26,8 @@ class FakeGpu::Memory final : public GpuMemory {
   int fd() const override { return fd_.get(); }
   std::uint64_t bytes() const override { return bytes_; }
 
-  // Null: the range lies outside.
+  // Returns the address of a range; null if the range does not lie in this
+  // memory.
   std::uint8_t* At(std::uint64_t offset, std::uint64_t bytes) const {
     const bool inside = offset <= bytes_ && bytes <= bytes_ - offset;
     return inside ? data_ + offset : nullptr;

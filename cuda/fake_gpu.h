@@ -14,20 +14,21 @@
 
 namespace forebay::cuda {
 
-// For tests: a GPU whose memory is the host's. A copy is done by the Wait or
-// the Read that needs it, and not before. Thread-safe; owned by the caller;
-// nothing blocks.
+// A GPU for tests, whose memory lies on the host. StartCopy only queues a copy;
+// the first Wait or Read that needs the copy makes it. Thread-safe. Owned by
+// the caller. Never blocks. Errors: those of Gpu, and the error that Fail sets.
 class FakeGpu final : public Gpu {
  public:
   static constexpr std::uint64_t kGranularity = std::uint64_t{2} << 20;
 
   explicit FakeGpu(std::uint64_t capacity) : capacity_(capacity) {}
 
-  // From the next call on, all fail so; OK ends that.
+  // Makes all calls from now on fail with `error`. If `error` is OK, calls
+  // succeed again.
   void Fail(absl::Status error);
-  // Calls this once, in the next Allocate.
+  // Calls `call` once, in the next Allocate.
   void InAllocate(std::function<void()> call);
-  // Bytes that are allocated.
+  // Returns the bytes that are allocated.
   std::uint64_t allocated() const;
 
   absl::StatusOr<std::unique_ptr<GpuMemory>> Allocate(
@@ -43,6 +44,7 @@ class FakeGpu final : public Gpu {
                     std::uint64_t bytes) override;
 
  private:
+  // A copy that was queued and is not made yet.
   struct Copy {
     std::uint8_t* to;
     const void* from;
@@ -50,16 +52,19 @@ class FakeGpu final : public Gpu {
   };
   class Memory;
 
+  // Makes all queued copies up to number `copy`. The caller holds mutex_.
   void FinishLocked(std::uint64_t copy);
 
   const std::uint64_t capacity_;
   mutable std::mutex mutex_;
-  // Guarded by mutex_.
+  // The fields below are guarded by mutex_.
   absl::Status error_;
   std::function<void()> in_allocate_;
   std::uint64_t allocated_ = 0;
+  // Number of the last copy that was made.
   std::uint64_t done_ = 0;
-  std::deque<Copy> queued_;  // the first has the number done_ + 1
+  // Copies that are not made yet; the first has the number done_ + 1.
+  std::deque<Copy> queued_;
   std::set<void*> registered_;
 };
 

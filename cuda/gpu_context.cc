@@ -1,3 +1,15 @@
+// Makes memory that other processes can map, and copies batches to it.
+//
+// Memory comes from the driver's virtual memory management (cuMemCreate), which
+// exports it as a POSIX descriptor. Once the memory is exported and mapped, the
+// driver's handle of it is released.
+//
+// All copies go through one stream, so they end in the order in which they
+// start. An event is recorded behind each copy, and Wait blocks until that
+// event is reached. Copies with lower numbers are then done as well, and their
+// events are dropped. Events are reused: when its last user drops an event,
+// under the mutex, the event returns to `spare_`.
+
 #include "cuda/gpu_context.h"
 
 #include <unistd.h>
@@ -29,8 +41,9 @@ PluginResult GpuContext::Open(const DriverApi& api, std::int32_t ordinal,
 CUresult GpuContext::Prepare() {
   const EnteredContext entered(api_, context_);
   if (entered.result() != CUDA_SUCCESS) return entered.result();
-  // The daemon runs no kernels: what a context keeps for them is for others to
-  // use. A driver that knows a limit only as a lower bound takes its least.
+  // A context reserves memory for kernels. The daemon runs none, so these
+  // limits leave that memory to trainers. A driver raises a limit that is too
+  // low to the lowest that it allows.
   api_.set_limit(CU_LIMIT_STACK_SIZE, 0);
   api_.set_limit(CU_LIMIT_PRINTF_FIFO_SIZE, 0);
   api_.set_limit(CU_LIMIT_MALLOC_HEAP_SIZE, 0);
@@ -73,7 +86,7 @@ PluginResult GpuContext::Allocate(std::uint64_t bytes, PluginMemory* out,
                         {CU_MEM_ACCESS_FLAGS_PROT_READWRITE}, &memory.address);
     }
     if (error != CUDA_SUCCESS && memory.fd >= 0) close(memory.fd);
-    // The descriptor and the mapping keep it.
+    // The descriptor and the mapping keep the memory alive.
     const CUresult released = api_.release_memory(handle);
     if (error == CUDA_SUCCESS && released != CUDA_SUCCESS) {
       error = released;
@@ -94,7 +107,7 @@ PluginResult GpuContext::Register(void* data, std::uint64_t bytes,
                                   std::string* why) {
   const EnteredContext entered(api_, context_);
   CUresult error = entered.result();
-  // Portable: for every GPU of the process.
+  // PORTABLE pins the memory for every GPU of the process.
   if (error == CUDA_SUCCESS)
     error = api_.register_host(data, bytes, CU_MEMHOSTREGISTER_PORTABLE);
   return Explain(api_, "memory of the host cannot be pinned", error, why);
@@ -140,7 +153,8 @@ PluginResult GpuContext::StartCopy(std::uint64_t to, const void* from,
     *copy = ++started_;
     pending_[*copy] = std::move(event);
   }
-  event.reset();  // under the mutex
+  // The event returns to `spare_`, which the mutex guards.
+  event.reset();
   return ExplainCopy(error, why);
 }
 
@@ -162,15 +176,16 @@ PluginResult GpuContext::Wait(std::uint64_t copy, std::string* why) {
   const std::lock_guard lock(mutex_);
   if (error == CUDA_SUCCESS)
     pending_.erase(pending_.begin(), pending_.upper_bound(copy));
-  event.reset();  // under the mutex
+  // The event returns to `spare_`, which the mutex guards.
+  event.reset();
   return ExplainCopy(error, why);
 }
 
 PluginResult GpuContext::ExplainCopy(CUresult error, std::string* why) const {
   const PluginResult told =
       Explain(api_, "a copy to the GPU failed", error, why);
-  // A GPU has left the bus. The copy's start hears of it, too, where the copy
-  // fails before its event is recorded.
+  // CUDA_ERROR_UNKNOWN means that the GPU has left the bus. StartCopy may
+  // return it as well, if the copy fails before its event is recorded.
   return error == CUDA_ERROR_UNKNOWN ? PluginResult::kLost : told;
 }
 

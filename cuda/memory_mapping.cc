@@ -4,6 +4,7 @@
 
 namespace forebay::cuda {
 
+// The memory lies on the device, and is exported as a POSIX descriptor.
 CUmemAllocationProp Shareable(CUdevice device) {
   CUmemAllocationProp properties = {};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -31,6 +32,9 @@ CUresult MapMemory(const DriverApi& api, CUdevice device,
                    CUmemGenericAllocationHandle handle, std::uint64_t bytes,
                    std::initializer_list<CUmemAccess_flags> access,
                    std::uint64_t* address) {
+  // The driver's virtual memory management takes three steps: reserve
+  // addresses, map the memory there, and allow the GPU to use it. If a step
+  // fails, the earlier steps are undone.
   CUdeviceptr reserved = 0;
   CUresult error = api.reserve_address(&reserved, bytes, 0, 0, 0);
   if (error != CUDA_SUCCESS) return error;
@@ -41,6 +45,8 @@ CUresult MapMemory(const DriverApi& api, CUdevice device,
   }
   CUmemAccessDesc description = {};
   description.location = Shareable(device).location;
+  // Not every driver accepts read-only access, so callers name a second kind of
+  // access.
   for (const CUmemAccess_flags flags : access) {
     description.flags = flags;
     error = api.set_access(reserved, bytes, &description, 1);

@@ -4,15 +4,16 @@
 #include <memory>
 #include <string>
 
-#include "cuda/device.h"
+#include "cuda/driver.h"
 
 namespace forebay::cuda {
 
-// For a host whose GPUs, if it has any, are out of reach. Thread-safe; owned by
-// the caller; nothing blocks. Open fails.
+// The driver of a host whose GPUs, if it has any, are out of reach.
+// Thread-safe. Owned by the caller. Never blocks. Open fails with NOT_FOUND.
 class NoDriver final : public Driver {
  public:
-  // `absence` must not be empty: see Inventory.
+  // Makes an inventory without GPUs. `absence` is Inventory::absence, and must
+  // not be empty.
   explicit NoDriver(std::string absence);
 
   const Inventory& inventory() const override { return inventory_; }

@@ -1,3 +1,12 @@
+// Loads the GPU plug-in, and checks everything that the plug-in returns.
+//
+// The file is checked before dlopen: a library that was cut short would end the
+// process by SIGBUS. The version is checked before any other field, since only
+// the version has the same place in all versions. Texts may lack their NUL or
+// hold control characters, and counts may be out of range, so they are checked
+// as well. The library is opened with RTLD_NODELETE: its code stays mapped even
+// after dlclose.
+
 #include "cuda/plugin.h"
 
 #include <dlfcn.h>
@@ -17,8 +26,10 @@
 namespace forebay::cuda {
 namespace {
 
-// Several times what a host can hold.
+// Most GPUs that a plug-in may describe: several times as many as a host can
+// hold.
 constexpr std::int32_t kMaxDevices = 256;
+// Bytes of the buffer for the plug-in's reason.
 constexpr std::size_t kWhyBytes = 1024;
 
 struct CloseLibrary {
@@ -26,7 +37,7 @@ struct CloseLibrary {
 };
 using Library = std::unique_ptr<void, CloseLibrary>;
 
-// A field of plain text, whatever is in it.
+// Returns a field's text without control characters, even if NUL is missing.
 template <std::size_t kSize>
 std::string Text(const char (&field)[kSize]) {
   std::string text(field, strnlen(field, kSize));
@@ -36,6 +47,8 @@ std::string Text(const char (&field)[kSize]) {
   return text;
 }
 
+// A driver that calls a plug-in. Threads, blocking and errors are as Driver
+// says. Owns the plug-in's library.
 class PluginDriver final : public Driver {
  public:
   PluginDriver(Library library, const Plugin& plugin, Inventory inventory)
@@ -58,7 +71,7 @@ class PluginDriver final : public Driver {
   const Inventory inventory_;
 };
 
-// CUDA's numbers (CUcomputemode); 1 is of drivers that no longer exist.
+// Converts a CUcomputemode. Only old drivers used the number 1.
 ComputeMode ModeOf(std::int32_t mode) {
   switch (mode) {
     case 2:
@@ -70,6 +83,7 @@ ComputeMode ModeOf(std::int32_t mode) {
   }
 }
 
+// Converts the plug-in's plain data to an Inventory.
 Inventory ToInventory(const PluginHost& host,
                       const std::vector<PluginDevice>& devices) {
   Inventory inventory;
@@ -94,6 +108,7 @@ Inventory ToInventory(const PluginHost& host,
   return inventory;
 }
 
+// Returns OpenPlugin's status code for a fault of the plug-in's file.
 absl::StatusCode CodeOf(ElfFault fault) {
   switch (fault) {
     case ElfFault::kNone:
@@ -108,6 +123,7 @@ absl::StatusCode CodeOf(ElfFault fault) {
   return absl::StatusCode::kFailedPrecondition;
 }
 
+// Finds the plug-in's table, and checks its version before anything else in it.
 absl::StatusOr<const Plugin*> FindPlugin(const std::string& path,
                                          void* library) {
   auto* const entry =
@@ -115,7 +131,7 @@ absl::StatusOr<const Plugin*> FindPlugin(const std::string& path,
   const Plugin* const plugin = entry == nullptr ? nullptr : entry();
   if (plugin == nullptr) {
     return absl::FailedPreconditionError(absl::StrCat(
-        path, " is no GPU plug-in of Forebay: it has no ", kPluginSymbol));
+        path, " is not a GPU plug-in of Forebay: it has no ", kPluginSymbol));
   }
   if (plugin->version != kPluginVersion) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -126,6 +142,7 @@ absl::StatusOr<const Plugin*> FindPlugin(const std::string& path,
   return plugin;
 }
 
+// Asks the plug-in for the host's GPUs.
 absl::StatusOr<Inventory> Describe(const std::string& path,
                                    const Plugin& plugin) {
   PluginHost host = {};

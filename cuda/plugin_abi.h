@@ -5,16 +5,18 @@
 #include <cstdint>
 #include <type_traits>
 
-// The interface of libforebay_cuda.so, and of the daemon and the client library
-// that load it: plain data and one entry point in C. Neither side allocates for
-// the other or throws, so that each may have a C++ library of its own.
+// The interface between libforebay_cuda.so and its callers, the daemon and the
+// client library: plain data and one entry point in C. Neither side allocates
+// memory for the other or throws, so that each may have a C++ library of its
+// own.
 namespace forebay::cuda {
 
-// Goes up with every change of what stands below.
+// Version of this interface. Each change to this file raises it by one.
 inline constexpr std::uint32_t kPluginVersion = 3;
 inline constexpr char kPluginSymbol[] = "forebay_cuda_plugin";
 
-// Text ends with NUL. For what the fields mean see cuda/device.h.
+// A GPU. The texts end with NUL. DeviceInfo in cuda/driver.h explains the
+// fields.
 struct PluginDevice {
   char uuid[64];
   char name[256];
@@ -23,139 +25,177 @@ struct PluginDevice {
   std::int32_t compute_major;
   std::int32_t compute_minor;
   std::int32_t numa_node;
-  std::int32_t compute_mode;  // a CUcomputemode
-  std::int32_t mps;           // 1: MPS serves this process there
-  std::int32_t reserved;      // 0
+  // Value of the enumeration CUcomputemode.
+  std::int32_t compute_mode;
+  // 1 if MPS serves this process on this GPU, 0 if not.
+  std::int32_t mps;
+  std::int32_t reserved;  // 0
 };
 
+// A host and its driver.
 struct PluginHost {
   char driver_version[64];
-  std::int32_t cuda_version;  // 1000 * major + 10 * minor, as CUDA has it
+  // Version of CUDA as 1000 * major + 10 * minor.
+  std::int32_t cuda_version;
   std::int32_t device_count;
 };
 
-// A GPU's memory. The one that asked for it closes the descriptor.
+// Memory of a GPU. The caller of `allocate` closes the descriptor.
 struct PluginMemory {
-  std::uint64_t address;  // the GPU's, in the plug-in's context
+  // Address on the GPU, in the plug-in's context.
+  std::uint64_t address;
+  // Bytes, a multiple of the GPU's granularity.
   std::uint64_t bytes;
+  // POSIX descriptor of the memory, for other processes.
   std::int32_t fd;
   std::int32_t reserved;  // 0
 };
 
-// A GPU that was opened, known to the plug-in alone.
+// A GPU that `open` has opened; only the plug-in knows the type's content.
 struct PluginGpu;
 
+// The outcome of a call.
 enum class PluginResult : std::int32_t {
   kOk = 0,
-  kNoMemory = 1,     // of the GPU
-  kUnavailable = 2,  // another process has it for itself
-  kFailed = 3,       // the call
-  kLost = 4,         // the GPU, to this process: each further call fails so
+  // The GPU's memory is full.
+  kNoMemory = 1,
+  // Another process has the GPU for itself.
+  kUnavailable = 2,
+  // The call failed.
+  kFailed = 3,
+  // The GPU is lost to this process: each further call returns kLost.
+  kLost = 4,
 };
 
-// The words for a result other than kOk: one clause that ends with NUL within
-// `size` bytes.
+// Room for the words that explain a result other than kOk. The plug-in writes
+// one clause, which ends with NUL within `size` bytes.
 struct PluginWords {
   char* text;
   std::size_t size;
 };
 
-// As Driver::Open and Gpu's methods say (cuda/device.h, cuda/gpu.h). The caller
-// has checked ranges. Thread-safe.
+// The functions that the daemon calls. They do what Driver::Open and the
+// functions of Gpu do (cuda/driver.h, cuda/gpu.h). The caller has checked
+// ranges. Thread-safe.
 struct PluginGpuCalls {
+  // Opens a GPU: Driver::Open.
   PluginResult (*open)(std::int32_t ordinal, PluginGpu** gpu, PluginWords why);
+  // Closes a GPU, once all of its memory is freed.
   void (*close)(PluginGpu* gpu);
+  // Makes memory that other processes can import: Gpu::Allocate.
   PluginResult (*allocate)(PluginGpu* gpu, std::uint64_t bytes,
                            PluginMemory* memory, PluginWords why);
-  // All but the descriptor.
+  // Frees the memory's address range and mapping, but not its descriptor.
   void (*free)(PluginGpu* gpu, const PluginMemory* memory);
+  // Pin and unpin memory of the host: Gpu::Register and Unregister.
   PluginResult (*register_host)(PluginGpu* gpu, void* data, std::uint64_t bytes,
                                 PluginWords why);
   PluginResult (*unregister_host)(PluginGpu* gpu, void* data, PluginWords why);
+  // Queues a copy to the GPU address `to`, and sets `copy` to the copy's
+  // number: Gpu::StartCopy.
   PluginResult (*start_copy)(PluginGpu* gpu, std::uint64_t to, const void* from,
                              std::uint64_t bytes, std::uint64_t* copy,
                              PluginWords why);
+  // Waits for a copy: Gpu::Wait.
   PluginResult (*wait)(PluginGpu* gpu, std::uint64_t copy, PluginWords why);
+  // Copies to the host after all queued copies, and waits until that is done:
+  // Gpu::Read.
   PluginResult (*read)(PluginGpu* gpu, std::uint64_t from, void* to,
                        std::uint64_t bytes, PluginWords why);
 };
 
-// A GPU that a trainer uses, known to the plug-in alone.
+// A GPU that a trainer uses; only the plug-in knows the type's content.
 struct PluginTrainerGpu;
 
-// How uint8 images become a trainer's elements: see cuda/kernels/tail.h.
+// The table and layout by which uint8 images become a trainer's elements: see
+// cuda/kernels/tail_kernel.h.
 struct PluginTail {
-  std::uint32_t element_bytes;   // 1, 2 or 4
-  std::uint32_t planar;          // 1: (images, colors, pixels); 0: colors last
-  std::uint32_t colors;          // 1 or 3
-  std::uint32_t reserved;        // 0
-  std::uint32_t table[3 * 256];  // the element of each color's value
+  // Bytes of an element: 1, 2 or 4.
+  std::uint32_t element_bytes;
+  // 1 if elements are (images, colors, pixels); 0 if colors come last.
+  std::uint32_t planar;
+  // Colors of a pixel, 1 or 3.
+  std::uint32_t colors;
+  std::uint32_t reserved;  // 0
+  // table[256 * color + value] is the element that the value becomes, in the
+  // low bits.
+  std::uint32_t table[3 * 256];
 };
 
-// A trainer's use of memory that the daemon has exported, and of memory of its
-// own. `stream` is a CUstream in the device's primary context, which is the one
-// of PyTorch; null: the legacy default stream. Work is queued there, and no
-// call waits for it, unless it says so; one that queues may wait for room in
-// the stream. `event` is a CUevent.
+// The functions that the client library calls in a trainer, for memory that the
+// daemon has exported and for memory of the trainer's own. `stream` is a
+// CUstream in the device's primary context, which PyTorch uses as well; null is
+// the legacy default stream. `event` is a CUevent. Functions only queue work on
+// a stream, and may wait for room there. They do not wait until the work is
+// done, unless their comment says so.
 //
-// Thread-safe; not for a forked child. No call but await_all disturbs a global
-// capture by another thread. The caller holds no lock while it calls `poll`
-// that a `call` of its own takes.
+// Thread-safe; not for a forked child. Only await_all disturbs a global capture
+// by another thread. A caller of `poll` must not hold a lock that a function
+// queued by call_after takes.
 struct PluginTrainerCalls {
   // Retains the primary context of CUDA's device `ordinal` of this process, and
-  // loads the kernels there. Blocks for the driver. Context and kernels stay
-  // until the process ends; the plug-in stays loaded as long.
+  // loads the kernels there. Blocks for the driver. The context, the kernels
+  // and the plug-in stay loaded until the process ends.
   PluginResult (*open)(std::int32_t ordinal, PluginTrainerGpu** gpu,
                        PluginWords why);
-  // Queued calls come nevertheless.
+  // Ends the caller's use of the GPU. Calls that call_after has queued are
+  // still made.
   void (*close)(PluginTrainerGpu* gpu);
-  // 0: the GPU is older than the kernels, or the driver cannot load them.
+  // Returns 1 if run_tail works; 0 if the GPU is older than the kernels, or the
+  // driver cannot load them.
   std::int32_t (*has_tail)(const PluginTrainerGpu* gpu);
-  // Maps the memory behind a descriptor, which stays the caller's: for reading
-  // only, if the driver can do that. Blocks for the driver.
+  // Maps the memory behind `fd`, read-only if the driver can do that. The
+  // descriptor stays the caller's. Blocks for the driver.
   PluginResult (*import_memory)(PluginTrainerGpu* gpu, std::int32_t fd,
                                 std::uint64_t bytes, std::uint64_t* address,
                                 PluginWords why);
-  // Nothing that is queued uses the memory any more.
+  // Unmaps imported memory. No queued work may still use the memory.
   void (*unimport)(PluginTrainerGpu* gpu, std::uint64_t address,
                    std::uint64_t bytes);
-  // Makes elements at `to`, aligned to 16 bytes, of pixels at `from`, aligned
-  // to 4.
+  // Queues the kernel that turns the pixels at `from` into elements at `to`.
+  // `from` is aligned to 4 bytes, and `to` to 16 bytes.
   PluginResult (*run_tail)(PluginTrainerGpu* gpu, void* stream,
                            const PluginTail* tail, std::uint64_t from,
                            std::uint64_t to, std::uint64_t images,
                            std::uint64_t image_pixels, PluginWords why);
+  // Queues a copy from GPU memory to GPU memory.
   PluginResult (*copy)(PluginTrainerGpu* gpu, void* stream, std::uint64_t from,
                        std::uint64_t to, std::uint64_t bytes, PluginWords why);
-  // Calls `call(argument)` once, from a thread of the driver's, after all that
-  // `stream` has queued: the stream itself does not wait for it. `call` neither
-  // uses CUDA nor this table. Not kOk: it is never called.
+  // Queues a call of `call(argument)`. A thread of the CUDA driver makes the
+  // call once, when all work queued on `stream` so far is done. Later work on
+  // `stream` does not wait for the call. `call` must use neither CUDA nor this
+  // table. If the result is not kOk, `call` is never called.
   PluginResult (*call_after)(PluginTrainerGpu* gpu, void* stream,
                              void (*call)(void*), void* argument,
                              PluginWords why);
-  // kLost: the context is lost to an error. Whatever call_after has queued and
-  // was not called yet is never called: the caller does now what those should
-  // have done. kFailed: the driver does not tell; ask again.
+  // Tells whether the GPU is lost. kLost: the context is lost to an error.
+  // Calls that call_after queued and that were not made yet are never made; the
+  // caller now does the work of these calls itself. kFailed: the driver does
+  // not tell; ask again.
   PluginResult (*poll)(PluginTrainerGpu* gpu, PluginWords why);
-  // 1: what is queued now would become part of a CUDA graph, or spoil one.
+  // Sets `captures` to 1 if work queued on `stream` now would become part of a
+  // CUDA graph, or would invalidate the capture of a graph; to 0 if not.
   PluginResult (*is_capturing)(PluginTrainerGpu* gpu, void* stream,
                                std::int32_t* captures, PluginWords why);
 
-  // Memory of the process's own, aligned to 256 bytes; and its end, once
-  // nothing that is queued uses it. Both may wait for all that is queued.
+  // Allocate and free GPU memory that only this process uses, aligned to 256
+  // bytes. No queued work may still use memory that is freed. Both functions
+  // may wait for all queued work.
   PluginResult (*allocate)(PluginTrainerGpu* gpu, std::uint64_t bytes,
                            std::uint64_t* address, PluginWords why);
   void (*free)(PluginTrainerGpu* gpu, std::uint64_t address);
-  // Copies memory of the host, which stays as it is until that is done.
+  // Queues a copy from host memory at `from`. That memory must not change until
+  // the copy is done.
   PluginResult (*upload)(PluginTrainerGpu* gpu, void* stream, const void* from,
                          std::uint64_t to, std::uint64_t bytes,
                          PluginWords why);
-  // A stream that is there until the process ends, and does not wait for the
-  // legacy default stream.
+  // Returns a stream that lives until the process ends, and does not wait for
+  // the legacy default stream.
   void* (*own_stream)(const PluginTrainerGpu* gpu);
-  // An event is reached when a stream has done all that it had queued when it
-  // was recorded; one that never was is reached. To record it on a stream that
-  // is captured fails.
+  // Make, record and query events. An event is reached when its stream has done
+  // all work that had been queued when the event was recorded. An event that
+  // was never recorded counts as reached. Recording on a stream that is
+  // captured fails.
   PluginResult (*make_event)(PluginTrainerGpu* gpu, void** event,
                              PluginWords why);
   void (*drop_event)(PluginTrainerGpu* gpu, void* event);
@@ -163,31 +203,36 @@ struct PluginTrainerCalls {
                          PluginWords why);
   PluginResult (*is_reached)(PluginTrainerGpu* gpu, void* event,
                              std::int32_t* reached, PluginWords why);
-  // Has a stream that is not captured go on only once the event is reached.
+  // Makes later work on `stream` wait for the event. The stream must not be
+  // captured.
   PluginResult (*hold_back)(PluginTrainerGpu* gpu, void* stream, void* event,
                             PluginWords why);
   // Waits until an event is reached.
   PluginResult (*await_event)(PluginTrainerGpu* gpu, void* event,
                               PluginWords why);
-  // Waits until the GPU has done all that this process has queued. Fails while
-  // a stream is captured, and ends the capture.
+  // Waits until the GPU has done all work that this process has queued. If a
+  // stream is being captured, the call fails and ends the capture.
   PluginResult (*await_all)(PluginTrainerGpu* gpu, PluginWords why);
 };
 
+// The table that the entry point returns.
 struct Plugin {
-  std::uint32_t version;  // kPluginVersion; first in every version
+  // kPluginVersion of the plug-in. This is the first field in every version.
+  std::uint32_t version;
 
-  // Opens the driver, which stays open until the process ends, and describes
-  // the host and its first `capacity` devices, by ordinal. Blocks, for seconds
-  // if the driver has to wake the GPUs. Zero: done. Else `why` has the reason,
-  // one clause that ends with NUL within `why_size` bytes. Thread-safe.
+  // Opens the driver, which stays open until the process ends. Describes the
+  // host, and its first `capacity` devices in the order of their ordinals.
+  // Blocks, for seconds if the driver has to initialise the GPUs. Returns 0 on
+  // success. After a failure, `why` has the reason: one clause that ends with
+  // NUL within `why_size` bytes. Thread-safe.
   std::int32_t (*describe)(PluginHost* host, PluginDevice* devices,
                            std::int32_t capacity, char* why,
                            std::size_t why_size);
 
-  // After describe has succeeded.
-  PluginGpuCalls gpu;          // the daemon's half
-  PluginTrainerCalls trainer;  // the client library's
+  // Functions for the daemon, valid once `describe` has succeeded.
+  PluginGpuCalls gpu;
+  // Functions for the client library, also valid once `describe` has succeeded.
+  PluginTrainerCalls trainer;
 };
 
 // The type of forebay_cuda_plugin(). Its result is never freed.

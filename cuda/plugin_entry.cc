@@ -1,4 +1,11 @@
-// libforebay_cuda.so, as seen from outside.
+// Defines libforebay_cuda.so as its users see it: one exported function, which
+// returns a table of functions (plugin_abi.h).
+//
+// The functions here only convert arguments and results. PluginGpu and
+// PluginTrainerGpu are handles: pointers to a GpuContext or a TrainerGpu.
+// Results are codes and words, since neither C++ objects nor exceptions may
+// cross between two C++ libraries. Words are written into the caller's buffer,
+// and cut to the buffer's size.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +21,7 @@
 namespace forebay::cuda {
 namespace {
 
+// Implements Plugin::describe.
 std::int32_t Describe(PluginHost* host, PluginDevice* devices,
                       std::int32_t capacity, char* why, std::size_t why_size) {
   DriverApi api;
@@ -26,7 +34,7 @@ std::int32_t Describe(PluginHost* host, PluginDevice* devices,
   return 1;
 }
 
-// Writes the words of a result that is not kOk.
+// Runs `act`. If it fails, writes its words into the caller's buffer.
 template <typename Act>
 PluginResult Answer(PluginWords words, Act act) {
   std::string why;
@@ -36,10 +44,13 @@ PluginResult Answer(PluginWords words, Act act) {
   return result;
 }
 
+// Returns the object that a handle of PluginGpuCalls points to.
 GpuContext* ContextOf(PluginGpu* gpu) {
   return reinterpret_cast<GpuContext*>(gpu);
 }
 
+// Loads the driver, and opens a GPU for the daemon. Loading the driver again is
+// cheap, because its library stays loaded.
 PluginResult OpenGpu(std::int32_t ordinal, PluginGpu** gpu, PluginWords words) {
   return Answer(words, [&](std::string* why) {
     DriverApi api;
@@ -97,10 +108,12 @@ PluginResult Read(PluginGpu* gpu, std::uint64_t from, void* to,
   });
 }
 
+// Returns the object that a handle of PluginTrainerCalls points to.
 TrainerGpu* TrainerOf(PluginTrainerGpu* gpu) {
   return reinterpret_cast<TrainerGpu*>(gpu);
 }
 
+// Loads the driver, and opens a GPU for a trainer.
 PluginResult OpenTrainer(std::int32_t ordinal, PluginTrainerGpu** gpu,
                          PluginWords words) {
   return Answer(words, [&](std::string* why) {
@@ -113,7 +126,7 @@ PluginResult OpenTrainer(std::int32_t ordinal, PluginTrainerGpu** gpu,
   });
 }
 
-// It serves others, and calls that are pending.
+// Does nothing: the TrainerGpu still serves other callers and pending calls.
 void CloseTrainer(PluginTrainerGpu*) {}
 
 std::int32_t HasTail(const PluginTrainerGpu* gpu) {
@@ -249,6 +262,8 @@ PluginResult AwaitAll(PluginTrainerGpu* gpu, PluginWords words) {
       words, [&](std::string* why) { return TrainerOf(gpu)->AwaitAll(why); });
 }
 
+// The table of functions. It is constant data, so no code has to run when the
+// library is loaded.
 constexpr Plugin kPlugin = {.version = kPluginVersion,
                             .describe = &Describe,
                             .gpu = {.open = &OpenGpu,

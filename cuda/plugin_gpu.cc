@@ -1,3 +1,6 @@
+// Implements Gpu by a plug-in's table of functions. Checks ranges, since the
+// plug-in does not, and turns results into statuses.
+
 #include "cuda/plugin_gpu.h"
 
 #include <unistd.h>
@@ -12,12 +15,15 @@
 namespace forebay::cuda {
 namespace {
 
-// Calls the plug-in with room for its words: `call(words)`.
+// Calls `call(words)`, which calls the plug-in; `words` is a buffer for the
+// plug-in's words. Returns the result as a status.
 template <typename Call>
 absl::Status Ask(Call call) {
   char why[1024] = {};
   const PluginResult result =
       call(PluginWords{.text = why, .size = sizeof(why)});
+  // The plug-in should have written a NUL. If it has not, reading still ends
+  // here.
   why[sizeof(why) - 1] = '\0';
   switch (result) {
     case PluginResult::kOk:
@@ -34,6 +40,7 @@ absl::Status Ask(Call call) {
   return absl::InternalError(why);
 }
 
+// Memory that a plug-in has made. Owns the memory and its descriptor.
 class PluginGpuMemory final : public GpuMemory {
  public:
   PluginGpuMemory(const PluginGpuCalls& calls, PluginGpu* gpu,
@@ -56,7 +63,8 @@ class PluginGpuMemory final : public GpuMemory {
   const PluginMemory memory_;
 };
 
-// The address of a range of memory that this plug-in has made.
+// Returns the GPU address of a range of memory that the plug-in has made.
+// INVALID_ARGUMENT: the range lies outside of the memory.
 absl::StatusOr<std::uint64_t> Address(const GpuMemory& memory,
                                       std::uint64_t offset,
                                       std::uint64_t bytes) {
@@ -68,6 +76,8 @@ absl::StatusOr<std::uint64_t> Address(const GpuMemory& memory,
   return static_cast<const PluginGpuMemory&>(memory).address() + offset;
 }
 
+// A GPU that calls a plug-in. Threads, ownership, blocking and errors are as
+// Gpu says.
 class PluginBackedGpu final : public Gpu {
  public:
   PluginBackedGpu(const PluginGpuCalls& calls, PluginGpu* gpu)

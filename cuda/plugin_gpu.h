@@ -9,7 +9,8 @@
 
 namespace forebay::cuda {
 
-// Opens a GPU by a plug-in that outlives the result. As Driver::Open.
+// Opens a GPU through `calls`, the functions of a plug-in, which must outlive
+// the result. Blocking and errors are as Driver::Open says.
 absl::StatusOr<std::unique_ptr<Gpu>> OpenPluginGpu(const PluginGpuCalls& calls,
                                                    int ordinal);
 

@@ -10,17 +10,17 @@
 #include "cuda/driver_words.h"
 #include "cuda/entered_context.h"
 #include "cuda/kernels/image.h"
-#include "cuda/kernels/tail.h"
+#include "cuda/kernels/tail_kernel.h"
 #include "cuda/memory_mapping.h"
 
 namespace forebay::cuda {
 namespace {
 
-// As many as run at once on most GPUs; each has a table to load.
+// Number of blocks that a multiprocessor of most GPUs runs at once. Each block
+// loads a table, so more blocks would only cost time.
 constexpr std::uint32_t kBlocksPerMultiprocessor = 8;
 
-// Returns the elements that a tail makes; 0 if there are more than any GPU has
-// room for.
+// Returns the number of a tail's elements; 0 if they exceed any GPU's memory.
 std::uint64_t ElementCount(const PluginTail& tail, std::uint64_t images,
                            std::uint64_t image_pixels) {
   std::uint64_t count = 0;
@@ -32,7 +32,7 @@ std::uint64_t ElementCount(const PluginTail& tail, std::uint64_t images,
   return count;
 }
 
-// A kernel that touches what it should not ends all use of the GPU.
+// Checks arguments: a kernel that writes out of bounds ends all GPU use.
 bool IsPlausible(const PluginTail& tail, std::uint64_t from, std::uint64_t to) {
   return (tail.element_bytes == 1 || tail.element_bytes == 2 ||
           tail.element_bytes == 4) &&
@@ -40,7 +40,7 @@ bool IsPlausible(const PluginTail& tail, std::uint64_t from, std::uint64_t to) {
          to % 16 == 0;
 }
 
-// Returns how many threads have something to do.
+// Returns how many threads of the kernel have something to do.
 std::uint64_t UsefulThreads(const PluginTail& tail, std::uint64_t images,
                             std::uint64_t image_pixels) {
   const bool by_four = tail.colors == 1 || image_pixels % 4 == 0;
@@ -50,8 +50,8 @@ std::uint64_t UsefulThreads(const PluginTail& tail, std::uint64_t images,
 
 }  // namespace
 
-// The beginning and the end of a call from outside: the driver works for this
-// context, whatever the thread's own is, and whoever captures streams.
+// While it lives, the calling thread has the object's context, and its driver
+// calls disturb no other thread's capture of a stream.
 class TrainerGpu::Use {
  public:
   explicit Use(const TrainerGpu& gpu)
@@ -87,9 +87,10 @@ PluginResult TrainerGpu::Open(const DriverApi& api, std::int32_t ordinal,
                               TrainerGpu** out, std::string* why) {
   struct Table {
     std::mutex mutex;
-    std::map<std::int32_t, TrainerGpu*> gpus;  // guarded by mutex
+    std::map<std::int32_t, TrainerGpu*> gpus;  // by ordinal; guarded by mutex
   };
-  // Never destroyed: the driver makes calls while the process exits.
+  // The table is never destroyed: the driver makes calls while the process
+  // exits.
   static auto* const table = new Table;
   const std::lock_guard lock(table->mutex);
   TrainerGpu*& known = table->gpus[ordinal];
@@ -103,7 +104,7 @@ PluginResult TrainerGpu::Open(const DriverApi& api, std::int32_t ordinal,
       std::unique_ptr<TrainerGpu, Release> gpu(
           new TrainerGpu(api, device, context));
       error = gpu->Prepare();
-      // One that is lost stays for those who have it.
+      // A lost object is not deleted: earlier callers still use it.
       if (error == CUDA_SUCCESS) known = gpu.release();
     }
     if (error != CUDA_SUCCESS)
@@ -123,7 +124,7 @@ CUresult TrainerGpu::Prepare() {
   then(&FindGranularity, api_, device_, &granularity_);
   then(api_.attribute, &multiprocessors,
        CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device_);
-  // They are not to wait for the legacy default stream.
+  // Non-blocking streams do not wait for the legacy default stream.
   then(api_.create_stream, &stream_, CU_STREAM_NON_BLOCKING, 0);
   then(api_.create_stream, &own_stream_, CU_STREAM_NON_BLOCKING, 0);
   then(api_.create_event, &reached_, CU_EVENT_DISABLE_TIMING);
@@ -141,7 +142,7 @@ CUresult TrainerGpu::LoadTail() {
   const PluginResult result = ResultOf(error);
   if (result == PluginResult::kLost || result == PluginResult::kNoMemory)
     return error;
-  // A GPU older than the kernels, or a driver: the trainer does without.
+  // The GPU or the driver is too old: the trainer works without kernels.
   tail_ = nullptr;
   tail_absence_ = DriverWords(api_, error);
   return CUDA_SUCCESS;
@@ -175,7 +176,7 @@ PluginResult TrainerGpu::Import(std::int32_t fd, std::uint64_t bytes,
                            CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
   }
   if (error == CUDA_SUCCESS) {
-    // Other trainers read the same memory.
+    // Read-only if possible: other trainers read the same memory.
     error = MapMemory(
         api_, device_, handle, rounded,
         {CU_MEM_ACCESS_FLAGS_PROT_READ, CU_MEM_ACCESS_FLAGS_PROT_READWRITE},
@@ -243,8 +244,8 @@ PluginResult TrainerGpu::Copy(CUstream stream, std::uint64_t from,
 CUresult TrainerGpu::FindCapture(CUstream stream, bool* captures) const {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   const CUresult error = api_.is_capturing(stream, &status);
-  // The legacy default stream, while one that waits for it is captured: work
-  // there would end the capture.
+  // If a stream that waits for the legacy default stream is captured, work on
+  // the legacy default stream would end that capture.
   const bool spoils = error == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   *captures = spoils || status != CU_STREAM_CAPTURE_STATUS_NONE;
   return spoils ? CUDA_SUCCESS : error;
@@ -299,7 +300,7 @@ PluginResult TrainerGpu::Record(CUevent event, CUstream stream,
     bool captures = false;
     const CUresult error = FindCapture(stream, &captures);
     if (error != CUDA_SUCCESS) return error;
-    // The event would be of the graph.
+    // While the stream is captured, the event would become part of the graph.
     return captures ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
                     : api_.record_event(event, stream);
   });
@@ -341,21 +342,21 @@ PluginResult TrainerGpu::CallAfter(CUstream stream, void (*call)(void*),
   CUresult error = use.result();
   if (error == CUDA_SUCCESS) error = FindCapture(stream, &captures);
   if (captures) {
-    // The event would draw our own stream into the graph.
+    // The event would make stream_ a part of the graph.
     *why = "a stream that is captured into a CUDA graph calls nobody";
     return PluginResult::kFailed;
   }
   auto pending =
       std::make_unique<PendingCall>(PendingCall{this, call, argument});
   if (error == CUDA_SUCCESS) error = Queue(stream, pending.get());
-  // It goes with its call. Those of a lost context stay: the driver has them.
+  // Run frees the pending call. If the context is lost, it is never freed.
   if (error == CUDA_SUCCESS) static_cast<void>(pending.release());
   return Explain(api_, "the GPU takes no call", error, why);
 }
 
 CUresult TrainerGpu::Queue(CUstream stream, PendingCall* pending) {
-  // One event will do: who waits for it waits for its last record, however
-  // often it is recorded thereafter.
+  // A single event is enough for all calls: wait_event waits for the latest
+  // record before it. Later records of the event do not matter.
   const std::lock_guard lock(queue_mutex_);
   CUresult error = api_.record_event(reached_, stream);
   if (error == CUDA_SUCCESS) error = api_.wait_event(stream_, reached_, 0);
@@ -367,8 +368,8 @@ CUresult TrainerGpu::Queue(CUstream stream, PendingCall* pending) {
 void TrainerGpu::Run(void* pending) {
   const std::unique_ptr<PendingCall> call(static_cast<PendingCall*>(pending));
   const std::lock_guard lock(call->gpu->run_mutex_);
-  // NVIDIA's driver calls nobody after an error, but this call may have begun
-  // when Poll heard of it.
+  // NVIDIA's driver makes no calls after an error. But this call may already
+  // have begun when Poll found the error.
   if (!call->gpu->lost_) call->call(call->argument);
 }
 
@@ -382,8 +383,8 @@ PluginResult TrainerGpu::Poll(std::string* why) {
       return PluginResult::kOk;
     std::string reason;
     Explain(api_, "the GPU is lost to this process", error, &reason);
-    // Our own stream is unknown to a driver whose context was reset; an unknown
-    // error is that of a GPU which has left the bus.
+    // INVALID_CONTEXT and INVALID_HANDLE: the context was reset, so the driver
+    // does not know stream_ any more. UNKNOWN: the GPU has left the bus.
     if (!IsLoss(error) && error != CUDA_ERROR_INVALID_CONTEXT &&
         error != CUDA_ERROR_INVALID_HANDLE && error != CUDA_ERROR_UNKNOWN) {
       return Explain(api_, "the driver does not tell of the GPU", error, why);

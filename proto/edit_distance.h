@@ -10,8 +10,9 @@
 
 namespace forebay::proto {
 
-// Returns Levenshtein's distance of two names: how many letters to insert,
-// remove or replace to make one of the other. For "did you mean" in messages.
+// Returns the Levenshtein distance of two names: how many letters must be
+// inserted, removed or replaced to turn `a` into `b`. Messages use it for "did
+// you mean". Takes time proportional to the product of the lengths.
 inline std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -26,8 +27,8 @@ inline std::size_t EditDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// Returns by how many letters a name that was meant may differ from an unknown
-// one.
+// Returns the largest distance at which a name may still be the one that was
+// meant by `unknown`.
 inline std::size_t MostEdits(std::string_view unknown) {
   return std::max<std::size_t>(2, unknown.size() / 3);
 }

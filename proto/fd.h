@@ -7,10 +7,15 @@
 
 namespace forebay::proto {
 
-// Owns a file descriptor and closes it. Not thread-safe; no errors.
+// Owns a file descriptor, and closes it on destruction.
+//
+// Not thread-safe. Closing may block for a file system or a device. Has no
+// errors. An object with a negative number, which failed calls return, owns
+// nothing.
 class Fd {
  public:
   Fd() = default;
+  // Takes ownership of `fd`, unless it is negative.
   explicit Fd(int fd) : fd_(fd) {}
   Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   Fd& operator=(Fd&& other) noexcept {
@@ -22,8 +27,10 @@ class Fd {
   }
   ~Fd() { Close(); }
 
+  // Returns the descriptor, which this object still owns; negative if none.
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
+  // Returns the descriptor, and gives up its ownership.
   int Release() { return std::exchange(fd_, -1); }
   void Close() {
     if (fd_ >= 0) close(std::exchange(fd_, -1));

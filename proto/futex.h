@@ -1,7 +1,8 @@
 #ifndef FOREBAY_PROTO_FUTEX_H_
 #define FOREBAY_PROTO_FUTEX_H_
 
-// Sleeping and waking on a word that processes share.
+// Waiting for a change of a word in memory that processes share, and waking the
+// waiting threads (futex(2)).
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -14,9 +15,10 @@
 
 namespace forebay::proto {
 
-// Sleeps while `word` is `expected`, at most `timeout_nanos`. Returns 0 when
-// woken or when the word differs, else ETIMEDOUT or EINTR (a signal). A
-// read-only mapping will do.
+// Blocks while `word` is `expected`, for at most `timeout_nanos`. Returns 0
+// when woken or if the word differs, ETIMEDOUT when the time is up, or EINTR
+// after a signal. A wake can be spurious, so callers check the word again. The
+// word may be in a read-only mapping.
 inline int FutexWait(const std::atomic<std::uint32_t>* word,
                      std::uint32_t expected, std::int64_t timeout_nanos) {
   struct timespec timeout;
@@ -28,7 +30,7 @@ inline int FutexWait(const std::atomic<std::uint32_t>* word,
   return errno;
 }
 
-// Wakes every sleeper.
+// Wakes all threads, of any process, that wait for the word. Never blocks.
 inline void FutexWakeAll(std::atomic<std::uint32_t>* word) {
   syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
 }

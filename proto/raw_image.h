@@ -1,10 +1,11 @@
 #ifndef FOREBAY_PROTO_RAW_IMAGE_H_
 #define FOREBAY_PROTO_RAW_IMAGE_H_
 
-// A raw image: a header, and behind it the pixels as they are, 8-bit and
-// interleaved, row by row from the top, without padding between rows or at the
-// end. Little-endian, at any alignment. It is the form in which decoded images
-// are kept, and in which images reach the daemon that no file holds.
+// A raw image is a header, followed by the pixels: 8-bit and interleaved, row
+// by row from the top, without padding between rows or at the end. Numbers are
+// little-endian, and the image may be at any alignment. Decoded images are
+// cached in this form. Images in a client's memory are sent to the daemon in
+// this form.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,14 +13,15 @@
 
 namespace forebay::proto {
 
-// The bytes 8f 52 41 57 ("\x8fRAW"): no image format, and no text, begins so.
+// The bytes 8f 52 41 57 ("\x8fRAW"). No image format begins with them, and no
+// text, because 8f cannot begin a UTF-8 character.
 inline constexpr std::uint32_t kRawImageMagic = 0x5741528f;
 
 struct RawImageHeader {
   std::uint32_t magic;
   std::uint32_t width;     // pixels; not 0
   std::uint32_t height;    // pixels; not 0
-  std::uint32_t channels;  // 1: gray, 3: red, green, blue
+  std::uint32_t channels;  // 1 for gray; 3 for red, green, blue
 };
 
 static_assert(std::is_trivially_copyable_v<RawImageHeader>);

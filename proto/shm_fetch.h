@@ -2,8 +2,9 @@
 #define FOREBAY_PROTO_SHM_FETCH_H_
 
 // The layout of a reader's window after a Fetch: a header, then a FetchedField
-// for each field of each sample that was asked for, in order, then their data.
-// Written by the daemon alone. Offsets count from the window's first byte.
+// for each field of each sample that was asked for, in order, then the data of
+// the fields. Only the daemon writes it. Offsets count from the window's first
+// byte.
 
 #include <cstdint>
 #include <type_traits>
@@ -13,9 +14,9 @@
 namespace forebay::proto {
 
 inline constexpr std::uint32_t kFetchMagic = 0x46594246;  // "FBYF"
-// Samples of one Fetch.
+// The most samples of one Fetch.
 inline constexpr std::uint64_t kMaxFetch = 1024;
-// Every field's data starts at a multiple of this.
+// The data of each field starts at a multiple of this many bytes.
 inline constexpr std::uint64_t kFetchAlignment = 64;
 
 struct FetchHeader {
@@ -25,17 +26,17 @@ struct FetchHeader {
   std::uint32_t field_count;  // of each sample; at most kMaxFields - 1
 };
 
-// One field of one sample. An image that is not decoded is its file's bytes.
-// These, texts, JSON and bytes have rank 1. All is 0 if the sample cannot be
-// used.
+// A field of a sample. An image that is not decoded is its file's bytes. Such
+// images, texts, JSON and bytes have rank 1. All members are 0 if the sample
+// cannot be used.
 struct FetchedField {
   FieldKind kind;
   DType dtype;
   std::uint32_t rank;
   std::uint32_t reserved;
   std::uint64_t shape[kMaxRank];
-  std::uint64_t offset;  // bytes
-  std::uint64_t bytes;
+  std::uint64_t offset;  // bytes, from the window's first byte
+  std::uint64_t bytes;   // of data
 };
 
 static_assert(std::is_trivially_copyable_v<FetchedField> &&
@@ -43,7 +44,8 @@ static_assert(std::is_trivially_copyable_v<FetchedField> &&
 static_assert(sizeof(FetchHeader) == 16);
 static_assert(sizeof(FetchedField) == 80);
 
-// Where a sample's fields are described; `sample` is its number in the Fetch.
+// Returns the offset of the FetchedField of a field. `sample` is the sample's
+// number in the Fetch, and `field` the field's number in the sample.
 constexpr std::uint64_t FetchedFieldOffset(std::uint64_t sample,
                                            std::uint64_t field,
                                            std::uint64_t field_count) {

@@ -2,10 +2,11 @@
 #define FOREBAY_PROTO_SHM_LAYOUT_H_
 
 // The layout of a slot: a header page that describes the batch, then the
-// fields' data. A slot is written by the daemon alone and describes itself, so
-// that any client of the same kLayoutVersion can read it without asking.
-// Offsets count from the slot's first byte. A slot for trainers on a GPU has a
-// device part, too: memory of that GPU, with the data of some of the fields.
+// fields' data. Only the daemon and its workers write a slot. The slot
+// describes itself, so that any client of the same kLayoutVersion can read it
+// without asking. Offsets count from the slot's first byte. A slot for trainers
+// on a GPU has a device part, too: memory of that GPU, with the data of some
+// fields.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,15 +14,16 @@
 
 namespace forebay::proto {
 
-// Version of the session's messages. A daemon accepts clients of this version
-// and of the one before. Each message that an older side would refuse or
-// overlook makes another version:
+// The version of the session's messages. A daemon accepts clients of this
+// version and of the one before. A change that an older side would refuse or
+// overlook makes a new version:
 //   1  the first
 //   2  a greeting may bring a pipe beside the pidfd
 //   3  arrays have pipelines, and may differ in length
 inline constexpr std::uint32_t kProtocolVersion = 3;
-// Version of all that lies in shared memory, slots and rings. It changes far
-// more rarely: a client of another layout can read nothing.
+// The version of all layouts in shared memory: slots and rings. The layouts
+// change far more rarely than the messages, because a client of another layout
+// cannot read anything.
 inline constexpr std::uint32_t kLayoutVersion = 1;
 
 inline constexpr std::uint32_t kBatchMagic = 0x42594246;  // "FBYB"
@@ -29,10 +31,10 @@ inline constexpr std::uint32_t kMaxFields = 16;
 inline constexpr std::uint32_t kMaxRank = 6;
 inline constexpr std::uint32_t kMaxFieldName = 32;
 inline constexpr std::uint64_t kSlotHeaderBytes = 4096;
-// Every field starts at a multiple of this.
+// Each field starts at a multiple of this many bytes.
 inline constexpr std::uint64_t kFieldAlignment = 4096;
 
-// Values as in proto.DataType.
+// The type of an element. The values are those of DataType in dataset.proto.
 enum class DType : std::uint32_t {
   kUint8 = 1,
   kFloat16 = 2,
@@ -54,23 +56,24 @@ enum class FieldKind : std::uint32_t {
   kImage = 1,
   kLabel = 2,  // an integer
   kSampleId = 3,
-  // Of varying length, as bytes:
+  // These three kinds are bytes, whose length differs from sample to sample.
   kText = 4,  // UTF-8
   kJson = 5,  // UTF-8; not parsed
   kBytes = 6,
-  // All of a .npy file, or a row of one: of one type and shape in all samples;
-  // or of one type, and a shape that differs in the first axis alone.
+  // An array, such as a .npy file or a row of one. All samples have one type
+  // and one shape, or shapes that differ in the first axis alone.
   kArray = 7,
-  // All of an audio file. Batches have what is decoded of it, which is kArray.
+  // A whole audio file. Batches have the decoded clip instead, which is kArray.
   kAudio = 8,
 };
 
-// Where a field's data lies.
+// The memory that has a field's data.
 enum class Place : std::uint32_t {
   kHost = 0,    // in the slot's memfd
   kDevice = 1,  // in the slot's device part
 };
 
+// Returns the bytes of an element; 0 for a value that is not a type.
 constexpr std::uint64_t SizeOf(DType dtype) {
   switch (dtype) {
     case DType::kUint8:
@@ -94,22 +97,25 @@ constexpr std::uint64_t SizeOf(DType dtype) {
   return 0;
 }
 
+// The description of one field of a batch.
 struct FieldLayout {
   char name[kMaxFieldName];  // NUL-terminated
   FieldKind kind;
   DType dtype;
   std::uint32_t rank;  // dimensions in use, the batch's included
-  Place place;         // of the data; row splits always lie on the host
-  std::uint64_t shape[kMaxRank];  // shape[0] counts samples; where row splits
-                                  // are used, what these divide: the first
-                                  // axes of all samples together
-  std::uint64_t offset;           // bytes, from the start of its place
-  std::uint64_t bytes;            // of data
-  // Where samples + 1 int64 row splits lie, for a field of varying length; 0:
-  // each sample has the same shape.
+  Place place;         // of the data; row splits are always in the memfd
+  // The extents. shape[0] is the number of samples. With row splits, it is the
+  // sum of the first axes of all samples, which the row splits divide.
+  std::uint64_t shape[kMaxRank];
+  std::uint64_t offset;  // bytes, from the first byte of its place
+  std::uint64_t bytes;   // of data
+  // The offset of sample_count + 1 int64 row splits, for a field whose length
+  // differs from sample to sample. Sample i has the rows from split i to split
+  // i + 1. 0 if all samples have the same shape.
   std::uint64_t row_splits_offset;
 };
 
+// The description of a batch, at the beginning of its slot.
 struct BatchHeader {
   std::uint32_t magic;        // kBatchMagic
   std::uint32_t version;      // kLayoutVersion

@@ -1,7 +1,7 @@
 #ifndef FOREBAY_PROTO_SHM_MAPPING_H_
 #define FOREBAY_PROTO_SHM_MAPPING_H_
 
-// Mapping shared memory so that its huge pages can be mapped as such.
+// Mapping shared memory at addresses that allow for huge pages.
 
 #include <sys/mman.h>
 
@@ -12,13 +12,15 @@ namespace forebay::proto {
 
 inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 
-// As mmap of a whole descriptor; memory that can hold a huge page gets an
-// address that one divides. MAP_FAILED on error.
+// Maps the first `bytes` of `fd`, like mmap(2), and returns the address;
+// MAP_FAILED on error. Memory that is large enough for a huge page gets an
+// address that is a multiple of one: the kernel maps huge pages only where
+// address and offset agree. Thread-safe.
 inline void* MapShared(std::size_t bytes, int protection, int flags, int fd) {
   if (bytes < kHugePageBytes)
     return mmap(nullptr, bytes, protection, flags, fd, 0);
-  // More addresses than needed are taken, and those around the middle given
-  // back.
+  // Addresses for one huge page more are reserved. Among them is an aligned
+  // range, where the memory is mapped; the addresses around it are given back.
   const std::size_t taken = bytes + kHugePageBytes;
   void* const reserved =
       mmap(nullptr, taken, PROT_NONE,
@@ -33,7 +35,8 @@ inline void* MapShared(std::size_t bytes, int protection, int flags, int fd) {
     return MAP_FAILED;
   }
   if (before > 0) munmap(reserved, before);
-  // Whole pages follow: the size of what is mapped is rounded up to them.
+  // The kernel rounds the mapped size up to whole pages, so the addresses that
+  // are left begin at the next page.
   constexpr std::size_t kPage = 4096;
   const std::size_t mapped = (bytes + kPage - 1) / kPage * kPage;
   munmap(start + mapped, taken - before - mapped);

@@ -4,24 +4,24 @@
 // The two rings between the daemon and one loader of a client, each in a memfd
 // of its own.
 //
-// Ready ring: written by the daemon, mapped shared and read-only by the client.
-// `tail` counts the entries ever published and is the futex word that a waiting
-// client sleeps on. Entries are batches in order, and one closing entry an
-// epoch: its end, or its error. The daemon never overwrites an entry that may
-// not have been taken: the loader has at most so many batches, taken or not, as
-// slots were reserved for it, and no epoch starts unless all those and its
-// closing entry have room beside what is not taken yet.
+// The daemon writes the ready ring, which the client maps shared and read-only.
+// `tail` counts the entries ever published, and is the futex word for which a
+// client waits. The entries are batches in order, and a closing entry for each
+// epoch: its end, or its error. The daemon never overwrites an entry that the
+// client may not have taken. A loader has at most as many batches, taken or
+// not, as slots were reserved for it. An epoch starts only if all of these and
+// its closing entry fit beside the entries that are not taken yet.
 //
-// Release ring: written by the client. `tail` counts the releases; the daemon
-// takes each word once and believes none of them. The counters beside it are
-// what the client says of itself.
+// The client writes the release ring. `tail` counts the releases. The daemon
+// reads each release once, and checks it, as it trusts no client. The counters
+// beside `tail` are the client's own account.
 //
-// A daemon that is at work for this loader looks into the release ring between
-// two pieces of it, and says so in `looking`; one that is not must be told by
-// the eventfd of releases, and when the client begins to wait, for it prepares
-// no more than what it has seen to be taken. Either side first writes its own
-// word and then reads the other's, in sequential order, so that nothing is
-// overlooked.
+// While the daemon's threads work for this loader, they read the release ring
+// between two tasks, and `looking` is 1. While `looking` is 0, the client must
+// write the eventfd after a release. It must also write it when it begins to
+// wait, because the daemon prepares only as much as it has seen to be taken.
+// Each side first writes its own word and then reads the other's, in
+// sequentially consistent order. So at least one of them sees the other's word.
 
 #include <atomic>
 #include <cstdint>
@@ -41,9 +41,11 @@ inline constexpr std::uint64_t kRingBytes = 8192;
 enum class ReadyKind : std::uint32_t {
   kBatch = 1,
   kEndOfEpoch = 2,
-  kError = 3,  // error_code and error_text hold its reason
+  kError = 3,  // error_code and error_text have the reason
 };
 
+// An entry of the ready ring. `slot`, `generation` and `sample_count` are those
+// of a batch; in other entries they are 0.
 struct ReadyEntry {
   ReadyKind kind;
   std::uint32_t slot;
@@ -54,49 +56,54 @@ struct ReadyEntry {
 };
 static_assert(sizeof(ReadyEntry) == 32);
 
+// The ready ring, as it lies in its memfd. Members that different sides or
+// different moments write are on cache lines of their own.
 struct ReadyRing {
   std::uint32_t magic;
   std::uint32_t version;
   alignas(64) std::atomic<std::uint32_t> tail;
-  // 1: what the client does is seen without a write to the eventfd; 0: it is
-  // not.
+  // 1 if the daemon sees releases without a write to the eventfd, 0 if not.
   std::atomic<std::uint32_t> looking;
   alignas(64) std::uint32_t error_code;  // absl::StatusCode
   char error_text[kMaxErrorText];        // NUL-terminated
   alignas(64) ReadyEntry entries[kReadyCapacity];
 
-  // Daemon: the entry becomes visible to the client; wakes it. One thread at a
-  // time.
+  // Makes an entry visible to the client, and wakes it. The daemon calls it, on
+  // one thread at a time.
   void Publish(const ReadyEntry& entry);
 };
 static_assert(sizeof(ReadyRing) <= kRingBytes);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
+// A release: the client no longer reads the slot's batch of that generation.
 struct Release {
   std::uint32_t slot;
   std::uint32_t generation;
 };
 
+// The release ring, as it lies in its memfd.
 struct ReleaseRing {
   alignas(64) std::atomic<std::uint32_t> tail;
-  // The client waits for a batch now (1) or not (0).
+  // 1 if the client waits for a batch now, 0 if not.
   std::atomic<std::uint32_t> waiting;
-  // Entries of the ready ring that the client has taken.
+  // The number of entries of the ready ring that the client has taken.
   std::atomic<std::uint32_t> taken;
-  // 1: the client takes no more of them. Releases of what it took still come.
+  // 1 if the client takes no more entries. Releases of batches that it has
+  // taken still come.
   std::atomic<std::uint32_t> left;
   std::atomic<std::uint64_t> wait_nanos;      // time spent waiting, in total
   std::atomic<std::uint64_t> batches_copied;  // handed out as private copies
-  // Slot in the low half, generation in the high half: one word, loaded once.
+  // The slot in the low half and the generation in the high half of a word, so
+  // that one load reads both.
   alignas(64) std::atomic<std::uint64_t> entries[kReleaseCapacity];
 
-  // Client: the slot is no longer read. One thread at a time; the caller then
-  // writes the eventfd, unless the daemon is looking. Never overruns: a slot is
-  // released once for each time that it was published.
+  // Adds a release. The client calls it, on one thread at a time, and then
+  // writes the eventfd unless `looking` is set. The ring cannot overflow,
+  // because a slot is released once for each time that it was published.
   void Push(Release release);
-
-  // Daemon: takes the release numbered `head` if there is one. False also when
-  // the client's tail is absurd; `*corrupt` then becomes true.
+  // Takes the release of number `head`, if there is one. The daemon calls it.
+  // Returns false if there is none. If the client's tail is impossible, returns
+  // false and sets `*corrupt` to true.
   bool Take(std::uint32_t head, Release* release, bool* corrupt) const;
 };
 static_assert(sizeof(ReleaseRing) <= kRingBytes);

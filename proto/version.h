@@ -3,7 +3,7 @@
 
 namespace forebay::proto {
 
-// The release that all programs of one build belong to.
+// The release number that all programs of one build have.
 inline constexpr char kVersion[] = "0.1.0";
 
 }  // namespace forebay::proto

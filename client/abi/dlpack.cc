@@ -9,9 +9,9 @@ namespace {
 
 using proto::DType;
 
-constexpr std::int32_t kCuda = 2;
+constexpr std::int32_t kCuda = 2;  // kDLCUDA
 constexpr DlVersion kVersion = {.major = 1, .minor = 0};
-// Kinds of elements.
+// The values of DLDataTypeCode: kDLInt, kDLUInt, kDLFloat, kDLBfloat, kDLBool.
 constexpr std::uint8_t kInt = 0;
 constexpr std::uint8_t kUint = 1;
 constexpr std::uint8_t kFloat = 2;
@@ -42,7 +42,8 @@ std::uint8_t CodeOf(DType dtype) {
   return kFloat;
 }
 
-// A managed tensor and all that it points to.
+// An exported struct and everything that it points to. The struct's context
+// points to its holder, which the deleter deletes.
 template <typename Managed>
 struct Holder {
   Managed managed = {};
@@ -60,7 +61,9 @@ Managed* Hold(const std::shared_ptr<const core::Tensor>& tensor,
               std::int32_t ordinal) {
   auto holder = std::make_unique<Holder<Managed>>();
   const proto::FieldLayout& layout = tensor->layout();
-  std::uint64_t stride = 1;  // of no use where a dimension is 0: it may wrap
+  // The strides of C order. With a dimension of 0 there are no elements, and a
+  // product that overflows does no harm.
+  std::uint64_t stride = 1;
   for (std::uint32_t i = layout.rank; i-- > 0;) {
     holder->shape[i] = static_cast<std::int64_t>(layout.shape[i]);
     holder->strides[i] = static_cast<std::int64_t>(stride);

@@ -10,34 +10,39 @@
 
 namespace forebay::client::abi {
 
-// Tensors as DLPack 1.0 has them (github.com/dmlc/dlpack,
-// include/dlpack/dlpack.h): the parts that we fill in. Debian's header is of
-// version 0.6, which knows neither versions nor booleans.
+// The structs of DLPack 1.0 (github.com/dmlc/dlpack, include/dlpack/dlpack.h)
+// in which tensors go from one framework to another. The names differ, the
+// layouts are the same. Debian's header is of version 0.6, which has neither
+// DLManagedTensorVersioned nor booleans.
 
+// A DLDevice.
 struct DlDevice {
-  std::int32_t type;
-  std::int32_t ordinal;
+  std::int32_t type;     // a DLDeviceType; 2: CUDA
+  std::int32_t ordinal;  // CUDA's number of the device
 };
 
+// A DLDataType.
 struct DlDataType {
-  std::uint8_t code;
-  std::uint8_t bits;
-  std::uint16_t lanes;
+  std::uint8_t code;    // a DLDataTypeCode
+  std::uint8_t bits;    // bits of an element
+  std::uint16_t lanes;  // 1: no vectors
 };
 
+// A DLTensor.
 struct DlTensor {
-  void* data;
+  void* data;  // an address on the GPU
   DlDevice device;
-  std::int32_t rank;
+  std::int32_t rank;  // dimensions
   DlDataType dtype;
   std::int64_t* shape;
-  std::int64_t* strides;  // in elements
-  std::uint64_t byte_offset;
+  std::int64_t* strides;      // in elements
+  std::uint64_t byte_offset;  // from `data` to the first element
 };
 
+// A DLManagedTensor.
 struct DlManagedTensor {
   DlTensor tensor;
-  void* context;
+  void* context;  // the deleter's own data
   void (*deleter)(DlManagedTensor* self);
 };
 
@@ -46,6 +51,7 @@ struct DlVersion {
   std::uint32_t minor;
 };
 
+// A DLManagedTensorVersioned.
 struct DlManagedTensorVersioned {
   DlVersion version;
   void* context;
@@ -54,16 +60,19 @@ struct DlManagedTensorVersioned {
   DlTensor tensor;
 };
 
+// DLPACK_FLAG_BITMASK_IS_COPIED: the producer has made a copy.
 inline constexpr std::uint64_t kDlIsCopied = 2;
 
-// Returns a tensor that has its own share of `tensor`, on CUDA's device
-// `ordinal`. The one that it is handed to calls its deleter.
+// Returns a struct that shares the ownership of `tensor`, on CUDA's device
+// `ordinal`. Whoever gets the struct calls its deleter once, on any thread.
 DlManagedTensor* Manage(const std::shared_ptr<const core::Tensor>& tensor,
                         std::int32_t ordinal);
+// Returns such a struct with DLPack's version 1.0 and with `flags`.
 DlManagedTensorVersioned* ManageVersioned(
     const std::shared_ptr<const core::Tensor>& tensor, std::int32_t ordinal,
     std::uint64_t flags);
 
+// The sizes and the offset are those of DLPack's structs on 64-bit machines.
 static_assert(sizeof(DlTensor) == 48 && sizeof(DlManagedTensor) == 64);
 static_assert(sizeof(DlManagedTensorVersioned) == 80);
 static_assert(offsetof(DlManagedTensorVersioned, tensor) == 32);

@@ -1,4 +1,5 @@
-// The C interface to ops of audio: checks pointers and translates.
+// The C interface to ops of audio (forebay.h): checks that pointers are not
+// null, and translates. wire/audio_op_codec.h checks the values.
 
 #include "client/abi/guard.h"
 #include "client/abi/handles.h"

@@ -1,4 +1,5 @@
-// The C interface to datasets: checks pointers and translates.
+// The C interface to datasets (forebay_dataset.h): checks that pointers are not
+// null, and translates. wire::Dataset checks the values.
 
 #include "client/forebay_dataset.h"
 
@@ -18,7 +19,8 @@ using forebay::client::wire::Dataset;
 
 namespace {
 
-// Gives the caller a handle of the dataset that `make` makes.
+// Gives the caller a handle of the dataset that `make` makes. Leaves *out as it
+// is if `make` fails.
 template <typename Make>
 Status Give(const Make& make, forebay_dataset** out) {
   auto handle = std::make_unique<forebay_dataset>();

@@ -1,4 +1,5 @@
-// The C interface to readers of objects: checks pointers and translates.
+// The C interface to readers of objects (forebay_object.h): checks that
+// pointers are not null, and translates.
 
 #include "client/forebay_object.h"
 

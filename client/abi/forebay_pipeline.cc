@@ -1,4 +1,5 @@
-// The C interface to pipelines: checks pointers and translates.
+// The C interface to pipelines (forebay.h): checks that pointers are not null,
+// and translates. wire::PipelineEncoder checks the values.
 
 #include <new>
 

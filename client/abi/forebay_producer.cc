@@ -1,4 +1,5 @@
-// The C interface to producers: checks pointers and translates.
+// The C interface to producers (forebay_producer.h), which the rest of the code
+// calls workers: checks that pointers are not null, and translates.
 
 #include "client/forebay_producer.h"
 
@@ -11,7 +12,7 @@
 #include "client/core/order.h"
 #include "client/wire/dataset.h"
 #include "proto/fd.h"
-#include "proto/producer_socket.h"
+#include "proto/worker_socket.h"
 
 using forebay::client::Status;
 using forebay::client::abi::Complete;
@@ -21,14 +22,14 @@ using forebay::client::wire::Dataset;
 
 namespace {
 
-constexpr size_t kIdentityBytes = 16;
+constexpr size_t kIdentityBytes = 16;  // bytes of a dataset's version
 
 forebay_status StartProducers(forebay_loader* loader, uint32_t producers,
                               bool are_persistent, int* socket) {
   return Guard(loader != nullptr && socket != nullptr, [&] {
     forebay::proto::Fd host;
     Status status =
-        loader->loader->StartProducers(producers, are_persistent, &host);
+        loader->loader->StartWorkers(producers, are_persistent, &host);
     if (status.ok()) *socket = host.Release();
     return status;
   });
@@ -43,7 +44,7 @@ forebay_status forebay_dataset_from_producers(
                    out != nullptr,
                [&] {
                  auto handle = std::make_unique<forebay_dataset>();
-                 Status status = Dataset::FromProducers(
+                 Status status = Dataset::FromWorkers(
                      uri,
                      std::string_view(reinterpret_cast<const char*>(identity),
                                       kIdentityBytes),
@@ -56,7 +57,7 @@ forebay_status forebay_dataset_from_producers(
 forebay_status forebay_dataset_set_lanes(forebay_dataset* dataset,
                                          uint32_t lanes) {
   return Guard(dataset != nullptr, [&] {
-    if (lanes < 1 || lanes > forebay::proto::kMaxProducers)
+    if (lanes < 1 || lanes > forebay::proto::kMaxWorkers)
       return Status(FOREBAY_INVALID_ARGUMENT, "there are 1 to 256 lanes");
     dataset->dataset.SetLanes(lanes);
     return Status();

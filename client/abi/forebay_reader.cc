@@ -1,4 +1,5 @@
-// The C interface to readers: checks pointers and translates.
+// The C interface to readers (forebay_reader.h): checks that pointers are not
+// null, and translates.
 
 #include "client/forebay_reader.h"
 
@@ -28,7 +29,8 @@ struct forebay_reader {
 
 namespace {
 
-// Runs `body` with the daemon's answer for a reader that is open.
+// Runs `body` with the daemon's answer to the request that opened the reader.
+// Fails if the reader is not open yet.
 template <typename Body>
 forebay_status IfOpened(const forebay_reader* reader, bool arguments_given,
                         const Body& body) {

@@ -29,9 +29,11 @@ namespace client = forebay::client;
 using client::Status;
 using client::abi::Guard;
 
-// DLPack's number of no stream.
+// The number that stands for "no stream" in DLPack's __dlpack__.
 constexpr intptr_t kNoStream = -1;
 
+// Checks the arguments of an export. DLPack forbids stream 0, which other
+// libraries take for different streams.
 Status CheckExport(int flags, intptr_t stream) {
   if ((flags & ~(FOREBAY_VERSIONED | FOREBAY_IS_COPIED)) != 0 ||
       flags == FOREBAY_IS_COPIED)
@@ -43,11 +45,14 @@ Status CheckExport(int flags, intptr_t stream) {
   return Status();
 }
 
+// Lets the stream use the tensor. The numbers 1 and 2 are CUDA's own for the
+// legacy and the per-thread default stream, so each number is a CUstream.
 Status HandOver(const client::core::Tensor& tensor, intptr_t stream) {
   if (stream == kNoStream) return tensor.HandOverUnordered();
   return tensor.HandOver(reinterpret_cast<void*>(stream));
 }
 
+// Checks a caller's type and shape, and computes the bytes of the elements.
 Status ReadType(const forebay_tensor_type& given,
                 forebay::proto::FieldLayout* type) {
   *type = {};
@@ -68,10 +73,13 @@ Status ReadType(const forebay_tensor_type& given,
   return Status();
 }
 
-// CPython's, once they are given.
+// CPython's functions PyCapsule_IsValid and PyCapsule_GetPointer, once
+// forebay_capsule_get_destructor has got them.
 std::atomic<forebay_capsule_is_valid> capsule_is_valid{nullptr};
 std::atomic<forebay_capsule_pointer> capsule_pointer{nullptr};
 
+// Calls the deleter of the tensor in a capsule, unless a consumer has renamed
+// the capsule and so taken the tensor.
 template <typename Managed>
 void DropIfValid(void* capsule, int flags) {
   const char* const name = forebay_capsule_name(flags);

@@ -1,6 +1,10 @@
-// A function of newer glibc that Debian's static libgcc calls. Without this
-// copy, the library would not load where glibc is older. It is hidden in the
-// library.
+// The function _dl_find_object, which glibc has since 2.35 and which Debian's
+// static libgcc calls to find unwind tables. Without this copy, the library
+// would not load where glibc is older. The copy is hidden in the library, so
+// other libraries do not see it.
+//
+// The copy finds the tables by dl_iterate_phdr, as older versions of libgcc do.
+// This is slower, which matters only when exceptions are thrown.
 
 #include <elf.h>
 #include <link.h>
@@ -9,7 +13,8 @@
 
 namespace {
 
-// struct dl_find_object of glibc's dlfcn.h on machines that need no more.
+// glibc's struct dl_find_object (dlfcn.h), on machines where
+// DLFO_STRUCT_HAS_EH_DBASE and DLFO_STRUCT_HAS_EH_COUNT are 0.
 struct FoundObject {
   unsigned long long flags;
   void* map_start;
@@ -24,6 +29,9 @@ struct Search {
   FoundObject* found;
 };
 
+// A callback of dl_iterate_phdr: checks whether a loaded object has the
+// address. Returns 1, which ends the iteration, if it has the address and
+// unwind tables.
 int Look(struct dl_phdr_info* object, size_t, void* context) {
   Search& search = *static_cast<Search*>(context);
   const ElfW(Phdr)* tables = nullptr;
@@ -49,8 +57,8 @@ int Look(struct dl_phdr_info* object, size_t, void* context) {
 
 }  // namespace
 
-// As in glibc 2.35; by dl_iterate_phdr, as libgcc looked for unwind tables
-// before.
+// Has glibc's name and contract: fills in *found and returns 0, or returns -1
+// if no object has the address.
 extern "C" int ForebayFindObject(void* address,
                                  FoundObject* found) asm("_dl_find_object");
 

@@ -10,19 +10,23 @@
 
 namespace forebay::client::abi {
 
-// Why this thread's last failed call failed.
+// Returns the text of forebay_last_error: why this thread's last failed call
+// failed.
 inline std::string& LastError() {
   thread_local std::string last_error;
   return last_error;
 }
 
+// Returns the code of a status, and keeps the message of an error.
 inline forebay_status Report(Status status) {
   if (!status.ok()) LastError() = std::move(status.message);
   return status.code;
 }
 
-// The entry of every C function: runs `body`, which returns a Status, unless a
-// pointer that it needs is null. Lets no exception out.
+// Wraps the body of every C function that returns a status. Runs `body`, which
+// returns a Status, unless a pointer that the function needs is null
+// (`arguments_given` is false). Catches all exceptions, as callers in C could
+// not.
 template <typename Body>
 forebay_status Guard(bool arguments_given, const Body& body) {
   try {
@@ -30,6 +34,7 @@ forebay_status Guard(bool arguments_given, const Body& body) {
       return Report(Status(FOREBAY_INVALID_ARGUMENT, "an argument is null"));
     return Report(body());
   } catch (const std::bad_alloc&) {
+    // A message would need memory, too.
     return FOREBAY_RESOURCE_EXHAUSTED;
   } catch (const std::exception& error) {
     return Report(Status(FOREBAY_INTERNAL, error.what()));

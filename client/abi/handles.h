@@ -12,7 +12,9 @@
 #include "client/wire/dataset.h"
 #include "client/wire/pipeline_codec.h"
 
-// The objects behind the pointers that several C functions take.
+// The objects behind the opaque pointers of the C interface, as far as several
+// files need them. A pointer's owner is the caller; the functions named
+// forebay_*_free delete them.
 struct forebay_pipeline {
   forebay::client::wire::PipelineEncoder encoder;
 };
@@ -27,7 +29,9 @@ struct forebay_dataset {
 
 namespace forebay::client::abi {
 
-// The options with defaults for those that the caller's older header lacks.
+// Returns the caller's options, with defaults for options that an older header
+// lacks. The struct of such a header is shorter, as options.size says. Options
+// of a newer header than the library's are ignored.
 inline forebay_loader_options Complete(const forebay_loader_options& options) {
   forebay_loader_options all;
   forebay_loader_options_init(&all, sizeof all);
@@ -35,12 +39,13 @@ inline forebay_loader_options Complete(const forebay_loader_options& options) {
   return all;
 }
 
-// The dataset of complete options; null if they describe it themselves.
+// Returns the dataset of complete options; null if the options describe it by
+// their uri.
 inline const wire::Dataset* DatasetOf(const forebay_loader_options& options) {
   return options.dataset != nullptr ? &options.dataset->dataset : nullptr;
 }
 
-// A serialized proto.PipelineSpec; empty for null.
+// Returns a pipeline as a serialized proto.PipelineSpec; empty for null.
 inline std::string SpecOf(const forebay_pipeline* pipeline) {
   return pipeline != nullptr ? pipeline->encoder.bytes() : std::string();
 }

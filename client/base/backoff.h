@@ -10,23 +10,26 @@
 
 namespace forebay::client {
 
-// How long to pause between tries. The step doubles each time, up to a second;
-// a pause is a random part of it, so that many clients of one daemon do not
-// come back all at once. Not thread-safe; never blocks; has no errors.
+// The pauses between tries to reach a daemon. The step doubles each time, up to
+// a second. A pause is a random part of the step, so that the clients of one
+// daemon do not all come back at once. Not thread-safe. Owns nothing. Never
+// blocks. Has no errors.
 class Backoff {
  public:
   static constexpr std::int64_t kFirstNanos = 10'000'000;
   static constexpr std::int64_t kLastNanos = 1'000'000'000;
 
-  // Pauses of the kernel's randomness, or of the time where there is none.
+  // Seeds the pauses by the kernel's random numbers, or by the time where the
+  // kernel gives none.
   Backoff() {
     if (getentropy(&state_, sizeof state_) != 0)
       state_ = static_cast<std::uint64_t>(NowNanos());
   }
-  // Equal seeds give equal pauses.
+  // Makes pauses that depend on `seed` alone, for tests.
   explicit Backoff(std::uint64_t seed) : state_(seed) {}
 
-  // The next pause, in nanoseconds: between half of its step and all of it.
+  // Returns the next pause in nanoseconds: between half of its step and all of
+  // it. Half is the least, so that pauses grow although they are random.
   std::int64_t Next() {
     const std::int64_t half = step_ / 2;
     step_ = std::min(2 * step_, kLastNanos);
@@ -34,11 +37,12 @@ class Backoff {
            static_cast<std::int64_t>(Draw() % static_cast<std::uint64_t>(half));
   }
 
-  // Starts again with the first step.
+  // Makes the next pause one of the first step, once a try has succeeded.
   void Reset() { step_ = kFirstNanos; }
 
  private:
-  std::uint64_t Draw() {  // splitmix64
+  // Returns 64 random bits, by splitmix64, whose constants these are.
+  std::uint64_t Draw() {
     std::uint64_t bits = state_ += 0x9e3779b97f4a7c15;
     bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
     bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
@@ -46,7 +50,7 @@ class Backoff {
   }
 
   std::uint64_t state_;
-  std::int64_t step_ = kFirstNanos;
+  std::int64_t step_ = kFirstNanos;  // nanoseconds
 };
 
 }  // namespace forebay::client

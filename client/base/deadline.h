@@ -8,30 +8,32 @@
 
 namespace forebay::client {
 
-// Nanoseconds of the monotonic clock.
+// Returns the monotonic clock's time in nanoseconds.
 inline std::int64_t NowNanos() {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
 
-// A caller's seconds in nanoseconds; -1, which means never, if they are
-// negative, NaN or too many.
+// Converts a caller's timeout from seconds to nanoseconds. Returns -1, which
+// means without end, if the seconds are negative, NaN or more than a century.
 inline std::int64_t Nanos(double seconds) {
-  constexpr double kLongest = 4e9;  // more than a century
+  // Seconds: 127 years, which fit into 63 bits of nanoseconds.
+  constexpr double kLongest = 4e9;
   if (!(seconds >= 0) || seconds > kLongest) return -1;
   return static_cast<std::int64_t>(seconds * 1e9);
 }
 
-// A point of the monotonic clock. Immutable value; never blocks; no errors.
+// A time of the monotonic clock, up to which a call may wait. An immutable
+// value, and so thread-safe. Owns nothing. Never blocks. Has no errors.
 class Deadline {
  public:
-  // `nanos` nanoseconds from now; negative: never.
+  // Sets the deadline to `nanos` nanoseconds from now; negative: never.
   explicit Deadline(std::int64_t nanos)
       : at_(nanos < 0 || nanos > kNever - NowNanos() ? kNever
                                                      : NowNanos() + nanos) {}
 
-  // Nanoseconds left, 0 when it has passed.
+  // Returns the nanoseconds that are left; 0 once the deadline has passed.
   std::int64_t Remaining() const {
     if (at_ == kNever) return kNever;
     return std::max<std::int64_t>(0, at_ - NowNanos());
@@ -39,9 +41,10 @@ class Deadline {
   bool Passed() const { return at_ != kNever && NowNanos() >= at_; }
 
  private:
+  // Half of the largest number, so that sums with it do not overflow.
   static constexpr std::int64_t kNever = INT64_MAX / 2;
 
-  std::int64_t at_;
+  std::int64_t at_;  // nanoseconds of the monotonic clock; kNever: no end
 };
 
 }  // namespace forebay::client

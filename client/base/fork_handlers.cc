@@ -6,6 +6,11 @@
 #include <mutex>
 #include <set>
 
+// A fork takes the registry's lock first and releases it last, so that the set
+// of listeners is the same before and after. A forked child has only the thread
+// that forked. Every lock that a listener takes in BeforeFork is thus held by
+// that thread, and the child can release it.
+
 namespace forebay::client {
 namespace {
 
@@ -14,7 +19,8 @@ struct Registry {
   std::set<ForkListener*> listeners;
 };
 
-// Never destroyed, as batches may be released while the process exits.
+// Returns the process's registry, which is never destroyed, as batches may be
+// released while the process exits.
 Registry& GlobalRegistry() {
   static Registry* const registry = new Registry;
   return *registry;
@@ -46,6 +52,7 @@ void Child() {
 }  // namespace
 
 void ForkHandlers::Add(ForkListener* listener) {
+  // The handlers are registered once, and last as long as the process.
   static const int registered = pthread_atfork(Prepare, Parent, Child);
   (void)registered;
   Registry& registry = GlobalRegistry();

@@ -5,8 +5,10 @@
 
 namespace forebay::client {
 
-// Is told of each fork of the process. The forking thread makes all three
-// calls: BeforeFork may take locks, which the others release.
+// An object that is told of each fork of the process. The forking thread makes
+// all three calls: BeforeFork may take locks, which the other two release. The
+// calls must not add or remove listeners. The registry does not own listeners.
+// A fork waits for the calls, so they must be short. They have no errors.
 class ForkListener {
  public:
   virtual void BeforeFork() = 0;
@@ -18,16 +20,17 @@ class ForkListener {
 };
 
 // Calls every listener of the process before and after a fork. Thread-safe.
-// Owns nothing. A fork waits for Add, Remove and the listeners' locks, all of
-// which are held briefly.
+// Does not own the listeners. A fork waits for Add, Remove and the listeners'
+// locks, all of which are held briefly. Has no errors.
 class ForkHandlers {
  public:
+  // Registers a listener, which must stay alive until Remove.
   static void Add(ForkListener* listener);
   static void Remove(ForkListener* listener);
 
-  // The number of forks, with listeners, between this process and its first
-  // ancestor. An object that finds another number than before has been
-  // inherited by a fork.
+  // Returns the number of forks between this process and its first ancestor,
+  // since the first listener was added. If the number differs from when an
+  // object was made, a forked child has inherited the object.
   static std::uint64_t Forks();
 };
 

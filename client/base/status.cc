@@ -6,6 +6,10 @@
 
 namespace forebay::client {
 
+// The numbers are those of absl::StatusCode, which are gRPC's. The daemon gives
+// some of them a meaning of its own: UNKNOWN is a failure of the user's code,
+// DATA_LOSS a sample that cannot be used, and UNAVAILABLE a source that cannot
+// be reached. FOREBAY_UNAVAILABLE is left for the daemon itself.
 forebay_status FromDaemonCode(unsigned code) {
   switch (code) {
     case 0:
@@ -13,18 +17,18 @@ forebay_status FromDaemonCode(unsigned code) {
     case 3:   // INVALID_ARGUMENT
     case 11:  // OUT_OF_RANGE
       return FOREBAY_INVALID_ARGUMENT;
-    case 5:
+    case 5:  // NOT_FOUND
       return FOREBAY_NOT_FOUND;
     case 7:   // PERMISSION_DENIED
     case 16:  // UNAUTHENTICATED
       return FOREBAY_PERMISSION_DENIED;
-    case 8:
+    case 8:  // RESOURCE_EXHAUSTED
       return FOREBAY_RESOURCE_EXHAUSTED;
     case 6:   // ALREADY_EXISTS
     case 9:   // FAILED_PRECONDITION
     case 10:  // ABORTED
       return FOREBAY_FAILED_PRECONDITION;
-    case 12:
+    case 12:  // UNIMPLEMENTED
       return FOREBAY_UNIMPLEMENTED;
     case 1:  // CANCELLED
     case 4:  // DEADLINE_EXCEEDED
@@ -33,9 +37,9 @@ forebay_status FromDaemonCode(unsigned code) {
       return FOREBAY_SOURCE_UNAVAILABLE;
     case 2:  // UNKNOWN
       return FOREBAY_PRODUCER_FAILED;
-    case 15:
+    case 15:  // DATA_LOSS
       return FOREBAY_DATA_ERROR;
-    default:
+    default:  // INTERNAL (13), and numbers that gRPC does not have
       return FOREBAY_INTERNAL;
   }
 }

@@ -9,14 +9,14 @@
 namespace forebay::client {
 
 // The outcome of a call inside the library: a code of the C interface and one
-// sentence for people. Value type.
+// sentence for people. A value type, as thread-safe as one. Never blocks.
 struct [[nodiscard]] Status {
   Status() = default;
   Status(forebay_status code, std::string message)
       : code(code), message(std::move(message)) {}
 
   bool ok() const { return code == FOREBAY_OK; }
-  // Whether a later try may succeed.
+  // Whether the fault may pass by itself, so that a later try may succeed.
   bool MayPass() const {
     return code == FOREBAY_UNAVAILABLE || code == FOREBAY_SOURCE_UNAVAILABLE;
   }
@@ -25,15 +25,17 @@ struct [[nodiscard]] Status {
   std::string message;
 };
 
-// The status for the daemon's absl::StatusCode; the library does not link
-// Abseil.
+// Returns the status for an absl::StatusCode of the daemon's. The library does
+// not link Abseil, so the codes arrive as numbers.
 forebay_status FromDaemonCode(unsigned code);
 
-// `what` and the text of `error` (an errno), with the fitting code.
+// Returns a status for `error`, an errno: the code that fits, and a message of
+// `what` and the error's text.
 Status ErrnoStatus(int error, const std::string& what);
 
 }  // namespace forebay::client
 
+// Returns the status of `expression` from the function, unless it is ok.
 #define FOREBAY_CLIENT_RETURN_IF_ERROR(expression)                       \
   do {                                                                   \
     if (::forebay::client::Status status_ = (expression); !status_.ok()) \

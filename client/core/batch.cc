@@ -22,7 +22,7 @@ Status Malformed(const char* what) {
                 std::string("the daemon published a malformed batch: ") + what);
 }
 
-// The bytes of a field's row splits; 0 if it has none.
+// Returns the bytes of a field's row splits; 0 if the field has none.
 std::uint64_t SplitBytes(const proto::FieldLayout& field,
                          const proto::BatchHeader& header) {
   return field.row_splits_offset == 0
@@ -30,7 +30,7 @@ std::uint64_t SplitBytes(const proto::FieldLayout& field,
              : (header.sample_count + 1) * sizeof(std::int64_t);
 }
 
-// Where fields may lie.
+// The range of bytes in which fields may lie, in one part of a slot.
 struct Room {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -46,6 +46,9 @@ struct Rooms {
   Room device;
 };
 
+// Checks that a field's bytes are those of its type and shape, and lie in the
+// part of the slot that it names. A user may read the whole field after that
+// without a fault, even if the daemon is another version or misbehaves.
 Status CheckField(const proto::FieldLayout& field,
                   const proto::BatchHeader& header, const Rooms& rooms) {
   if (memchr(field.name, '\0', sizeof field.name) == nullptr)
@@ -88,7 +91,8 @@ Status ReadHeader(const shm::SlotMapping& slot, std::uint64_t device_bytes,
   if (header->field_count > proto::kMaxFields)
     return Malformed("too many fields");
   if (header->sample_count > slot.bytes()) return Malformed("its size");
-  // Reads no more than needed of what another core has written.
+  // Only the fields in use are copied: each further cache line would come from
+  // the core that has written it.
   memcpy(header->fields, slot.data() + offsetof(proto::BatchHeader, fields),
          header->field_count * sizeof header->fields[0]);
   const Rooms rooms = {
@@ -116,6 +120,8 @@ Status SampleIds(const forebay_batch& batch, const std::int64_t** ids) {
 
 Status CopyBatch(const forebay_batch& batch,
                  std::unique_ptr<forebay_batch>* out) {
+  // Fields may lie in any order and with gaps, so the copy goes up to the end
+  // of the last one. Offsets in the header then stay valid.
   std::uint64_t end = proto::kSlotHeaderBytes;
   for (std::uint32_t i = 0; i < batch.header.field_count; ++i) {
     const proto::FieldLayout& field = batch.header.fields[i];

@@ -17,25 +17,30 @@ class Subscription;
 }  // namespace forebay::client::core
 
 // A batch that the user holds: a lease on a slot, or a private copy of one.
-// Reference-counted; the last owner passes it to Subscription::Release.
+// Reference-counted; the last owner passes it to Subscription::Release. Any
+// thread may read it. Shares the subscription and the slot's mapping.
 struct forebay_batch {
   std::atomic<std::uint32_t> references{1};
   std::shared_ptr<forebay::client::core::Subscription> subscription;
+  // The slot and its generation, which end the lease in the release ring.
   forebay::proto::Release lease{};
-  // Null if the memory is a private copy, which the batch owns.
+  // The slot's mapping; null if the batch owns its memory, a private copy.
   std::shared_ptr<forebay::client::shm::SlotMapping> mapping;
   std::uint8_t* data = nullptr;
-  std::uint64_t copy_bytes = 0;
-  // The sample after the batch's last, in this rank's epoch.
+  std::uint64_t copy_bytes = 0;  // bytes of the private copy; 0: there is none
+  // The number of the sample after the batch's last, in this rank's epoch.
   std::uint64_t next_sample = 0;
-  // A checked copy, as a stray write may change the slot's own header. Images
-  // on a GPU are described as they will be.
+  // A checked copy of the slot's header, which a stray write of the user's may
+  // change. In the copy, images on a GPU have the type and shape that ImageTail
+  // makes.
   forebay::proto::BatchHeader header{};
 
-  // Of a batch on a GPU:
+  // The slot's part on the GPU; null for batches on the host.
   std::shared_ptr<forebay::client::device::ImportedMemory> part;
-  std::vector<void*> streams;  // that use the part; the subscription guards it
-  // Once released: of these, those that may still do so.
+  // The streams that use the part. The subscription's mutex guards the list.
+  std::vector<void*> streams;
+  // Once the batch is released: the number of these streams that the lease
+  // still waits for. Before that, 0.
   std::atomic<std::uint32_t> awaited{0};
 
   ~forebay_batch();
@@ -43,14 +48,15 @@ struct forebay_batch {
 
 namespace forebay::client::core {
 
-// Copies the header out of a slot, whose device part has so many bytes. Checks
-// every number in it against the entry that announced it and the slot's size.
-// INTERNAL if one is wrong.
+// Copies the header out of a slot whose device part has `device_bytes` bytes
+// (0: no device part). Checks every number in the header against the entry that
+// announced the batch and the slot's size. INTERNAL if one is wrong.
 Status ReadHeader(const shm::SlotMapping& slot, std::uint64_t device_bytes,
                   const proto::ReadyEntry& entry, proto::BatchHeader* header);
 
-// Finds the numbers of the batch's samples, in their order. They live as long
-// as the batch; the user may overwrite them. INTERNAL if it has none.
+// Finds the numbers of the batch's samples, in their order. The numbers live as
+// long as the batch; the user may overwrite them. INTERNAL if the batch has no
+// field of sample numbers.
 Status SampleIds(const forebay_batch& batch, const std::int64_t** ids);
 
 // Makes a batch of private memory with the same content and without a lease.

@@ -7,6 +7,7 @@
 namespace forebay::client::core {
 namespace {
 
+// The largest epoch and sample number that forebay.h admits.
 constexpr std::uint64_t kMaxNumber = INT64_MAX;
 
 Status Seal(const std::int64_t* numbers, size_t count, proto::Fd* out) {

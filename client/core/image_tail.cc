@@ -5,7 +5,7 @@
 namespace forebay::client::core {
 namespace {
 
-constexpr std::uint64_t kValues = 256;      // of a uint8
+constexpr std::uint64_t kValues = 256;      // the values of a uint8
 constexpr std::uint64_t kChannelsLast = 2;  // proto.ToImage.NHWC
 
 Status Malformed(const char* what) {
@@ -32,9 +32,10 @@ Status ImageTail::Create(const wire::Tail& said, ImageTail* out) {
   out->kernel_.element_bytes = static_cast<std::uint32_t>(element);
   out->kernel_.planar = said.layout != kChannelsLast;
   out->kernel_.colors = static_cast<std::uint32_t>(said.channels);
+  // Each element of 1, 2 or 4 bytes goes to the low bytes of a 32-bit entry.
+  // The daemon's table is little-endian, and so is this CPU.
   for (std::uint64_t i = 0; i < said.channels * kValues; ++i) {
-    memcpy(&out->kernel_.table[i], said.table.data() + i * element,
-           element);  // little-endian, as this CPU is
+    memcpy(&out->kernel_.table[i], said.table.data() + i * element, element);
   }
   return Status();
 }

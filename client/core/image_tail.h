@@ -8,28 +8,35 @@
 
 namespace forebay::client::core {
 
-// The work of a trainer on the images of batches on its GPU, which come as
-// uint8, channels last. Immutable, so thread-safe; nothing blocks.
+// The last ops of a pipeline, which a trainer's GPU runs on the images of its
+// batches. Images come as uint8, channels last. The tail looks each value up in
+// a table of the daemon's and may put channels first. So it can do the work of
+// ToDtype, Normalize and ToImage.
+//
+// Immutable, and so thread-safe. Owns its table. Queues work on a stream, which
+// may wait for room there. Errors: named at each method, and those of the GPU.
 class ImageTail {
  public:
-  // INTERNAL if what the daemon says makes no sense.
+  // Checks a tail that the daemon has sent. INTERNAL if it is malformed.
   static Status Create(const wire::Tail& said, ImageTail* out);
 
-  // The images come finished.
+  // Makes a tail for images that come finished, which changes nothing.
   ImageTail() = default;
 
-  // Gives the images of a checked header the type and shape that they will
-  // have. INTERNAL if they are none of those that the tail is for.
+  // Gives the images of a checked header the type and shape that Run makes.
+  // INTERNAL if the images do not fit the tail.
   Status Describe(proto::BatchHeader* header) const;
-  // Makes a described field at `to` of what is at `from`.
+  // Queues on `stream` the work that makes a field's elements at address `to`
+  // from its bytes at address `from`, both on the GPU. `field` is as Describe
+  // has left it. Fields other than images are only copied.
   Status Run(device::Gpu& gpu, void* stream, const proto::FieldLayout& field,
              std::uint64_t from, std::uint64_t to) const;
 
  private:
   bool IsFor(const proto::FieldLayout& field) const;
 
-  bool needed_ = false;
-  proto::DType dtype_ = proto::DType::kUint8;
+  bool needed_ = false;                        // false: images come finished
+  proto::DType dtype_ = proto::DType::kUint8;  // the type that Run makes
   cuda::PluginTail kernel_ = {};
 };
 

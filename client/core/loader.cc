@@ -13,7 +13,7 @@
 namespace forebay::client::core {
 namespace {
 
-// Returns false if a signal came first.
+// Sleeps for `nanos` nanoseconds. Returns false if a signal came first.
 bool Sleep(std::int64_t nanos) {
   const struct timespec pause = {nanos / 1'000'000'000, nanos % 1'000'000'000};
   return clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr) == 0;
@@ -80,12 +80,12 @@ Status Loader::Open(std::int64_t timeout_nanos) {
   while (true) {
     FOREBAY_CLIENT_RETURN_IF_ERROR(CheckNotClosed());
     if (open_.load()) return Status();
-    // In slices, so that Close gets its turn.
+    // The lock is held for one slice at a time, so that Close gets its turn.
     const Deadline slice(std::min(kSliceNanos, deadline.Remaining()));
     const std::lock_guard lock(reader_);
     Status status = ResumeLocked(slice);
-    // A daemon that cannot reach the dataset is asked again only for a loader
-    // that was open before.
+    // The first Open waits for a daemon that is away. If a daemon cannot reach
+    // the dataset, it reports that at once.
     if (status.MayPass() && !IsAttached())
       status = RetryLocked(std::move(status), slice);
     if (status.code != FOREBAY_TIMEOUT || deadline.Passed()) return status;
@@ -182,7 +182,7 @@ Status Loader::StartEpochLocked() {
   Status status = remote_->subscription().AttachSlots(slots, started.slot_bytes,
                                                       started.lease_quota);
   if (!status.ok()) {
-    // The daemon produces batches that this process cannot map.
+    // This process cannot map the slots in which the daemon makes batches.
     static_cast<void>(StopEpochLocked());
     ended_ = status;
   }
@@ -267,7 +267,7 @@ Status Loader::TakeLocked(forebay_batch** out) {
       status = LeaseLocked(entry, out);
       if (status.ok()) return status;
       if (status.MayPass()) return InterruptLocked(status);
-      // The order has lost a batch: the epoch cannot go on.
+      // The batch is lost, and with it the order: the epoch cannot go on.
       static_cast<void>(StopEpochLocked());
       ended_ = status;
       return status;
@@ -305,7 +305,7 @@ Status Loader::LeaseLocked(const proto::ReadyEntry& entry,
 }
 
 bool Loader::IsAttached() {
-  // First, as a thread that a forked child lacks may hold the lock.
+  // In a forked child, a thread that the child lacks may hold the lock.
   if (!CheckNotForked().ok()) return false;
   std::shared_ptr<RemoteLoader> remote;
   {
@@ -351,7 +351,8 @@ Status Loader::ResumeLocked(const Deadline& deadline) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(OpenLocked(deadline));
   if (!epoch_under_way_ || !interrupted_) return Status();
   Status status = StartEpochLocked();
-  // A lack, such as of descriptors, may itself have interrupted the epoch.
+  // The epoch may have been interrupted by a lack of descriptors, for example.
+  // The lack may pass, so the loader tries again as if the daemon were away.
   if (status.code == FOREBAY_RESOURCE_EXHAUSTED) status.code = away_.code;
   return status;
 }
@@ -359,8 +360,9 @@ Status Loader::ResumeLocked(const Deadline& deadline) {
 Status Loader::RetryLocked(Status status, const Deadline& deadline) {
   if (reattach_nanos_ == 0) return status;
   while (true) {
-    // Also for a loader that attaches at once, but whose source is away again
-    // and again.
+    // reattach_nanos_ counts from when batches stopped coming. So the wait also
+    // ends for a loader that always attaches at once, but whose source is away
+    // each time.
     if (status.MayPass() && reattach_nanos_ > 0 &&
         away_since_nanos_.has_value() &&
         NowNanos() - *away_since_nanos_ >= reattach_nanos_) {
@@ -380,10 +382,10 @@ Status Loader::GetStats(forebay_loader_stats* out) {
   return Remote()->GetStats(out);
 }
 
-Status Loader::StartProducers(std::uint32_t producers, bool are_persistent,
-                              proto::Fd* socket) {
+Status Loader::StartWorkers(std::uint32_t workers, bool are_persistent,
+                            proto::Fd* socket) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
-  return Remote()->StartProducers(producers, are_persistent, socket);
+  return Remote()->StartWorkers(workers, are_persistent, socket);
 }
 
 void Loader::Close() {

@@ -30,39 +30,56 @@ namespace forebay::client::core {
 // that it had published, and then counts as detached. Reattach opens the loader
 // at the next daemon and starts the epoch after the last batch that Next has
 // returned.
+//
+// The state of the epoch is one of three. No epoch is under way: `ended_` says
+// why. An epoch is under way and a daemon produces it. An epoch is under way
+// but interrupted: no daemon produces it, and `away_` says why; ResumeLocked
+// starts it again. Every method whose name ends in Locked needs reader_, which
+// the thread in Next holds while it waits. It waits in slices of kSliceNanos,
+// so that Close gets its turn.
 class Loader {
  public:
-  // `dataset`: null for the one that the options describe.
+  // Connects to a daemon and asks it for the loader. `dataset`: null for the
+  // dataset that the options describe. `pipeline`: a serialized
+  // proto.PipelineSpec.
   static Status Create(const forebay_loader_options& options,
                        const wire::Dataset* dataset,
                        const std::string& pipeline,
                        std::unique_ptr<Loader>* out);
   ~Loader() { Close(); }
 
+  // Waits until a daemon has opened the loader, at most `timeout_nanos`
+  // nanoseconds (negative: without end).
   Status Open(std::int64_t timeout_nanos);
-  // Finds what the daemon answered when it opened the loader. It lives as long
-  // as the loader, also when that is closed. FAILED_PRECONDITION until Open has
-  // succeeded.
+  // Finds the first daemon's answer to the request to open the loader. The
+  // answer lives as long as the loader, also after Close. FAILED_PRECONDITION
+  // until Open has succeeded.
   Status GetOpened(const wire::LoaderOpened** out) const;
   Status StartEpoch(std::uint64_t epoch, std::uint64_t first_sample);
-  // If the loader's order is FOREBAY_LISTED, these are the epoch's samples; if
-  // it is FOREBAY_COORDINATED, those that were seen of the epoch.
+  // Starts an epoch with a list of samples. If the loader's order is
+  // FOREBAY_LISTED, these are the epoch's samples. If the order is
+  // FOREBAY_COORDINATED, these are the samples of the epoch that were seen.
   Status StartListedEpoch(std::uint64_t epoch, const std::int64_t* samples,
                           size_t count, std::uint64_t first_sample);
-  // The number of the iteration that was started last; 0 before the first.
+  // Returns the number of the iteration that was started last; 0 before the
+  // first. Each start of an epoch is an iteration with a number of its own.
   std::uint64_t iteration() const { return iteration_.load(); }
-  // `iteration`: of which a batch is wanted; 0 for the present one.
+  // Waits for the next batch. `iteration`: the number of the iteration whose
+  // batch is wanted; 0: the present one. FAILED_PRECONDITION if another
+  // iteration has begun.
   Status Next(std::int64_t timeout_nanos, std::uint64_t iteration,
               forebay_batch** out);
+  // Attaches to a daemon: see forebay_loader_reattach.
   Status Reattach(std::int64_t timeout_nanos);
   // Whether the daemon is there. Any thread; never blocks.
   bool IsAttached();
   Status StopEpoch();
-  // See forebay_loader_start_producers.
-  Status StartProducers(std::uint32_t producers, bool are_persistent,
-                        proto::Fd* socket);
+  // Asks the daemon for the socket by which it sends tasks to workers: see
+  // forebay_loader_start_producers.
+  Status StartWorkers(std::uint32_t workers, bool are_persistent,
+                      proto::Fd* socket);
   Status GetStats(forebay_loader_stats* out);
-  // See forebay_loader_refusal.
+  // Returns why batches lie on the host: see forebay_loader_refusal.
   const char* refusal() const { return refusal_.load(); }
   void Close();
 
@@ -71,7 +88,9 @@ class Loader {
          std::shared_ptr<RemoteLoader> remote,
          const forebay_loader_options& options);
 
-  // How long a wait lasts before the loader checks the daemon's health.
+  // The nanoseconds of a wait before the loader checks whether it is closed and
+  // whether the daemon is there. Long enough that checks cost nothing, short
+  // enough that Close seems immediate.
   static constexpr std::int64_t kSliceNanos = 100'000'000;
 
   std::shared_ptr<RemoteLoader> Remote() {
@@ -80,66 +99,81 @@ class Loader {
   }
   Status CheckNotForked() const;
   Status CheckNotClosed() const;
-  // Whether Open has succeeded.
+  // FAILED_PRECONDITION until Open has succeeded.
   Status CheckOpened() const {
     if (open_.load()) return Status();
     return Status(FOREBAY_FAILED_PRECONDITION, "the loader is not open yet");
   }
+  // Fails if the loader is inherited by a fork, closed, or not open yet.
   Status CheckOpen() const;
   // FAILED_PRECONDITION if another iteration has begun since `iteration`.
   Status CheckUnderWay(std::uint64_t iteration) const;
 
+  // Opens the loader at the present daemon, or at the next one if the present
+  // one is gone or has refused. The epoch under way then counts as interrupted.
   Status OpenLocked(const Deadline& deadline);
+  // Stores the first daemon's answer, and compares later ones with it:
+  // FAILED_PRECONDITION if the dataset has changed.
   Status NoteOpened(wire::LoaderOpened opened, const proto::Fd& class_list);
   Status Start(EpochPosition position);
   Status StartEpochLocked();
   Status StopEpochLocked();
-  // Waits for a batch as long as the daemon is there.
+  // Waits for a batch as long as the daemon is there. UNAVAILABLE or
+  // SOURCE_UNAVAILABLE: the epoch is interrupted.
   Status WaitLocked(const Deadline& deadline, std::uint64_t iteration,
                     forebay_batch** out);
-  // Takes the next entry, which is there.
+  // Takes the next entry of the ready ring. There must be one.
   Status TakeLocked(forebay_batch** out);
   // Leases and counts the batch that `entry` announced.
   Status LeaseLocked(const proto::ReadyEntry& entry, forebay_batch** out);
-  // Ends the epoch: Next returns `why` from now on.
+  // Ends the epoch under way: Next returns `why` from now on.
   void EndEpochLocked(Status why);
-  // Interrupts the epoch until Reattach succeeds. Returns `why`.
+  // Interrupts the epoch under way until Reattach succeeds. Returns `why`.
   Status InterruptLocked(Status why);
 
+  // Tries to resume until it succeeds, fails for good, or the deadline passes,
+  // with the pauses of backoff_ between tries.
   Status ReattachLocked(const Deadline& deadline);
   // Opens the loader if need be, and starts an interrupted epoch again.
   Status ResumeLocked(const Deadline& deadline);
-  // Reattaches, for as long as the options say; `status` is why.
+  // Reattaches after a call has failed with `status`, for as long as the
+  // options' reattach_seconds say. Returns `status` if that time is over.
   Status RetryLocked(Status status, const Deadline& deadline);
 
   const std::unique_ptr<const OpenRequest> open_request_;
-  const std::int64_t reattach_nanos_;  // negative: without end
-  const bool is_coordinated_;          // whether the order is
-  const std::uint64_t forks_;  // of this process when the loader was created
-  wire::LoaderOpened opened_;  // by the first daemon; written before open_
-  // Of the daemon that opened it last; texts stay.
+  // The options' reattach_seconds in nanoseconds; negative: without end.
+  const std::int64_t reattach_nanos_;
+  const bool is_coordinated_;  // whether the order is FOREBAY_COORDINATED
+  const std::uint64_t forks_;  // ForkHandlers::Forks() at creation
+  wire::LoaderOpened opened_;  // the first daemon's answer; set before open_
+  // The refusal of the daemon that opened the loader last. Callers may keep the
+  // pointer, so refusals_ keeps all texts.
   std::atomic<const char*> refusal_;
   std::deque<std::string> refusals_;
   std::atomic<bool> open_{false};
   std::atomic<bool> closed_{false};
-  // Written before reader_ is taken, so that a thread that waits for a batch of
-  // an earlier iteration returns.
+  // The number of the latest iteration. Start writes it before it takes
+  // reader_, so that a thread that waits for a batch of an earlier iteration
+  // returns.
   std::atomic<std::uint64_t> iteration_{0};
 
   std::mutex reader_;  // held to read the rings; guards the rest
   bool epoch_under_way_ = false;
   // Whether no daemon produces the epoch under way; Reattach then resumes it.
   bool interrupted_ = false;
-  // Why no epoch is under way.
+  // The reason why no epoch is under way.
   Status ended_{FOREBAY_END_OF_EPOCH, "no epoch is under way"};
-  EpochPosition position_;  // after the batches that Next has returned
-  bool refused_ = false;    // whether `remote_` will not be opened
+  EpochPosition position_;  // stands after the batches that Next has returned
+  bool refused_ = false;    // whether the daemon has refused to open remote_
   Backoff backoff_;
-  std::int64_t next_try_nanos_ = 0;               // earliest
-  std::optional<std::int64_t> away_since_nanos_;  // since when no batch comes
-  Status away_;                                   // why, as far as known
+  // The time of the monotonic clock before which there is no further try.
+  std::int64_t next_try_nanos_ = 0;
+  // The time at which tries to reattach began; empty once a batch comes.
+  std::optional<std::int64_t> away_since_nanos_;
+  Status away_;  // the latest reason why no batch comes
 
-  // Written with reader_ held, too: readers of the rings need not lock it.
+  // Guards remote_. Whoever writes remote_ also holds reader_, so that a thread
+  // with reader_ may read it without this mutex.
   std::mutex remote_mutex_;
   std::shared_ptr<RemoteLoader> remote_;
 };

@@ -17,9 +17,10 @@
 
 namespace forebay::client::core {
 
-// Reads ranges of objects. Its contract on threads, blocking, forks and errors
-// is that of forebay_object_reader in forebay_object.h. Owns a session of its
-// own and the window. A forked child gives up both at once.
+// Reads ranges of single files and objects. Its contract on threads, blocking,
+// forks and errors is that of forebay_object_reader in forebay_object.h. Owns a
+// session of its own and the window in which the daemon shows the bytes. A
+// forked child gives up both at once.
 class ObjectReader final : private ForkListener {
  public:
   static Status Open(const forebay_loader_options& options,
@@ -36,7 +37,8 @@ class ObjectReader final : private ForkListener {
   }
 
   Status CheckProcess() const;
-  // Maps the window that came with an answer.
+  // Maps the window that came with an answer, if one did. INTERNAL if the
+  // answer's bytes do not fit into the window.
   Status TakeWindow(wire::Reply reply, const wire::ObjectRead& read);
 
   void BeforeFork() override { window_mutex_.lock(); }
@@ -45,13 +47,15 @@ class ObjectReader final : private ForkListener {
 
   const std::unique_ptr<wire::Session> session_;
   const pid_t process_;
-  std::uint64_t request_ = 0;  // whose answer is awaited; 0: none
-  std::mutex window_mutex_;    // held while the rest changes
-  // The window to map. The daemon sends it once; a failed mapping is tried
-  // again.
+  std::uint64_t request_ = 0;  // id of the request that is awaited; 0: none
+  // Guards the fields below. A fork waits for this mutex, so that the child
+  // inherits the fields whole.
+  std::mutex window_mutex_;
+  // The window to map next. The daemon sends each window once, so a mapping
+  // that fails is tried again with the next answer.
   proto::Fd new_window_;
   std::uint64_t new_window_bytes_ = 0;
-  shm::Window window_;
+  shm::FetchWindow window_;
 };
 
 }  // namespace forebay::client::core

@@ -13,11 +13,14 @@
 namespace forebay::client::core {
 namespace {
 
-// A message's bytes, less those around a spec.
+// The most bytes of a spec that is sent in a message; 256 bytes are ample for
+// the message around it. Longer specs, with many files or classes, travel in a
+// memfd.
 constexpr size_t kMaxInlineSpec = wire::kMaxMessage - 256;
 
-// The first option that is 0 although it must not be: the daemon takes 0 for
-// its default. Null if there is none.
+// Returns the name of the first option that is 0 although it must not be; null
+// if there is none. Protobuf cannot tell 0 from a missing field, so the daemon
+// would take 0 for its default.
 const char* ZeroOption(const forebay_loader_options& options) {
   if (options.weight == 0) return "weight";
   if (options.order == 0) return "order";
@@ -87,7 +90,8 @@ Status OpenRequest::SendOpenLoader(std::unique_ptr<wire::Session>* session,
   *request = (*session)->NextRequestId();
   Status sent =
       Send(**session, *request, wire::EncodeOpenLoader(*request, spec_));
-  // The session tells that a daemon which has greeted is gone again.
+  // A daemon that has greeted and is gone again does not count as an error
+  // here: the caller gets a lost session, and reattaches.
   return sent.code == FOREBAY_UNAVAILABLE ? Status() : sent;
 }
 

@@ -14,44 +14,50 @@
 
 namespace forebay::client::core {
 
-// All that it takes to ask a daemon for a loader or a reader, as often as
-// daemons come and go: the socket's directory, the job, the spec, and the
-// dataset's folders. The folders stay the same even if their paths come to mean
-// others.
+// The request to open a loader or a reader, which can be sent to one daemon
+// after the other: the socket's directory, the job, the spec, and the dataset's
+// folders. The folders stay the same even if their paths come to mean others.
 //
-// Immutable, and so thread-safe. Owns the folders' descriptors. SendOpen* block
-// for the handshake, at most 10 s. Errors: named at each method.
+// Immutable, and so thread-safe. Owns the folders' descriptors. SendOpenLoader
+// and SendOpenReader block for the handshake, at most 10 s. Errors: named at
+// each method.
 class OpenRequest {
  public:
   // Reads the options, which need not outlive the call. `dataset`: null for the
-  // one that the options describe. Determines the socket's directory once: a
-  // client of the machine's daemon must not go to another one while that is
-  // away. INVALID_ARGUMENT, or why a folder or the GPU cannot be opened.
+  // dataset that the options describe. Determines the socket's directory once:
+  // a client of the machine's daemon must not go to another daemon while the
+  // machine's one is away. INVALID_ARGUMENT if an option is wrong; other errors
+  // say why a folder or the GPU cannot be opened.
   static Status Create(const forebay_loader_options& options,
                        const wire::Dataset* dataset,
                        const std::string& pipeline,
                        std::unique_ptr<const OpenRequest>* out);
 
-  // The GPU on which batches are to lie; null: on the host.
+  // Returns the GPU on which batches are to lie; null: on the host.
   const std::shared_ptr<device::Gpu>& gpu() const { return gpu_; }
-  // Why there is none although the options name one; else empty.
+  // Returns why there is no GPU although the options name one. Empty if there
+  // is one, or none was named.
   const std::string& refusal() const { return refusal_; }
-  // The dataset's name for people.
+  // Returns the dataset's name for people.
   const std::string& uri() const { return dataset_.uri(); }
 
-  // Connect, and send a request whose answer the caller must await on
+  // Connects, and sends a request whose answer the caller must await on
   // `session`. UNAVAILABLE if no daemon listens or greets; FAILED_PRECONDITION
-  // if it speaks another protocol; else the daemon's reason to refuse this
-  // client.
+  // if the daemon speaks another protocol. Other errors are the daemon's reason
+  // to refuse this client.
   Status SendOpenLoader(std::unique_ptr<wire::Session>* session,
                         std::uint64_t* request) const;
+  // Connects, and asks for a reader in the same way. `decode`: whether images
+  // come as pixels.
   Status SendOpenReader(bool decode, std::unique_ptr<wire::Session>* session,
                         std::uint64_t* request) const;
 
  private:
   OpenRequest() = default;
 
-  // Where there is no plug-in, or no driver for it, batches lie on the host.
+  // Opens CUDA's device number `device`; negative: none. Sets the refusal, and
+  // succeeds, if there is no plug-in or no driver: batches then lie on the
+  // host.
   Status OpenGpu(std::int32_t device);
   Status Connect(std::unique_ptr<wire::Session>* session) const;
   Status Send(wire::Session& session, std::uint64_t request,
@@ -64,8 +70,10 @@ class OpenRequest {
   std::string job_key_;
   std::string job_name_;
   double weight_ = 1;
-  std::string spec_;       // empty if it is too long for a message
-  proto::Fd spec_memory_;  // which then has it
+  // The serialized proto.LoaderSpec; empty if the spec is too long for a
+  // message. It is in the memfd spec_memory_ then.
+  std::string spec_;
+  proto::Fd spec_memory_;
 };
 
 }  // namespace forebay::client::core

@@ -13,6 +13,8 @@
 namespace forebay::client::core {
 namespace {
 
+// The most samples of one request. Each takes up to 10 bytes of an answer, as a
+// varint, and an answer has at most wire::kMaxMessage bytes.
 constexpr size_t kMostAtOnce = 6000;
 
 }  // namespace
@@ -29,7 +31,7 @@ Status DrawOrder(const forebay_loader_options& options,
       options.job_key, options.job_name != nullptr ? options.job_name : "",
       options.weight, &session));
   const std::string sampler = wire::EncodeSamplerSpec(options);
-  size_t drawn = 0;
+  size_t drawn = 0;  // the number of samples written so far
   while (drawn < *count) {
     const size_t wanted = std::min(*count - drawn, kMostAtOnce);
     const std::uint64_t id = session->NextRequestId();

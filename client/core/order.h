@@ -9,7 +9,9 @@
 
 namespace forebay::client::core {
 
-// As forebay_draw_order.
+// Draws a part of an epoch's order, as forebay_draw_order says. Opens a session
+// for the call; blocks until the daemon has answered, and fails as
+// wire::Session does. Thread-safe.
 Status DrawOrder(const forebay_loader_options& options,
                  std::uint64_t dataset_size, std::uint64_t epoch,
                  std::uint64_t first, std::uint64_t* samples, size_t* count);

@@ -23,11 +23,13 @@ namespace forebay::client::core {
 
 // Reads single samples. Its contract on threads, blocking, forks and errors is
 // that of forebay_reader in forebay_reader.h. Owns a session of its own and the
-// window. A forked child gives up both at once, so that only the parent decides
-// how long the daemon keeps them.
+// window in which the daemon shows samples. A forked child gives up both at
+// once, so that only the parent decides how long the daemon keeps them.
 class Reader final : private ForkListener {
  public:
-  // `dataset`: null for the one that the options describe.
+  // Connects to a daemon and asks it for a reader. `dataset`: null for the
+  // dataset that the options describe. `pipeline`: a serialized
+  // proto.PipelineSpec.
   static Status Create(const forebay_loader_options& options,
                        const wire::Dataset* dataset,
                        const std::string& pipeline, bool decode,
@@ -35,8 +37,8 @@ class Reader final : private ForkListener {
   ~Reader() { ForkHandlers::Remove(this); }
 
   Status Open(std::int64_t timeout_nanos);
-  // Finds what the daemon answered when it opened the reader. It lives as long
-  // as the reader. FAILED_PRECONDITION until Open has succeeded.
+  // Finds the daemon's answer to the request to open the reader. The answer
+  // lives as long as the reader. FAILED_PRECONDITION until Open has succeeded.
   Status GetOpened(const wire::ReaderOpened** out) const;
   Status Ask(const std::int64_t* samples, size_t count);
   Status Await(std::int64_t timeout_nanos);
@@ -57,18 +59,20 @@ class Reader final : private ForkListener {
   void AfterForkInChild() override;
 
   const std::unique_ptr<wire::Session> session_;
-  std::uint64_t request_;  // whose answer is awaited; 0: none
+  std::uint64_t request_;  // id of the request that is awaited; 0: none
   const pid_t process_;
   bool is_open_ = false;
   wire::ReaderOpened opened_;
-  std::mutex window_mutex_;  // held while the rest changes
-  // The window to map. The daemon sends it once; a failed mapping is tried
-  // again.
+  // Held while the window changes. A fork waits for this mutex, so that the
+  // child inherits the window whole.
+  std::mutex window_mutex_;
+  // The window to map next. The daemon sends each window once, so a mapping
+  // that fails is tried again with the next answer.
   proto::Fd new_window_;
   std::uint64_t new_window_bytes_ = 0;
-  shm::Window window_;
-  size_t asked_ = 0;  // samples of the last request
-  size_t shown_ = 0;  // of them in the window
+  shm::FetchWindow window_;
+  size_t asked_ = 0;  // the number of samples of the last request
+  size_t shown_ = 0;  // asked_ once the window shows them; 0 before
 };
 
 }  // namespace forebay::client::core

@@ -11,9 +11,10 @@ namespace forebay::client::core {
 
 inline constexpr char kReattachVariable[] = "FOREBAY_REATTACH_SECONDS";
 
-// How long to wait by default for a daemon that is away:
-// $FOREBAY_REATTACH_SECONDS, else 60. NaN if the variable is no number or
-// negative.
+// Returns the seconds to wait by default for a daemon that is away:
+// $FOREBAY_REATTACH_SECONDS, or 60 if that is not set. NaN if the variable is
+// not a number, or is negative. OpenRequest::Create then fails, and its message
+// names the variable.
 inline double DefaultReattachSeconds() {
   const char* const given = getenv(kReattachVariable);
   if (given == nullptr || *given == '\0') return 60;

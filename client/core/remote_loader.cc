@@ -9,8 +9,9 @@
 namespace forebay::client::core {
 namespace {
 
-// How long the daemon may take to end something: whoever interrupts a trainer
-// beside a daemon that stands still wants to leave. Hanging up ends it, too.
+// The nanoseconds that the daemon may take to stop an epoch or close a loader.
+// A user who interrupts a trainer beside a daemon that hangs wants to leave
+// soon. The client then hangs up, which ends the loader, too.
 constexpr std::int64_t kEndNanos = 2'000'000'000;
 
 }  // namespace
@@ -31,6 +32,8 @@ Status RemoteLoader::Open(std::int64_t timeout_nanos,
   wire::Reply reply;
   FOREBAY_CLIENT_RETURN_IF_ERROR(
       subscription_->session().Await(request_, timeout_nanos, &reply));
+  // The descriptors are the ready ring, the release ring, the eventfd, and the
+  // list of classes if the answer says so.
   auto* const answer = std::get_if<wire::LoaderOpened>(&reply.answer.kind);
   if (answer == nullptr ||
       reply.fds.size() != (answer->classes_in_memfd ? 4 : 3))
@@ -41,6 +44,7 @@ Status RemoteLoader::Open(std::int64_t timeout_nanos,
   FOREBAY_CLIENT_RETURN_IF_ERROR(Place(*answer));
   if (answer->classes_in_memfd) *class_list = std::move(reply.fds[3]);
   *opened = std::move(*answer);
+  // GetStats of another thread reads id_ once is_open_ is true.
   id_ = opened->loader_id;
   is_open_.store(true);
   return Status();
@@ -106,6 +110,8 @@ Status RemoteLoader::StopEpoch() {
   return Status();
 }
 
+// An answer has as many slots as one message can carry descriptors, so several
+// requests may be needed.
 Status RemoteLoader::FetchSlot(std::uint32_t slot) {
   wire::Session& session = subscription_->session();
   while (subscription_->slots() <= slot && slot < proto::kMaxSlots) {
@@ -146,19 +152,18 @@ Status RemoteLoader::GetStats(forebay_loader_stats* out) {
   return Status();
 }
 
-Status RemoteLoader::StartProducers(std::uint32_t producers,
-                                    bool are_persistent, proto::Fd* socket) {
+Status RemoteLoader::StartWorkers(std::uint32_t workers, bool are_persistent,
+                                  proto::Fd* socket) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
   wire::Session& session = subscription_->session();
   const std::uint64_t request = session.NextRequestId();
   wire::Reply reply;
   FOREBAY_CLIENT_RETURN_IF_ERROR(session.Call(
-      request,
-      wire::EncodeStartProducers(request, id_, producers, are_persistent),
+      request, wire::EncodeStartWorkers(request, id_, workers, are_persistent),
       &reply));
-  if (!std::holds_alternative<wire::ProducersStarted>(reply.answer.kind) ||
+  if (!std::holds_alternative<wire::WorkersStarted>(reply.answer.kind) ||
       reply.fds.size() != 1)
-    return wire::MalformedAnswer("start producers");
+    return wire::MalformedAnswer("start workers");
   *socket = std::move(reply.fds[0]);
   return Status();
 }

@@ -18,19 +18,22 @@
 
 namespace forebay::client::core {
 
-// A loader at one daemon: makes its requests there.
+// A loader at one daemon, to which it sends the loader's requests. Loader makes
+// another one for each daemon that it attaches to.
 //
-// IsLost and GetStats: any thread; all else, one thread at a time. Shares the
-// subscription with the batches that are held. Blocks as wire::Session does.
-// Errors: those of wire::Session; INTERNAL if an answer is malformed.
+// Any thread may call IsLost and GetStats; the other methods belong to one
+// thread at a time. Shares the subscription with the batches that are held.
+// Blocks as wire::Session does. Errors: those of wire::Session; INTERNAL if an
+// answer is malformed.
 class RemoteLoader {
  public:
   // Connects to a daemon and asks it for the loader. Blocks, and fails, as
   // OpenRequest::SendOpenLoader does.
   static Status Request(const OpenRequest& open_request,
                         std::shared_ptr<RemoteLoader>* out);
-  // `request`: the id of the request to open the loader, sent on `session`.
-  // `gpu`: on which batches are to lie; null: on the host.
+  // Takes over a session. `request`: the id of the request to open the loader,
+  // which was sent on `session`. `gpu`: the GPU on which batches are to lie;
+  // null: on the host.
   RemoteLoader(std::unique_ptr<wire::Session> session, std::uint64_t request,
                std::shared_ptr<device::Gpu> gpu)
       : subscription_(Subscription::Create(std::move(session))),
@@ -45,38 +48,48 @@ class RemoteLoader {
 
   // Waits until the daemon has opened the loader, at most `timeout_nanos`, and
   // maps the rings. After TIMEOUT and INTERRUPTED, call again. `class_list`: a
-  // memfd with the classes, if they are not in the answer. FAILED_PRECONDITION
-  // if the daemon knows no GPUs, but batches are to lie on one.
+  // memfd with the classes, if there are too many for the answer.
+  // FAILED_PRECONDITION if the daemon does not know of GPUs, but batches are to
+  // lie on one.
   Status Open(std::int64_t timeout_nanos, wire::LoaderOpened* opened,
               proto::Fd* class_list);
 
-  // Starts production of an epoch. `slots`: memfds, which are not mapped yet.
-  // UNAVAILABLE if the daemon has not opened the loader.
+  // Starts production of an epoch at `position`. `slots`: the memfds of the
+  // epoch's slots, which are not mapped yet, each with the descriptor of its
+  // part on the GPU behind it. UNAVAILABLE if the daemon has not opened the
+  // loader.
   Status StartEpoch(const EpochPosition& position, wire::EpochStarted* started,
                     std::vector<proto::Fd>* slots);
   // Stops production, and releases the batches that nobody has taken.
   Status StopEpoch();
-  // Maps slot number `slot` if it was added during the epoch.
+  // Maps the slots up to number `slot`, if the daemon has added them during the
+  // epoch. INTERNAL if the daemon has no such slot.
   Status FetchSlot(std::uint32_t slot);
-  // UNAVAILABLE if the daemon has not opened the loader.
+  // Asks for the loader's counters, and adds those of the rings. UNAVAILABLE if
+  // the daemon has not opened the loader.
   Status GetStats(forebay_loader_stats* out);
-  // Likewise. `socket`: the one for the host of the producers.
-  Status StartProducers(std::uint32_t producers, bool are_persistent,
-                        proto::Fd* socket);
+  // Asks for the socket of a worker host, which forks at most `workers`
+  // workers. UNAVAILABLE if the daemon has not opened the loader.
+  Status StartWorkers(std::uint32_t workers, bool are_persistent,
+                      proto::Fd* socket);
   // Closes the loader, if the daemon has opened it and is there. Ends the
   // session once no batch is held.
   void Close();
 
  private:
   Status CheckOpen() const;
+  // Tells the subscription on which GPU the daemon has put batches, if it has.
+  // FAILED_PRECONDITION if the daemon does not know of GPUs.
   Status Place(const wire::LoaderOpened& opened);
-  // Takes and releases every entry before number `published`.
+  // Takes and releases every entry before number `published`, the number of
+  // entries that the daemon has published.
   void Drain(std::uint64_t published);
 
   const std::shared_ptr<Subscription> subscription_;
   const std::uint64_t request_;
   const std::shared_ptr<device::Gpu> gpu_;
-  std::uint64_t id_ = 0;  // written before is_open_
+  std::uint64_t id_ =
+      0;  // the daemon's number of the loader; set before is_open_
   std::atomic<bool> is_open_{false};
 };
 

@@ -11,14 +11,16 @@
 namespace forebay::client::core {
 namespace {
 
+// Tries of CallAfter until its failure is reported: a stream's capture, which
+// makes it fail, is soon over.
 constexpr int kMaxOwedTries = 10;
 constexpr char kNoSuchField[] = "the batch has no such field";
 constexpr char kOnHost[] = "the field lies on the host";
 constexpr std::uintptr_t kPerThreadStream = 2;  // CU_STREAM_PER_THREAD
 
-// The batches of all subscriptions that their streams have done with, until a
-// call of the user's frees them: their memory's end needs CUDA, which a thread
-// of the driver's may not use. Thread-safe; lives as long as the process.
+// The batches of all subscriptions whose streams are done, until a call of the
+// user's frees them: freeing their memory needs CUDA, which a thread of the
+// driver's may not use. Thread-safe; lives as long as the process.
 class DoneBatches {
  public:
   static DoneBatches& Get() {
@@ -33,8 +35,8 @@ class DoneBatches {
   void Free() {
     std::vector<forebay_batch*> freed;
     {
-      // Not if another thread has the lock: it may be one that a forked child
-      // lacks.
+      // Another thread may hold the lock, and a forked child lacks that thread:
+      // waiting would never end.
       const std::unique_lock lock(mutex_, std::try_to_lock);
       if (lock.owns_lock()) batches_.swap(freed);
     }
@@ -208,8 +210,8 @@ Status Subscription::BeginPut(forebay_batch& batch, const void* to,
                               void* stream) {
   if (to == nullptr)
     return Status(FOREBAY_INVALID_ARGUMENT, "there is no memory to put it in");
-  // CUDA's name for as many streams as there are threads: another thread that
-  // releases the batch would wait for its own.
+  // CU_STREAM_PER_THREAD means another stream in each thread. A thread that
+  // releases the batch would wait for its own stream.
   if (stream == reinterpret_cast<void*>(kPerThreadStream))
     return Status(FOREBAY_UNIMPLEMENTED,
                   "a batch cannot be put on the per-thread default stream");
@@ -221,7 +223,8 @@ Status Subscription::BeginPut(forebay_batch& batch, const void* to,
     return Status(FOREBAY_FAILED_PRECONDITION,
                   "a CUDA graph captures the stream: take batches outside of "
                   "the capture");
-  // First, so that the lease waits even for what is queued in part.
+  // The stream is noted before anything is queued, so that the lease also waits
+  // for work that was queued only in part.
   const std::lock_guard lock(subscription.mutex_);
   if (std::find(batch.streams.begin(), batch.streams.end(), stream) ==
       batch.streams.end())
@@ -230,7 +233,8 @@ Status Subscription::BeginPut(forebay_batch& batch, const void* to,
 }
 
 void Subscription::Release(forebay_batch* batch) {
-  // Keeps the subscription alive while EndLease locks it.
+  // The batch may own the last reference to the subscription, which must
+  // outlive this call.
   const std::shared_ptr<Subscription> subscription = batch->subscription;
   if (!batch->streams.empty() && !subscription->forked_.load()) {
     subscription->ReleaseAfterStreams(batch);
@@ -251,7 +255,7 @@ void Subscription::ReleaseAfterStreams(forebay_batch* batch) {
   }
   for (void* const stream : streams)
     static_cast<void>(CallAfter({batch, stream}));
-  // Nobody else would free it.
+  // A closed loader makes no further call that would free the batch.
   if (ending) AwaitStreams();
 }
 
@@ -313,7 +317,8 @@ Status Subscription::CheckDevice() {
   if (gpu_->is_lost()) ReleaseLost();
   if (!polled.ok()) return polled;
   const std::lock_guard lock(mutex_);
-  // A cause that passes, such as the capture of a graph, is soon over.
+  // The driver's reason to refuse may pass soon: the capture of a graph, for
+  // example.
   if (owed_tries_ >= kMaxOwedTries) return owed_error_;
   if (held_.size() < awaiting_ + std::max<std::uint64_t>(lease_quota_, 1))
     return Status();
@@ -342,8 +347,8 @@ void Subscription::EndLease(forebay_batch* batch) {
     held_.erase(batch);
   }
   if (forked_.load()) return;
-  // Before the daemon may write to the slot again, as a private page would hide
-  // what it writes.
+  // Private pages are dropped before the daemon may write to the slot again, as
+  // they would hide what it writes.
   batch->mapping->DropPrivatePages();
   bool last;
   {

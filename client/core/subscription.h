@@ -27,19 +27,21 @@ namespace forebay::client::core {
 //
 // Before a fork, the pages of every leased slot become private, so that parent
 // and child keep their content. In the child, the subscription is dead: leased
-// slots stay mapped until released, which then notifies nobody; all else is
-// given up.
+// slots stay mapped until released, which then notifies nobody; everything else
+// is given up.
 //
 // The lease of a batch on a GPU ends when the streams that its fields were put
-// on have got there: a thread of the driver's then calls, which uses no CUDA.
-// So no CUDA is called here with the mutex held, and what such a batch owns is
-// freed by the next call of the user's.
+// on have done that work. A thread of the driver's then calls OnStreamDone,
+// which takes the mutex and must not use CUDA. No CUDA function is called here
+// with the mutex held, as it might wait for that thread. To free the batch's
+// memory takes CUDA, so the next call that a thread of the user's makes frees
+// it.
 //
 // LieOn, AttachSlots, AddSlots, DetachSlots, Lease, Discard and CheckDevice
-// belong to one thread at a time; the rest is thread-safe. The loader and its
-// batches share ownership. The session's calls block, as do those that import
-// or free memory of a GPU, for its driver; EndWithLastLease waits for its
-// streams, at most 2 s. Errors: named at each method.
+// belong to one thread at a time; the other methods are thread-safe. The loader
+// and its batches share ownership. Calls of the session block. Calls that
+// import or free memory of a GPU block for its driver. EndWithLastLease waits
+// for the GPU's streams, at most 2 s. Errors: named at each method.
 class Subscription final : public std::enable_shared_from_this<Subscription>,
                            private ForkListener {
  public:
@@ -50,22 +52,25 @@ class Subscription final : public std::enable_shared_from_this<Subscription>,
   wire::Session& session() { return *session_; }
   shm::Rings& rings() { return rings_; }
 
-  // Says that slots have a part on that GPU, and what is done with images.
-  // A part has so many bytes.
+  // Says that each slot has a part of `device_bytes` bytes on that GPU, and
+  // that images there need `tail`. Comes before the first slot.
   void LieOn(std::shared_ptr<device::Gpu> gpu, const ImageTail& tail,
              std::uint64_t device_bytes);
-  // Whether that is where batches lie.
+  // Whether batches lie on that GPU.
   bool LiesOn(const device::Gpu& gpu) const {
     return gpu_ != nullptr && gpu_->uuid() == gpu.uuid();
   }
-  // The descriptors of a slot.
+  // Returns the number of descriptors of each slot: the host's part, and the
+  // GPU's part if batches lie there.
   std::size_t parts() const { return gpu_ == nullptr ? 1 : 2; }
-  // Fails if the GPU is lost, which ends the leases that wait for it:
-  // INTERNAL. RESOURCE_EXHAUSTED: the user holds more batches than the quota.
-  // Does nothing for batches on the host.
+  // Checks, before a batch is taken, that the GPU works. INTERNAL: the GPU is
+  // lost, and the leases that wait for it have ended. RESOURCE_EXHAUSTED: the
+  // user holds as many batches as the quota allows. Does nothing for batches on
+  // the host.
   Status CheckDevice();
 
-  // Maps the slots of the epoch that starts.
+  // Maps the slots of the epoch that starts. `fds`: parts() descriptors for
+  // each slot. `lease_quota`: the most batches that may be leased at once.
   Status AttachSlots(const std::vector<proto::Fd>& fds,
                      std::uint64_t slot_bytes, std::uint64_t lease_quota);
   // Maps slots that were added during the epoch.
@@ -73,28 +78,29 @@ class Subscription final : public std::enable_shared_from_this<Subscription>,
   std::uint32_t slots() const;
   void DetachSlots();
 
-  // Leases the batch that `entry` announced to the caller. If the quota is used
-  // up, copies it instead and releases it at once, unless it lies on a GPU.
-  // INTERNAL if it is malformed: it is then released; RESOURCE_EXHAUSTED if
-  // there is no memory for the copy.
+  // Leases to the caller the batch that `entry` announced. If the quota is used
+  // up, copies the batch instead and releases it at once, unless it lies on a
+  // GPU. INTERNAL if the batch is malformed: it is then released.
+  // RESOURCE_EXHAUSTED if there is no memory for the copy.
   Status Lease(const proto::ReadyEntry& entry, forebay_batch** out);
-  // Releases the batch that `entry` announced, unseen.
+  // Releases the batch that `entry` announced, without reading it.
   void Discard(const proto::ReadyEntry& entry);
 
-  // Queues a field of a batch on a GPU: see forebay_batch_put.
+  // Queues the copy of a field of a batch on a GPU: see forebay_batch_put.
   static Status Put(forebay_batch& batch, std::uint32_t index, void* to,
                     void* stream);
-  // Likewise, a part of it: see forebay_batch_put_part.
+  // Queues the copy of a part of a field: see forebay_batch_put_part.
   static Status PutPart(forebay_batch& batch, std::uint32_t index,
                         std::uint64_t offset, std::uint64_t bytes, void* to,
                         void* stream);
   // Ends a batch whose last reference is gone.
   static void Release(forebay_batch* batch);
 
-  // Takes no more batches: the daemon may take back those published, except
-  // those held. Ends the session once no batch is held.
+  // Takes no more batches: the daemon may take back all published batches
+  // except held ones. Ends the session once no batch is held.
   void EndWithLastLease();
 
+  // Returns the number of leases on slots that this process holds.
   std::uint64_t leases() const;
 
  private:
@@ -102,28 +108,38 @@ class Subscription final : public std::enable_shared_from_this<Subscription>,
       : session_(std::move(session)) {}
 
   using Parts = std::vector<std::shared_ptr<device::ImportedMemory>>;
-  // A batch that was released, and a stream that it waits for.
+  // A released batch, and one of the streams that its lease waits for.
   struct Awaited {
     forebay_batch* batch;
     void* stream;
   };
 
+  // Splits the descriptors of slots: returns those of the parts on the host,
+  // and imports the parts on the GPU.
   Status Import(const std::vector<proto::Fd>& fds,
                 std::vector<proto::Fd>* hosts, Parts* parts);
-  // Checks that a batch can be put so, and keeps the lease until the stream has
-  // done what is queued next.
+  // Checks that the batch can be put to `to` on the stream, and keeps the lease
+  // until the stream has done the work that is queued next.
   static Status BeginPut(forebay_batch& batch, const void* to, void* stream);
+  // Fills in a batch from its slot, and notes that it is held.
   Status TakeLocked(const proto::ReadyEntry& entry, forebay_batch* batch);
+  // Tells the daemon that the batch's slot is no longer read.
   void EndLease(forebay_batch* batch);
-  // Ends the lease once the batch's streams have got there.
+  // Ends the lease once the batch's streams have done what they have queued.
   void ReleaseAfterStreams(forebay_batch* batch);
+  // Asks the driver to call OnStreamDone after the stream's work. If the driver
+  // refuses, Collect asks again.
   Status CallAfter(const Awaited& awaited);
+  // Ends the lease of a forebay_batch after the last of its streams. A thread
+  // of the driver's calls it.
   static void OnStreamDone(void* batch);
-  // Frees the batches that their streams have done with, of any subscription,
-  // and tells the driver of those that it did not take.
+  // Frees the batches of all subscriptions whose streams are done. Calls
+  // CallAfter again for this subscription's streams that the driver refused.
   void Collect();
-  // Ends the leases of batches whose streams never get there.
+  // Ends the leases that wait for streams of a lost GPU, whose work is never
+  // done.
   void ReleaseLost();
+  // Waits up to 2 s for the streams of all released batches.
   void AwaitStreams();
 
   void BeforeFork() override;
@@ -137,18 +153,19 @@ class Subscription final : public std::enable_shared_from_this<Subscription>,
   ImageTail tail_;
   std::uint64_t device_bytes_ = 0;
 
-  mutable std::mutex mutex_;  // guards the rest, and pushing
+  // Guards the fields below, and the pushes to the release ring.
+  mutable std::mutex mutex_;
   std::condition_variable stream_done_;
   shm::SlotMap slots_;
-  Parts parts_;  // of the slots, on the GPU
-  // Of those held, how many were released and wait for streams.
+  Parts parts_;  // the slots' parts on the GPU, in the slots' order
+  // The number of batches in held_ that were released and wait for streams.
   std::uint64_t awaiting_ = 0;
-  std::vector<Awaited> owed_;  // that the driver is still to be told of
-  Status owed_error_;          // why it did not take them
-  int owed_tries_ = 0;         // in vain, in a row
-  std::set<forebay_batch*> held_;
-  std::uint64_t lease_quota_ = 0;
-  bool ending_ = false;
+  std::vector<Awaited> owed_;      // the driver has refused CallAfter for these
+  Status owed_error_;              // the driver's reason to refuse one of them
+  int owed_tries_ = 0;             // calls of Collect in a row that it refused
+  std::set<forebay_batch*> held_;  // batches that lease a slot
+  std::uint64_t lease_quota_ = 0;  // the most batches in held_ at once
+  bool ending_ = false;            // EndWithLastLease has been called
 };
 
 }  // namespace forebay::client::core

@@ -7,7 +7,9 @@
 namespace forebay::client::core {
 namespace {
 
-// Queues what makes a field of a batch at an address.
+// Queues, on the GPU's own stream, the work that writes a field of a batch to
+// `address` on that GPU. This is a copy from the slot's part on the GPU, or an
+// upload from the host.
 Status Fill(device::Gpu& gpu, forebay_batch& batch, std::uint32_t index,
             std::uint64_t address) {
   const proto::FieldLayout& field = batch.header.fields[index];
@@ -28,7 +30,7 @@ Status Tensor::Make(device::TensorPool& pool, forebay_batch& batch,
   const proto::FieldLayout& field = batch.header.fields[index];
   if (field.row_splits_offset != 0)
     return Status(FOREBAY_INVALID_ARGUMENT,
-                  "the field's samples differ in length: it is no tensor");
+                  "the field's samples differ in length: it is not a tensor");
   if (field.place == proto::Place::kDevice &&
       !batch.subscription->LiesOn(pool.gpu()))
     return Status(FOREBAY_INVALID_ARGUMENT, "the batch lies on another GPU");

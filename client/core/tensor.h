@@ -11,41 +11,46 @@
 
 namespace forebay::client::core {
 
-// A field of a batch as a tensor in memory of the pool's, made on the stream of
-// its own. Immutable; thread-safe. Its last owner drops the memory.
+// A field of a batch as a tensor in memory of a TensorPool's, made on the
+// pool's own stream. Immutable, and so thread-safe. Owns the memory, which goes
+// back to the pool with the tensor, and shares the pool. Methods may wait as
+// each says. Errors: named at each method, and those of device::Gpu.
 class Tensor {
  public:
-  // Makes field `index` of a batch, from wherever it lies: the batch may be
-  // released then. Waits until one from the host is there; else may wait as
-  // TensorPool::Take, and for room in a stream.
-  // INVALID_ARGUMENT: there is no such field, its samples differ in length, or
-  // it lies on another GPU; else the errors of the GPU.
+  // Makes a tensor of field `index` of a batch, whether the field lies on the
+  // host or on the GPU. The caller may release the batch as soon as this
+  // returns. Waits for the copy of a field on the host, and as TensorPool::Take
+  // does. INVALID_ARGUMENT: there is no such field, its samples differ in
+  // length, or it lies on another GPU.
   static Status Make(device::TensorPool& pool, forebay_batch& batch,
                      std::uint32_t index, std::shared_ptr<Tensor>* out);
-  // Likewise, of the elements of `type` from `offset` on of a field that lies
-  // on the GPU, and is no image.
+  // Makes a tensor of `type` from the elements at byte `offset` of a field that
+  // lies on the GPU and is not an image. Waits and fails as Make does.
   static Status MakePart(device::TensorPool& pool, forebay_batch& batch,
                          std::uint32_t index, std::uint64_t offset,
                          const proto::FieldLayout& type,
                          std::shared_ptr<Tensor>* out);
-  // Makes a tensor of `type` of the elements at `data`, on the host. Waits
-  // until it is there; fails as Make.
+  // Makes a tensor of `type` of the elements at `data`, on the host. Waits for
+  // the copy; fails as Make does.
   static Status FromHost(device::TensorPool& pool, const void* data,
                          const proto::FieldLayout& type,
                          std::shared_ptr<Tensor>* out);
-  // Makes another of the elements as they are after what those have queued who
-  // were handed the tensor. Waits and fails as Make.
+  // Copies the tensor, after the work that is queued so far on the streams that
+  // it was handed to. Waits and fails as Make does.
   Status Copy(std::shared_ptr<Tensor>* out) const;
 
-  // Its type and shape; offsets and places say nothing.
+  // Returns the tensor's type and shape. The offset and the place in the layout
+  // mean nothing.
   const proto::FieldLayout& layout() const { return layout_; }
-  // Of its elements; 0 if there are none.
+  // Returns the address of the elements on the GPU; 0 if there are none.
   std::uint64_t address() const {
     return memory_ == nullptr ? 0 : memory_->address();
   }
-  // See TensorMemory. Without elements, they do no more than to fail in a
-  // forked child.
+  // Lets `stream` use the tensor: see TensorMemory::HandOver. For a tensor
+  // without elements, it only fails in a forked child.
   Status HandOver(void* stream) const;
+  // Lets unknown streams use the tensor: see TensorMemory::HandOverUnordered.
+  // For a tensor without elements, it only fails in a forked child.
   Status HandOverUnordered() const;
 
  private:
@@ -54,7 +59,7 @@ class Tensor {
 
   const std::shared_ptr<device::TensorPool> pool_;
   const proto::FieldLayout layout_;
-  std::unique_ptr<device::TensorMemory> memory_;
+  std::unique_ptr<device::TensorMemory> memory_;  // null: no elements
 };
 
 }  // namespace forebay::client::core

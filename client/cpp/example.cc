@@ -13,7 +13,8 @@
 
 namespace {
 
-// RandomResizedCrop(224), a flip, and pixels from 0 to 1 as float32, NCHW.
+// Returns the pipeline of a classifier: RandomResizedCrop(224), a flip, and
+// pixels from 0 to 1 as float32, NCHW.
 forebay::Pipeline MakePipeline() {
   forebay::Pipeline pipeline;
   forebay::Check(forebay_pipeline_add_random_resized_crop(
@@ -26,6 +27,7 @@ forebay::Pipeline MakePipeline() {
   return pipeline;
 }
 
+// Returns the sum of all pixels, so that each byte of the batch is read.
 double Sum(const forebay_field& image) {
   const auto* const pixels = static_cast<const float*>(image.data);
   double sum = 0;

@@ -1,8 +1,8 @@
 #ifndef FOREBAY_CLIENT_CPP_FOREBAY_HPP_
 #define FOREBAY_CLIENT_CPP_FOREBAY_HPP_
 
-// C++17 on top of client/forebay.h: handles that free themselves, and errors as
-// exceptions. Header-only; link libforebay.so.
+// A C++17 interface on top of client/forebay.h: handles that free themselves,
+// and errors as exceptions. Header-only; link libforebay.so.
 
 #include <cstdint>
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace forebay {
 
-// Why a call failed; what() is one sentence.
+// The exception of a call that failed; what() is one sentence that says why.
 class Error : public std::runtime_error {
  public:
   Error(forebay_status status, const char* message)
@@ -28,12 +28,13 @@ class Error : public std::runtime_error {
   forebay_status status_;
 };
 
+// Throws Error unless the status of this thread's last call is FOREBAY_OK.
 inline void Check(forebay_status status) {
   if (status != FOREBAY_OK) throw Error(status, forebay_last_error());
 }
 
-// Transforms; add them with forebay_pipeline_add_*(pipeline.get(), ...).
-// Movable; one thread at a time.
+// A pipeline of transforms, which forebay_pipeline_add_*(pipeline.get(), ...)
+// add. Movable; one thread at a time. Owns its handle. Never blocks.
 class Pipeline {
  public:
   Pipeline() : handle_(forebay_pipeline_new(), forebay_pipeline_free) {
@@ -45,16 +46,16 @@ class Pipeline {
   std::unique_ptr<forebay_pipeline, decltype(&forebay_pipeline_free)> handle_;
 };
 
-// A lease on a batch. Copies share it: the memory is valid as long as one of
-// them lives. Any thread may use and drop copies. A batch that was moved from
-// has no samples and no fields.
+// A lease on a batch. Any thread may use and drop copies. Copies share the
+// lease: the memory is valid as long as one of them lives. Never blocks. A
+// batch that was moved from has no samples and no fields.
 class Batch {
  public:
   // Takes over a handle of forebay_loader_next.
   explicit Batch(forebay_batch* handle)
       : handle_(handle, forebay_batch_release) {}
 
-  // For functions of C; the batch keeps the handle.
+  // Returns the handle for functions of C; the batch keeps it.
   forebay_batch* get() const { return handle_.get(); }
   forebay_batch_info info() const {
     forebay_batch_info info;
@@ -63,7 +64,8 @@ class Batch {
   }
   std::uint64_t size() const { return info().sample_count; }
 
-  // A view of a field. Throws Error if the batch does not have it.
+  // Returns a view of field number `index`, which lives as long as the batch.
+  // Throws Error if the batch does not have the field.
   forebay_field field(std::uint32_t index) const {
     forebay_field field;
     Check(forebay_batch_field(handle_.get(), index, &field));
@@ -72,10 +74,12 @@ class Batch {
   forebay_place place(std::uint32_t index) const {
     return forebay_batch_place(handle_.get(), index);
   }
-  // See forebay_batch_put.
+  // Copies a field that lies on the GPU: see forebay_batch_put.
   void Put(std::uint32_t index, void* to, void* stream) {
     Check(forebay_batch_put(handle_.get(), index, to, stream));
   }
+  // Returns a view of the field of that name, which lives as long as the batch.
+  // Throws Error if the batch does not have the field.
   forebay_field field(std::string_view name) const {
     const std::uint32_t count = info().field_count;
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -86,7 +90,8 @@ class Batch {
   }
 
  private:
-  // Says that there is no field `name`, and which fields there are.
+  // Returns the message that says that the batch has no field `name`, and which
+  // fields it has.
   std::string Lacking(std::string_view name) const {
     std::string message = "the batch has no field \"" + std::string(name) + '"';
     const std::uint32_t count = info().field_count;
@@ -98,8 +103,8 @@ class Batch {
   std::shared_ptr<forebay_batch> handle_;
 };
 
-// The bytes of sample number `sample` of a batch in a field of varying length.
-// They live as long as the batch.
+// Returns the bytes of sample number `sample` of a batch in a field of texts,
+// JSON or bytes. They live as long as the batch.
 inline std::string_view BytesOf(const forebay_field& field,
                                 std::uint64_t sample) {
   const std::int64_t begin = field.row_splits[sample];
@@ -107,15 +112,16 @@ inline std::string_view BytesOf(const forebay_field& field,
           static_cast<std::size_t>(field.row_splits[sample + 1] - begin)};
 }
 
-// Options with their defaults; see forebay_loader_options.
+// Returns options with their defaults; see forebay_loader_options.
 inline forebay_loader_options DefaultOptions() {
   forebay_loader_options options;
   forebay_loader_options_init(&options, sizeof options);
   return options;
 }
 
-// A loader; see forebay_loader. Movable; batches outlive it. Every call may
-// throw Error.
+// A loader. Its threads and its blocking are those of forebay_loader in
+// forebay.h. Movable. Owns its handle; batches outlive it. Every call may throw
+// Error.
 class Loader {
  public:
   // Blocks until the daemon has indexed the dataset.
@@ -128,7 +134,7 @@ class Loader {
     Check(status);
   }
 
-  // For functions of C; the loader keeps the handle.
+  // Returns the handle for functions of C; the loader keeps it.
   forebay_loader* get() const { return handle_.get(); }
   forebay_loader_info info() const {
     forebay_loader_info info;
@@ -156,8 +162,8 @@ class Loader {
     Check(status);
     return Batch(batch);
   }
-  // Why batches lie on the host although the options ask for a GPU; "" if they
-  // lie where they should.
+  // Returns why batches lie on the host although the options ask for a GPU; ""
+  // if they lie where they should.
   std::string refusal() const { return forebay_loader_refusal(handle_.get()); }
   void StopEpoch() { Check(forebay_loader_stop_epoch(handle_.get())); }
   forebay_loader_stats stats() {

@@ -13,9 +13,9 @@
 namespace forebay::client::device {
 namespace {
 
-// Several times what a host can hold.
+// The most GPUs of a process, several times what a host can hold.
 constexpr std::int32_t kMaxDevices = 256;
-constexpr std::size_t kWhyBytes = 1024;
+constexpr std::size_t kWhyBytes = 1024;  // room for the words of an error
 
 forebay_status CodeOf(cuda::PluginResult result) {
   switch (result) {
@@ -44,7 +44,8 @@ Status FindUuid(const cuda::Plugin& plugin, int ordinal, std::string* uuid) {
   if (plugin.describe(&host, devices.data(), kMaxDevices, why, sizeof why) !=
       0) {
     why[sizeof why - 1] = '\0';
-    // The caller's CUDA, which has this GPU, has a driver.
+    // A missing driver is not the reason: the caller names a GPU of its own
+    // CUDA, which has a driver.
     return Status(FOREBAY_INTERNAL, why);
   }
   if (ordinal < 0 || ordinal >= std::min(host.device_count, kMaxDevices)) {
@@ -60,7 +61,6 @@ Status FindUuid(const cuda::Plugin& plugin, int ordinal, std::string* uuid) {
 
 }  // namespace
 
-// Calls the plug-in with room for its words: `call(words)`.
 template <typename Call>
 Status Gpu::Ask(Call call) const {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckProcess());
@@ -87,7 +87,8 @@ Status Gpu::Open(int ordinal, std::shared_ptr<Gpu>* out) {
 
 Status Gpu::Open(const cuda::Plugin& plugin, int ordinal,
                  std::shared_ptr<Gpu>* out) {
-  // The first process of these that has used CUDA.
+  // The first process, among this one and its ancestors by fork, that has used
+  // CUDA through this library. Its forked children must not.
   static std::atomic<pid_t> user{0};
   pid_t none = 0;
   if (!user.compare_exchange_strong(none, getpid()) && none != getpid())

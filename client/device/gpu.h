@@ -19,71 +19,80 @@ class ImportedMemory;
 class OwnMemory;
 
 // A GPU that this process uses through the plug-in, in the primary context,
-// which is PyTorch's. `stream` is a CUstream of the caller's there; null: the
-// legacy default stream. Work is queued in that stream, and no call waits for
-// it.
+// which is PyTorch's. `stream` is a CUstream of the caller's in that context;
+// null: the legacy default stream. Work is queued on the stream, and no call
+// waits for the work.
 //
 // Thread-safe. Shared by its owners and its memory. Open, Import and the end of
-// memory block for the driver; what queues may wait for room in the stream;
-// Poll waits for a call of CallAfter that runs: so its caller holds no lock
-// that the call takes. Destruction does not block, and calls that are pending
-// still come. Errors: RESOURCE_EXHAUSTED (the GPU has no memory left), FORKED
-// (CUDA does not work in a forked child, where destruction does nothing),
-// INTERNAL (the driver's words); once the GPU is lost, all calls fail so.
+// memory block for the driver. Methods that queue work may wait for room in the
+// stream. Poll waits for a `call` of CallAfter that is running, so the caller
+// of Poll must not hold a lock that such a `call` takes. Destruction does not
+// block, and calls that are pending still come.
+//
+// Errors: RESOURCE_EXHAUSTED: the GPU has no memory left. FORKED: CUDA does not
+// work in a forked child, where destruction does nothing. INTERNAL: another
+// error, in the driver's words; once the GPU is lost, all calls fail with it.
 class Gpu : public std::enable_shared_from_this<Gpu> {
  public:
-  // Opens CUDA's device `ordinal` of this process. Also INVALID_ARGUMENT (there
-  // is no such GPU), UNIMPLEMENTED (no plug-in, no driver), FAILED_PRECONDITION
-  // (another process has the GPU for itself).
+  // Opens CUDA's device number `ordinal` of this process. INVALID_ARGUMENT: no
+  // GPU has that number. UNIMPLEMENTED: there is no plug-in or no driver.
+  // FAILED_PRECONDITION: another process has the GPU for itself.
   static Status Open(int ordinal, std::shared_ptr<Gpu>* out);
-  // The same by a plug-in that is loaded for good.
+  // Opens the GPU by `plugin`, which must stay loaded until the process ends.
   static Status Open(const cuda::Plugin& plugin, int ordinal,
                      std::shared_ptr<Gpu>* out);
   ~Gpu();
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
 
-  // The same for all processes: 8-4-4-4-12 hexadecimal digits, no "GPU-".
+  // Returns the GPU's UUID, which all processes agree on: 8-4-4-4-12
+  // hexadecimal digits, without "GPU-".
   const std::string& uuid() const { return uuid_; }
   // Whether RunTail works: the GPU may be older than the kernels.
   bool has_tail() const;
   // Whether Poll has found the GPU lost.
   bool is_lost() const { return lost_; }
-  // FORKED in a forked child, which has no GPU.
+  // Returns FORKED in a child of the process that opened the GPU.
   Status CheckProcess() const;
 
-  // Maps what the daemon has exported, for reading; `fd` stays the caller's.
+  // Maps `bytes` bytes of the daemon's GPU memory, which `fd` stands for, for
+  // reading. The descriptor stays the caller's.
   Status Import(int fd, std::uint64_t bytes,
                 std::unique_ptr<ImportedMemory>* out);
-  // Makes elements at `to`, aligned to 16 bytes, of the uint8 images at `from`,
-  // aligned to 4.
+  // Queues the work that makes elements at address `to` from `images` uint8
+  // images at address `from`. Each image has `image_pixels` pixels. `to` is
+  // aligned to 16 bytes, `from` to 4 bytes.
   Status RunTail(void* stream, const cuda::PluginTail& tail, std::uint64_t from,
                  std::uint64_t to, std::uint64_t images,
                  std::uint64_t image_pixels);
+  // Queues a copy of bytes on the GPU.
   Status Copy(void* stream, std::uint64_t from, std::uint64_t to,
               std::uint64_t bytes);
-  // Calls `call(argument)` once, from a thread of the driver's, after all that
-  // the stream has queued, which does not wait for it. `call` uses neither CUDA
-  // nor this class. Never called if this fails: so it does if the stream is
-  // captured.
+  // Queues a call of `call(argument)`. A thread of the CUDA driver makes it
+  // once, when all work queued on the stream so far is done. The stream does
+  // not wait for the call. `call` must use neither CUDA nor this class. If this
+  // fails, as it does if the stream is captured, `call` is never called.
   Status CallAfter(void* stream, void (*call)(void*), void* argument);
-  // Fails if the GPU is lost: is_lost() is true, and what CallAfter has queued
-  // and was not called yet never is: the caller does now what those should have
-  // done. Other errors leave all as it was.
+  // Asks the driver whether the GPU works. If the GPU is lost, this fails and
+  // is_lost() is true. Calls that CallAfter has queued then never come, so the
+  // caller must do their work itself. Other errors change nothing.
   Status Poll();
-  // Whether what is queued now would become part of a CUDA graph, or spoil one.
+  // Finds whether work that is queued now would become part of a CUDA graph, or
+  // spoil one.
   Status IsCapturing(void* stream, bool* captures);
 
-  // Makes memory of this process's own, aligned to 256 bytes.
+  // Allocates memory of this process's own on the GPU, aligned to 256 bytes.
   Status Allocate(std::uint64_t bytes, std::unique_ptr<OwnMemory>* out);
-  // Copies memory of the host, which stays as it is until that is done.
+  // Queues a copy from the host to the GPU. The caller keeps the host's memory
+  // unchanged until the copy is done.
   Status Upload(void* stream, const void* from, std::uint64_t to,
                 std::uint64_t bytes);
-  // A stream that no framework uses, there until the process ends.
+  // Returns a stream that no framework uses; it exists until the process ends.
   void* own_stream() const;
+  // Makes an event that has not been recorded.
   Status MakeEvent(std::unique_ptr<Event>* out);
-  // Waits until all that this process has queued there is done. Fails while a
-  // stream is captured, and ends the capture.
+  // Waits until all work that this process has queued on the GPU is done. Fails
+  // while a stream is captured, and ends the capture.
   Status AwaitAll();
 
  private:
@@ -92,21 +101,23 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   friend class OwnMemory;
 
   Gpu(const cuda::PluginTrainerCalls& calls, std::string uuid);
+  // Calls the plug-in by `call`, which gets room for the words of an error.
   template <typename Call>
   Status Ask(Call call) const;
 
   const cuda::PluginTrainerCalls& calls_;
   const std::string uuid_;
-  const pid_t process_;
-  cuda::PluginTrainerGpu* gpu_ = nullptr;
+  const pid_t process_;                    // the process that opened the GPU
+  cuda::PluginTrainerGpu* gpu_ = nullptr;  // the plug-in's handle
   std::atomic<bool> lost_{false};
 };
 
-// Memory of the daemon's on a GPU. It lives, whatever the daemon does, as long
-// as this.
+// Memory of the daemon's on a GPU, mapped by this process. The memory lives as
+// long as this object, even if the daemon frees it or ends.
 //
-// Immutable. Keeps its Gpu. Its owner destroys it once nothing that is queued
-// uses it: that blocks for the driver, and does nothing in a forked child.
+// Immutable, and so thread-safe. Shares its Gpu. The owner destroys it once no
+// queued work uses it. Destruction blocks for the driver; in a forked child, it
+// does nothing. Has no errors.
 class ImportedMemory {
  public:
   ~ImportedMemory();
@@ -128,8 +139,9 @@ class ImportedMemory {
 
 // Memory of this process's own on a GPU.
 //
-// Immutable. Keeps its Gpu. Its owner destroys it once nothing that is queued
-// uses it: that blocks for the driver, and does nothing in a forked child.
+// Immutable, and so thread-safe. Shares its Gpu. The owner destroys it once no
+// queued work uses it. Destruction blocks for the driver; in a forked child, it
+// does nothing. Has no errors.
 class OwnMemory {
  public:
   ~OwnMemory();
@@ -147,23 +159,27 @@ class OwnMemory {
   const std::uint64_t address_;
 };
 
-// The moment when a stream has done all that it had queued when the event was
-// recorded; one that never was recorded has passed.
+// A CUevent: the moment at which a stream has done all work that it had queued
+// when the event was recorded. An event that was never recorded counts as
+// reached.
 //
-// Thread-safe. Keeps its Gpu. Its owner may destroy it while streams wait for
-// it. Blocks and fails as Gpu does.
+// Thread-safe. Shares its Gpu. The owner may destroy it while streams wait for
+// it. Only Await blocks for the stream. Fails as Gpu does.
 class Event {
  public:
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
-  // Fails if the stream is captured.
+  // Records the work that the stream has queued so far. Fails if the stream is
+  // captured.
   Status Record(void* stream);
-  // Has a stream that is not captured go on only after that moment.
+  // Makes `stream`, which must not be captured, wait for the recorded work
+  // before it does what is queued on it next.
   Status HoldBack(void* stream) const;
+  // Finds whether the recorded work is done.
   Status IsReached(bool* reached) const;
-  // Waits for the moment.
+  // Waits until the recorded work is done.
   Status Await() const;
 
  private:

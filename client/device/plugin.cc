@@ -36,9 +36,11 @@ bool Exists(const std::string& path) {
 // Returns where an installed plug-in may be, the likeliest first.
 std::vector<std::string> InstalledPaths() {
   Dl_info here = {};
-  // No other library can have this constant in place of ours.
+  // kFile is internal to this library, so dladdr finds this library by it; the
+  // linker might replace a function by another library's.
   if (dladdr(kFile, &here) == 0 || here.dli_fname == nullptr) return {};
-  // The Python package has a link to the library of tools/install.
+  // The Python package has a symbolic link to the library of tools/install, so
+  // the plug-in may lie beside the link or beside what it leads to.
   const std::string named = FolderOf(here.dli_fname);
   std::vector<std::string> paths = {named + kFile};
   const std::unique_ptr<char, decltype(&free)> resolved(
@@ -54,7 +56,7 @@ Status FindPlugin(std::string* out) {
   const char* const given = secure_getenv(kVariable);
   if (given != nullptr && given[0] != '\0') {
     *out = given;
-    // The loader looks elsewhere for a mere name.
+    // dlopen searches the library path for names without a slash.
     if (out->find('/') == std::string::npos) *out = "./" + *out;
     return Status();
   }
@@ -73,6 +75,7 @@ Status FindPlugin(std::string* out) {
 }  // namespace
 
 Status OpenPlugin(const std::string& path, const cuda::Plugin** out) {
+  // A file that was cut off would kill the process in dlopen, by SIGBUS.
   const cuda::ElfVerdict image = cuda::CheckElfImage(path);
   if (image.fault != cuda::ElfFault::kNone)
     return Refusal("the GPU plug-in " + image.why);
@@ -87,7 +90,7 @@ Status OpenPlugin(const std::string& path, const cuda::Plugin** out) {
   const cuda::Plugin* const plugin = entry == nullptr ? nullptr : entry();
   if (plugin == nullptr) {
     dlclose(library);
-    return Refusal(path + " is no GPU plug-in of Forebay: it has no " +
+    return Refusal(path + " is not a GPU plug-in of Forebay: it has no " +
                    cuda::kPluginSymbol);
   }
   const std::uint32_t version = plugin->version;

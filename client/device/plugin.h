@@ -9,15 +9,15 @@
 namespace forebay::client::device {
 
 // Loads the GPU plug-in, libforebay_cuda.so, once for the process and for good.
-// It is the file that $FOREBAY_CUDA_PLUGIN names, if that is set. Else it is
-// the one beside the library that has this function (a wheel), else the one in
-// ../lib/forebay from there (tools/install).
+// $FOREBAY_CUDA_PLUGIN names the file, if that variable is set. If it is not
+// set, the plug-in lies beside the library that has this function (a wheel), or
+// in ../lib/forebay from there (tools/install).
 //
 // Thread-safe. Blocks for file I/O. Errors: UNIMPLEMENTED if there is no such
-// file, or it cannot be loaded, is no plug-in or has another version.
+// file, or if it cannot be loaded, is not a plug-in or has another version.
 Status LoadPlugin(const cuda::Plugin** out);
 
-// Loads the plug-in at `path` for good. As above.
+// Loads the plug-in at `path` for good. Blocks and fails as LoadPlugin does.
 Status OpenPlugin(const std::string& path, const cuda::Plugin** out);
 
 }  // namespace forebay::client::device

@@ -4,31 +4,48 @@
 #include <iterator>
 #include <utility>
 
+// How memory is used again without waiting. A tensor is made on the GPU's own
+// stream, and handed to streams of a framework, which read it later. When the
+// framework drops the tensor, its work may still be queued. Return records an
+// event on each of these streams and puts the block with the idle ones.
+//
+// Choose takes, in this order: an idle block whose events are all reached; a
+// new block, while there are fewer than kBlocksAhead of the size; an idle block
+// for whose events it makes the own stream wait, not this thread. Only for a
+// block that unknown streams used does this thread wait, until the GPU is idle.
+// A new block is the last resort.
+//
+// A stream that is captured into a CUDA graph cannot record an event. Its block
+// stays idle without an event. AskUses tries again each time it looks at the
+// block.
+
 namespace forebay::client::device {
 namespace {
 
-// As many blocks of one size are made before the own stream waits for a stream
-// that still has one: a framework queues its work a few batches ahead.
+// The number of blocks of one size that are made before the own stream waits
+// for a stream that still uses one: frameworks queue work a few batches ahead.
 constexpr std::size_t kBlocksAhead = 4;
-constexpr std::uint64_t kStep = 512;            // of the blocks' sizes
+constexpr std::uint64_t kStep = 512;  // blocks are multiples of these bytes
 constexpr std::uintptr_t kPerThreadStream = 2;  // CU_STREAM_PER_THREAD
 
 }  // namespace
 
 Status TensorPool::Open(int ordinal, std::shared_ptr<TensorPool>* out) {
-  // First: a forked child, in which the table may be locked for ever, stops
-  // here.
+  // A forked child stops here, before the table, whose lock a thread that the
+  // child lacks may hold for ever.
   std::shared_ptr<Gpu> gpu;
   FOREBAY_CLIENT_RETURN_IF_ERROR(Gpu::Open(ordinal, &gpu));
   struct Table {
     std::mutex mutex;
     std::map<int, std::shared_ptr<TensorPool>> pools;  // guarded by mutex
   };
-  // Never destroyed: a framework may drop tensors while the process exits.
+  // The table is never destroyed, as a framework may drop tensors while the
+  // process exits.
   static auto* const table = new Table;
   const std::lock_guard lock(table->mutex);
   std::shared_ptr<TensorPool>& pool = table->pools[ordinal];
-  // The memory of a lost GPU is of no use, and its tensors keep their pool.
+  // The memory of a lost GPU cannot be used again. Its tensors keep the old
+  // pool alive.
   if (pool == nullptr || !pool->gpu_->Poll().ok()) {
     pool = std::make_shared<TensorPool>(std::move(gpu));
   } else {
@@ -74,7 +91,7 @@ void TensorPool::AskUses(Block* block) {
     if (use.done != nullptr) continue;
     bool captures = false;
     Status asked = gpu_->IsCapturing(use.stream, &captures);
-    // The event would be of the graph: it is asked again later.
+    // An event recorded now would belong to the graph, so it is recorded later.
     if (captures) continue;
     std::unique_ptr<Event> done;
     if (asked.ok()) asked = gpu_->MakeEvent(&done);
@@ -150,7 +167,8 @@ Status TensorPool::Choose(std::uint64_t bytes, std::size_t count,
   }
   if (chosen == idle->end()) {
     chosen = find([](const Block& block) { return block.unknown_use; });
-    // Else their streams are captured just now.
+    // If there is no such block, all blocks' streams are being captured at the
+    // moment.
     if (chosen == idle->end() || !gpu_->AwaitAll().ok())
       return Make(bytes, out);
     for (Block& block : *idle) Forget(&block);
@@ -214,7 +232,7 @@ TensorMemory::~TensorMemory() {
 }
 
 Status TensorMemory::HandOver(void* stream) {
-  // First: a forked child stops here.
+  // A forked child fails here, before it changes anything.
   bool captures = false;
   FOREBAY_CLIENT_RETURN_IF_ERROR(gpu().IsCapturing(stream, &captures));
   if (captures)
@@ -222,7 +240,8 @@ Status TensorMemory::HandOver(void* stream) {
                   "a CUDA graph captures the stream: take tensors outside of "
                   "the capture");
   FOREBAY_CLIENT_RETURN_IF_ERROR(block_.made->HoldBack(stream));
-  // That is as many streams as there are threads, and another may drop it.
+  // CU_STREAM_PER_THREAD means another stream in each thread, and a thread
+  // other than this one may drop the tensor.
   if (stream == reinterpret_cast<void*>(kPerThreadStream))
     return HandOverUnordered();
   const std::lock_guard lock(mutex_);

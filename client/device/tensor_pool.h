@@ -18,84 +18,95 @@ namespace forebay::client::device {
 class TensorMemory;
 
 // The memory of one GPU in which this process makes tensors, on the GPU's own
-// stream, for frameworks whose streams are others. What comes back is given out
-// again, after the streams that had it. It goes back to the driver when the
-// last user closes the pool, or memory is short.
+// stream, for frameworks that use other streams. Memory that comes back is
+// given out again, after the streams that used it. It goes back to the driver
+// when the last user closes the pool, or when memory is short.
 //
-// Thread-safe. Shared by all that open it and by its memory, and there until
-// the process ends. Take may wait for the driver, and for a GPU at rest where
-// memory comes back from streams that are not known: that ends the capture of a
-// CUDA graph. Close waits for the streams that had what it frees. The end of
-// memory waits for neither, but for room in a stream: whoever drops a tensor
-// may hold a lock that the GPU's work needs. Errors: as Gpu's.
+// Thread-safe. Shared by all that open it and by its memory; it exists until
+// the process ends. Take may wait for the driver. Take may also wait until the
+// GPU is idle, if memory comes back from unknown streams; that ends the capture
+// of a CUDA graph. Close waits for the streams that used what it frees. The end
+// of a TensorMemory waits only for room in a stream, as whoever drops a tensor
+// may hold a lock that the GPU's work needs. Errors: those of Gpu.
 class TensorPool : public std::enable_shared_from_this<TensorPool> {
  public:
-  // The pool of CUDA's device `ordinal` of this process. Blocks and fails as
-  // Gpu::Open. Each call has its Close.
+  // Opens the pool of CUDA's device `ordinal` of this process. Blocks and fails
+  // as Gpu::Open does. The caller calls Close once for each Open.
   static Status Open(int ordinal, std::shared_ptr<TensorPool>* out);
-  // Another pool of a GPU's; it counts as opened.
+  // Makes a pool that Open does not know, with one user.
   explicit TensorPool(std::shared_ptr<Gpu> gpu) : gpu_(std::move(gpu)) {}
   ~TensorPool();
   TensorPool(const TensorPool&) = delete;
   TensorPool& operator=(const TensorPool&) = delete;
 
   Gpu& gpu() const { return *gpu_; }
-  // Memory for what the GPU's own stream does next. `bytes` > 0.
+  // Takes memory that the GPU's own stream may write from now on. `bytes` must
+  // not be 0. RESOURCE_EXHAUSTED: the GPU has no memory left.
   Status Take(std::uint64_t bytes, std::unique_ptr<TensorMemory>* out);
-  // Ends an Open. After the last, idle memory goes back to the driver.
+  // Ends a use of the pool. The last call gives idle memory back to the driver.
   void Close();
 
  private:
   friend class TensorMemory;
 
-  // By a stream that had a block.
+  // The use of a block by one stream.
   struct Use {
     void* stream = nullptr;
-    // When it is done; null while it cannot tell, as it is captured.
+    // The event after the stream's work; null while it cannot be recorded,
+    // because the stream is captured.
     std::unique_ptr<Event> done;
   };
+  // The memory of one tensor.
   struct Block {
     std::unique_ptr<OwnMemory> memory;
     std::uint64_t bytes = 0;
-    std::unique_ptr<Event> made;
+    std::unique_ptr<Event> made;  // reached when the tensor is made
     std::vector<Use> uses;
-    // Streams that are not known use it, too: only a GPU at rest is done.
+    // Whether unknown streams use the block, too. Their work is known to be
+    // done only once the GPU is idle.
     bool unknown_use = false;
   };
-  // Of one size.
+  // All blocks of one size.
   struct Blocks {
-    std::deque<Block> idle;  // the longest first
-    std::size_t count = 0;   // with those in use
+    std::deque<Block> idle;  // the longest idle block first
+    std::size_t count = 0;   // the number of blocks, idle or in use
   };
 
+  // Clears the list of a block's uses, all of which are over.
   static void Forget(Block* block);
-  // Asks the streams that had a block when they are done.
+  // Records an event on each stream that uses a block, if it can be recorded.
   void AskUses(Block* block);
-  // Whether `test` is true of the ends of all uses, if they are known.
+  // Whether all uses are known and `test` is true of the event after each.
   template <typename Test>
   bool All(Block& block, Test test);
+  // Whether all uses of the block are over.
   bool IsDone(Block& block);
+  // Allocates a block, if need be after FreeIdle.
   Status Make(std::uint64_t bytes, Block* out);
-  // Takes one of the idle blocks of a size of which there are `count`, or makes
-  // one.
+  // Takes one of the `idle` blocks of a size, or makes a block of that size.
+  // `count`: the number of blocks of the size, idle or in use.
   Status Choose(std::uint64_t bytes, std::size_t count, std::deque<Block>* idle,
                 Block* out);
-  // Waits for the streams that had what is idle, and frees that.
+  // Waits for the streams that used idle blocks, and frees those blocks.
   void FreeIdle();
+  // Waits for the own stream. Returns false if the GPU fails.
   bool AwaitOwnStream();
+  // Puts the block of a tensor that has ended with the idle blocks.
   void Return(Block block);
 
   const std::shared_ptr<Gpu> gpu_;
-  std::mutex mutex_;  // no call of the GPU's is made with it
-  // Guarded by mutex_.
+  // Never held during a call of gpu_'s, which may wait for another thread.
+  std::mutex mutex_;
+  // Blocks by their size in bytes. Guarded by mutex_.
   std::map<std::uint64_t, Blocks> sizes_;
+  // Calls of Open that no Close has followed yet. Guarded by mutex_.
   std::size_t users_ = 1;
 };
 
-// The memory of one tensor, which goes back to its pool with this.
+// The memory of one tensor, which goes back to the pool when this object ends.
 //
-// Thread-safe. Keeps the pool. Never blocks, but for room in a stream, and
-// Await for the own stream. Errors: as Gpu's.
+// Thread-safe. Shares the pool. Blocks only for room in a stream; Await also
+// blocks for the GPU's own stream. Errors: those of Gpu.
 class TensorMemory {
  public:
   ~TensorMemory();
@@ -104,17 +115,19 @@ class TensorMemory {
 
   Gpu& gpu() const { return pool_->gpu(); }
   std::uint64_t address() const { return block_.memory->address(); }
-  // Says that the GPU's own stream makes the tensor by what it has queued.
+  // Says that the tensor is made once the GPU's own stream has done the work
+  // that is queued on it so far.
   Status Finish() { return block_.made->Record(gpu().own_stream()); }
-  // Waits until it is made.
+  // Waits until the tensor is made.
   Status Await() const { return block_.made->Await(); }
-  // Has `stream` go on only once the tensor is made. It may use the tensor, and
-  // exists, until this ends. FAILED_PRECONDITION if it is captured.
+  // Lets `stream` use the tensor, and makes it wait until the tensor is made.
+  // The stream must exist until this object ends. FAILED_PRECONDITION if the
+  // stream is captured.
   Status HandOver(void* stream);
-  // Streams that are not known may use the tensor, and wait for nothing.
+  // Lets unknown streams use the tensor. They do not wait until it is made.
   Status HandOverUnordered();
-  // Has the own stream go on only after what those that were handed the tensor
-  // have queued.
+  // Makes the GPU's own stream wait for the work that is queued so far on the
+  // streams that the tensor was handed to.
   Status HoldBackOwnStream();
 
  private:

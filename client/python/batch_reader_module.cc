@@ -1,8 +1,11 @@
-// The module _cbatch_reader: reads a loader's batches for Python in fewer steps
+// The module _cbatch_reader reads a loader's batches for Python in fewer steps
 // than ctypes needs. Where it cannot be loaded, forebay/_batch_reader.py does
-// the same by ctypes. Compiled once, with the limited API of CPython 3.11: for
-// later versions, and for 3.9 and 3.10, which have everything used here, too.
-// It knows libforebay.so only by the addresses that it is given.
+// the same by ctypes.
+//
+// It is compiled once, with the limited API of CPython 3.11, for this and later
+// versions. Python 3.9 and 3.10 have everything used here, too, and load it as
+// well. The module does not link libforebay.so: Python passes it the addresses
+// of two functions, so that both use the library that ctypes has loaded.
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
 
@@ -18,7 +21,8 @@ namespace {
 using NextView = decltype(&forebay_loader_next_view);
 using Release = decltype(&forebay_batch_release);
 
-// A batch's memory, as a writable buffer; the lease ends with the object.
+// The Python object of a batch's memory, a writable buffer. The batch's lease
+// ends with the object; NumPy arrays that share the memory keep it alive.
 struct Memory {
   // NOLINTNEXTLINE(readability-identifier-naming): Python's macro names it
   PyObject_HEAD;
@@ -30,25 +34,31 @@ struct Memory {
   unsigned long long next_sample;  // NOLINT(google-runtime-int): as T_ULONGLONG
 };
 
-// Waits for the batches of one loader; used by one thread at a time.
+// The Python object that waits for the batches of a loader. One thread at a
+// time uses it; other Python threads run while it waits.
 struct BatchReader {
   // NOLINTNEXTLINE(readability-identifier-naming): Python's macro names it
   PyObject_HEAD;
   PyTypeObject* memory_type;
-  PyObject* owner;  // keeps loader and view alive
+  PyObject* owner;  // a Python object that keeps loader and view alive
   NextView next_view;
   Release release;
   forebay_loader* loader;
-  double seconds;
-  forebay_batch_view* view;
-  PyObject* pending;  // the batch read last; None or null: it was handed out
+  double seconds;            // the timeout of a wait
+  forebay_batch_view* view;  // Python reads the layouts of the fields here
+  // The batch read last; None or null once the caller has handed it out. An
+  // exception between reading and handing out, such as a signal's, therefore
+  // loses no batch.
+  PyObject* pending;
 };
 
+// Returns a Python object as the C struct that it begins.
 template <typename Object>
 Object* As(PyObject* object) {
   return reinterpret_cast<Object*>(object);
 }
 
+// Returns a function as the void* that CPython's tables of slots hold.
 template <typename Function>
 void* Slot(Function function) {
   return reinterpret_cast<void*>(function);
@@ -59,6 +69,7 @@ void* Slot(Function function) {
 void FreeMemory(PyObject* self) {
   Memory* const memory = As<Memory>(self);
   if (memory->batch != nullptr) memory->release(memory->batch);
+  // Objects of heap types own a reference to their type.
   PyTypeObject* const type = Py_TYPE(self);
   PyObject_Free(self);
   Py_DECREF(type);
@@ -70,6 +81,8 @@ int GetMemoryBuffer(PyObject* self, Py_buffer* view, int flags) {
                            /*readonly=*/0, flags);
 }
 
+// Copies bytes of the batch. Python computes the offset from the layout, so a
+// range outside the batch is an IndexError.
 PyObject* ReadMemory(PyObject* self, PyObject* args) {
   const Memory* const memory = As<Memory>(self);
   Py_ssize_t offset;
@@ -155,11 +168,14 @@ void FreeBatchReader(PyObject* self) {
   Py_DECREF(type);
 }
 
+// Returns the pending batch's Memory, or waits for the next batch without the
+// interpreter's lock. Returns the status as an int if there is no batch.
 PyObject* Next(PyObject* self, PyObject*) {
   BatchReader* const reader = As<BatchReader>(self);
   if (reader->pending != nullptr && Py_IsNone(reader->pending) == 0)
     return Py_NewRef(reader->pending);
-  // First, so that a lack of memory loses no batch.
+  // The object is made before the wait, so that a lack of memory loses no
+  // batch.
   Memory* const memory = PyObject_New(Memory, reader->memory_type);
   if (memory == nullptr) return nullptr;
   memory->batch = nullptr;

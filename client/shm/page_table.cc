@@ -11,7 +11,9 @@
 namespace forebay::client::shm {
 namespace {
 
-// PAGEMAP_SCAN of linux/fs.h in Linux 6.7, which older headers lack.
+// The argument of the ioctl PAGEMAP_SCAN, as linux/fs.h of Linux 6.7 has it
+// (struct pm_scan_arg and struct page_region); older headers lack it. See
+// Documentation/admin-guide/mm/pagemap.rst of the kernel.
 struct PageRegion {
   std::uint64_t start;
   std::uint64_t end;
@@ -37,12 +39,14 @@ constexpr std::uint64_t kIsFile = 1 << 2;
 constexpr std::uint64_t kIsPresent = 1 << 3;
 constexpr std::uint64_t kIsSwapped = 1 << 4;
 
-// Bits of an entry of /proc/self/pagemap.
+// Bits of a 64-bit entry of /proc/self/pagemap (pagemap.rst). Bit 61 says that
+// the page belongs to a file or to shared memory: a private copy lacks it.
 constexpr std::uint64_t kEntryFile = std::uint64_t{1} << 61;
 constexpr std::uint64_t kEntrySwapped = std::uint64_t{1} << 62;
 constexpr std::uint64_t kEntryPresent = std::uint64_t{1} << 63;
 
-// Runs a scan whose categories are set.
+// Runs a scan whose categories are set. One more region than kMaxPageRuns lets
+// the caller see that there are too many.
 std::optional<PageRuns> Scan(int fd, PageRun range, PagemapScan scan) {
   PageRegion regions[kMaxPageRuns + 1];
   scan.size = sizeof scan;
@@ -73,6 +77,9 @@ PageTable::PageTable()
     : fd_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {}
 
 std::optional<PageRuns> PageTable::ScanPrivate(PageRun range) const {
+  // Inverting the category makes the mask match pages that are not the file's.
+  // They must also be present or swapped: pages that were never touched are
+  // not private.
   PagemapScan scan = {};
   scan.category_inverted = kIsFile;
   scan.category_mask = kIsFile;

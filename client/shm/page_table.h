@@ -12,37 +12,41 @@ namespace forebay::client::shm {
 
 inline constexpr std::uint64_t kPageBytes = 4096;
 
-// Addresses of consecutive pages.
+// The addresses [start, end) of consecutive pages.
 struct PageRun {
   std::uint64_t start;
   std::uint64_t end;
 };
 using PageRuns = std::vector<PageRun>;
 
-// A search that finds more runs than this may end early.
+// A search that finds more runs than this may end early: the caller then drops
+// all pages, which costs less than many system calls.
 inline constexpr size_t kMaxPageRuns = 64;
 
-// The pages of `memory`, which must be page-aligned.
+// Returns the pages of `memory`, which must be page-aligned.
 inline PageRun PagesOf(const void* memory, size_t bytes) {
   const auto start = reinterpret_cast<std::uint64_t>(memory);
   return {start, start + bytes};
 }
 
-// Drops this process's private copies of the pages. Unlocks locked pages.
+// Drops this process's private copies of the pages. If the kernel refuses
+// because pages are locked, unlocks the pages first.
 void DropPages(PageRun pages);
 
 // This process's page table, read from /proc/self/pagemap.
 //
-// Thread-safe. Belongs to the process that opened it: a forked child sees its
-// parent's pages. Owns the descriptor. Never blocks. Errors: a search returns
-// nullopt if the kernel refuses it.
+// Thread-safe. Belongs to the process that opened it: a forked child would see
+// its parent's pages. Owns the descriptor. Never blocks. Errors: a search
+// returns nullopt if the kernel refuses it.
 class PageTable {
  public:
   PageTable();
 
-  // Finds private pages by the ioctl PAGEMAP_SCAN.
+  // Finds private pages by the ioctl PAGEMAP_SCAN of Linux 6.7, which looks at
+  // each page table entry once.
   std::optional<PageRuns> ScanPrivate(PageRun range) const;
-  // Finds private pages by reading; for pages of kPageBytes.
+  // Finds private pages by reading 8 bytes for each page, on machines whose
+  // pages have kPageBytes.
   std::optional<PageRuns> ReadPrivate(PageRun range) const;
 
  private:

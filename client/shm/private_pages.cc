@@ -14,7 +14,9 @@ namespace {
 
 constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ, Linux 5.14
 
-// Whether a page that was written shows the shared content after a drop.
+// Whether a page that was written shows the shared content after a drop. Create
+// only learns that the kernel permits the search; this trial, on two pages of
+// its own, shows that the search also finds what it must.
 bool Works(PrivatePages& pages) {
   constexpr size_t kBytes = 2 * kPageBytes;
   const proto::Fd fd(memfd_create("forebay-trial", MFD_CLOEXEC));
@@ -44,7 +46,9 @@ PageSearch FirstThatWorks() {
   return PageSearch::kNone;
 }
 
-// Writes without changing anything; the compiler may not omit it.
+// Writes a byte without changing it, so that the kernel copies its page. The
+// write is atomic, as another thread may write to the byte at the same time,
+// and the compiler may not omit it.
 void TouchForWriting(std::uint8_t* byte) {
 #if defined(__x86_64__)
   asm volatile("lock; orb $0, %0" : "+m"(*byte) : : "memory", "cc");
@@ -67,14 +71,14 @@ std::shared_ptr<PrivatePages> PrivatePages::Create() {
 
 std::shared_ptr<PrivatePages> PrivatePages::Create(PageSearch search) {
   std::shared_ptr<PrivatePages> pages(new PrivatePages(search));
-  // A search of no pages finds none, if the kernel permits it.
+  // A search of an empty range succeeds if the kernel permits searches.
   if (search != PageSearch::kNone && !pages->Find(PagesOf(nullptr, 0)))
     return nullptr;
   return pages;
 }
 
 void PrivatePages::Watch(void* memory, size_t bytes) {
-  // Memory that is locked when it is mapped begins with private pages.
+  // With mlockall(MCL_FUTURE), the mapping begins with private pages.
   DropPages(PagesOf(memory, bytes));
   madvise(memory, bytes, kPopulateRead);
 }

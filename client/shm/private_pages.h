@@ -9,7 +9,7 @@
 
 namespace forebay::client::shm {
 
-// How private pages are found, the cheapest way first.
+// The ways to find private pages, the cheapest first.
 enum class PageSearch {
   kScan,     // ioctl PAGEMAP_SCAN, Linux 6.7
   kPagemap,  // read /proc/self/pagemap
@@ -23,19 +23,20 @@ enum class PageSearch {
 //
 // Thread-safe for different mappings. Belongs to the process that created it: a
 // forked child may only destroy its copy. Owns descriptors, never memory. Never
-// blocks. No errors: if the kernel refuses a search, every page counts as
+// blocks. Has no errors: if the kernel refuses a search, every page counts as
 // private, which is slow but correct.
 class PrivatePages {
  public:
-  // With the first kind of search that works in this process.
+  // Creates an object that uses the cheapest search that works in this process.
   static std::shared_ptr<PrivatePages> Create();
-  // Returns null if the kernel does not permit this kind.
+  // Creates an object that uses this search. Returns null if the kernel does
+  // not permit it.
   static std::shared_ptr<PrivatePages> Create(PageSearch search);
 
   PageSearch search() const { return search_; }
 
-  // Must be called once for a page-aligned mapping, before anyone may write to
-  // it. Makes its pages present.
+  // Prepares a page-aligned mapping; called once, before anyone may write to
+  // it. Makes all pages present, so that later reads cause no page faults.
   void Watch(void* memory, size_t bytes);
 
   // Drops the private pages of a watched mapping, which then shows the shared
@@ -52,9 +53,10 @@ class PrivatePages {
   const PageTable table_;
 };
 
-// Makes every page private with its present content, which later writes of the
-// daemon do not change, here and in children forked later. Other threads may
-// write to the memory meanwhile. Thread-safe. `memory` must be page-aligned.
+// Makes every page private with its present content. Later writes of the daemon
+// change it neither here nor in children that are forked later. Other threads
+// may write to the memory meanwhile. Thread-safe. `memory` must be
+// page-aligned.
 void MakePagesPrivate(void* memory, size_t bytes);
 
 }  // namespace forebay::client::shm

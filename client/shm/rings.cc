@@ -60,11 +60,13 @@ WaitResult Rings::Wait(std::int64_t nanos) {
   if (HasEntry()) return WaitResult::kReady;
   const std::int64_t start = NowNanos();
   release_->waiting.store(1, std::memory_order_seq_cst);
-  // An idle daemon may not know that all entries have been taken.
+  // An idle daemon may not know that all entries have been taken. `waiting` was
+  // written before Notify reads `looking`, and the daemon does the reverse,
+  // both in sequential order: at least one of them sees the other's word.
   Notify();
   const int error = proto::FutexWait(&ready_->tail, head_, nanos);
   release_->waiting.store(0, std::memory_order_relaxed);
-  // Without the time in which the process was stopped.
+  // At most `nanos` count, as the process may have been stopped meanwhile.
   release_->wait_nanos.fetch_add(std::min(NowNanos() - start, nanos),
                                  std::memory_order_relaxed);
   if (HasEntry()) return WaitResult::kReady;
@@ -95,7 +97,8 @@ void Rings::Leave() {
 void Rings::Notify() {
   if (ready_->looking.load(std::memory_order_seq_cst) != 0) return;
   const std::uint64_t one = 1;
-  // Fails only if the counter is full; then the daemon is notified already.
+  // The write fails only if the counter is full (eventfd(2)). The daemon is
+  // then notified already.
   [[maybe_unused]] const ssize_t written =
       write(event_.get(), &one, sizeof one);
 }

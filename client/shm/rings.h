@@ -9,14 +9,15 @@
 
 namespace forebay::client::shm {
 
-// How a wait ended.
+// The reason why a wait ended.
 enum class WaitResult { kReady, kTimeout, kInterrupted };
 
-// The client's end of a loader's two rings: takes published entries, pushes
-// releases.
+// The client's end of a loader's two rings (proto/shm_ring.h): takes published
+// entries, and pushes releases.
 //
-// One thread at a time takes, and one pushes; any may read the counters. Owns
-// the mappings and the eventfd. Only Wait blocks. Errors: named at each method.
+// One thread at a time takes, and one pushes; any thread may read the counters.
+// Owns the mappings and the eventfd. Only Wait blocks. Errors: named at each
+// method.
 class Rings {
  public:
   Rings() = default;
@@ -24,7 +25,8 @@ class Rings {
   Rings(const Rings&) = delete;
   Rings& operator=(const Rings&) = delete;
 
-  // INTERNAL if the descriptors are not rings of this version.
+  // Maps both rings, and keeps the eventfd that wakes the daemon. INTERNAL if
+  // the descriptors are not rings of this version.
   Status Map(proto::Fd ready, proto::Fd release, proto::Fd event);
   bool mapped() const { return release_ != nullptr; }
   // Gives up everything; only for a forked child and the destructor.
@@ -32,37 +34,41 @@ class Rings {
 
   // Whether there is an entry to take.
   bool HasEntry() const;
-  // Sleeps until there is an entry, at most `nanos`, and tells the daemon so.
-  // Adds the time to the loader's waiting time.
+  // Sleeps until there is an entry, at most `nanos` nanoseconds, and tells the
+  // daemon that the client waits. Adds the time to the loader's waiting time.
   WaitResult Wait(std::int64_t nanos);
   // Takes the next entry. HasEntry must be true.
   proto::ReadyEntry Take();
-  // Entries taken so far, which is also the number of the next.
+  // Returns the number of entries taken so far, which is also the number of the
+  // next one, modulo 2^32.
   std::uint32_t taken() const { return head_; }
-  // Why the epoch ended, if the entry taken last was an error.
+  // Returns why the epoch ended, if the entry taken last was an error.
   Status ReadError() const;
 
   // Pushes a release without notifying the daemon.
   void Push(proto::Release release) { release_->Push(release); }
-  // Tells the daemon that no more entries are taken; releases still may be
-  // pushed.
+  // Tells the daemon that the client takes no more entries. Releases may still
+  // be pushed.
   void Leave();
-  // Notifies the daemon, unless it is polling anyway. Any thread.
+  // Wakes the daemon by the eventfd, unless it looks into the release ring
+  // anyway. Any thread.
   void Notify();
 
+  // Adds a batch to the number that were handed out as private copies.
   void CountCopy() {
     release_->batches_copied.fetch_add(1, std::memory_order_relaxed);
   }
+  // Returns the nanoseconds for which Wait has slept.
   std::uint64_t wait_nanos() const { return release_->wait_nanos.load(); }
   std::uint64_t batches_copied() const {
     return release_->batches_copied.load();
   }
 
  private:
-  const proto::ReadyRing* ready_ = nullptr;
+  const proto::ReadyRing* ready_ = nullptr;  // mapped read-only
   proto::ReleaseRing* release_ = nullptr;
-  proto::Fd event_;
-  std::uint32_t head_ = 0;
+  proto::Fd event_;         // the eventfd that wakes the daemon
+  std::uint32_t head_ = 0;  // entries taken
 };
 
 }  // namespace forebay::client::shm

@@ -13,15 +13,15 @@
 
 namespace forebay::client::shm {
 
-// One slot, mapped privately: it shows what the daemon writes, and only this
-// process sees its own writes, until DropPrivatePages.
+// The private mapping of a slot, the memory of one batch. It shows what the
+// daemon writes. Only this process sees its own writes, until DropPrivatePages.
 //
 // As thread-safe as memory; Watch and DropPrivatePages belong to one thread at
 // a time. Owns the mapping. Never blocks. Errors: named at Map.
 class SlotMapping {
  public:
-  // Fails if the memory behind `fd` is smaller than `bytes` (touching the rest
-  // would kill the process) or cannot be mapped.
+  // Maps `bytes` bytes of `fd`. Fails if the memory behind `fd` is smaller, as
+  // touching the rest would kill the process by SIGBUS, or cannot be mapped.
   static Status Map(int fd, std::uint64_t bytes,
                     std::shared_ptr<PrivatePages> pages,
                     std::shared_ptr<SlotMapping>* out);
@@ -34,11 +34,13 @@ class SlotMapping {
   // Whether `fd` is the memory that is mapped.
   bool IsOf(int fd) const;
 
-  // Must come before the user gets the memory and may write to it.
+  // Prepares the pages for DropPrivatePages. Must come before the user gets the
+  // memory and may write to it.
   void Watch();
   // Makes all pages show what the daemon writes. The user must be done.
   void DropPrivatePages() { pages_->Drop(data_, bytes_); }
-  // Keeps the present content until DropPrivatePages. Any thread.
+  // Keeps the present content until DropPrivatePages, whatever the daemon
+  // writes. Any thread.
   void MakePrivate() { MakePagesPrivate(data_, bytes_); }
 
  private:
@@ -47,14 +49,16 @@ class SlotMapping {
 
   std::uint8_t* const data_;
   const std::uint64_t bytes_;
+  // The device and inode number of the memfd, which tell memfds apart.
   const dev_t device_;
   const ino_t inode_;
   const std::shared_ptr<PrivatePages> pages_;
-  bool watched_ = false;
+  bool watched_ = false;  // whether Watch has been called
 };
 
-// The slots of a loader. Not thread-safe. The map and leases share ownership of
-// the mappings. Never blocks. Errors: those of SlotMapping::Map.
+// The mappings of a loader's slots, by slot number. Not thread-safe. The map
+// and leases share ownership of the mappings. Never blocks. Errors: those of
+// SlotMapping::Map.
 class SlotMap {
  public:
   // Maps the slots of the epoch that starts. Reuses the mapping of a slot that
@@ -74,9 +78,9 @@ class SlotMap {
   }
 
  private:
-  std::uint64_t slot_bytes_ = 0;
+  std::uint64_t slot_bytes_ = 0;  // bytes of each slot
   std::vector<std::shared_ptr<SlotMapping>> slots_;
-  std::vector<std::weak_ptr<SlotMapping>> last_;  // of the epoch before
+  std::vector<std::weak_ptr<SlotMapping>> last_;  // the last epoch's slots
   std::shared_ptr<PrivatePages> pages_;           // created with the first slot
 };
 

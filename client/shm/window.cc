@@ -12,6 +12,8 @@ Status Malformed() {
   return Status(FOREBAY_INTERNAL, "the fetched samples are malformed");
 }
 
+// Whether a field's bytes are those of its type and shape. An integer that is
+// one element has rank 0.
 bool IsPlausible(const proto::FetchedField& field) {
   if (field.rank > proto::kMaxRank) return false;
   std::uint64_t bytes = proto::SizeOf(field.dtype);
@@ -24,13 +26,13 @@ bool IsPlausible(const proto::FetchedField& field) {
 
 }  // namespace
 
-void Window::Unmap() {
+void FetchWindow::Unmap() {
   if (data_ != nullptr) munmap(data_, bytes_);
   data_ = nullptr;
   bytes_ = 0;
 }
 
-Status Window::Map(const proto::Fd& fd, std::uint64_t bytes) {
+Status FetchWindow::Map(const proto::Fd& fd, std::uint64_t bytes) {
   Unmap();
   struct stat status;
   if (fstat(fd.get(), &status) != 0)
@@ -46,8 +48,9 @@ Status Window::Map(const proto::Fd& fd, std::uint64_t bytes) {
   return Status();
 }
 
-Status Window::Check(std::uint64_t samples, std::uint32_t fields) const {
+Status FetchWindow::Check(std::uint64_t samples, std::uint32_t fields) const {
   if (data_ == nullptr) return Malformed();
+  // The header is copied before it is checked, so that both see one state.
   proto::FetchHeader header;
   memcpy(&header, data_, sizeof header);
   if (header.magic != proto::kFetchMagic ||
@@ -58,8 +61,8 @@ Status Window::Check(std::uint64_t samples, std::uint32_t fields) const {
   return Status();
 }
 
-Status Window::Find(std::uint64_t sample, std::uint32_t field,
-                    std::uint32_t fields, proto::FetchedField* out) const {
+Status FetchWindow::Find(std::uint64_t sample, std::uint32_t field,
+                         std::uint32_t fields, proto::FetchedField* out) const {
   memcpy(out, data_ + proto::FetchedFieldOffset(sample, field, fields),
          sizeof *out);
   if (out->kind == proto::FieldKind{}) return Status();

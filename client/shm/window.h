@@ -10,22 +10,25 @@
 
 namespace forebay::client::shm {
 
-// A reader's window: memory in which the daemon shows fetched samples, or a
-// range of an object, mapped for reading. Not thread-safe. Owns the mapping.
-// Never blocks. Errors: INTERNAL if the content is malformed.
-class Window {
+// A reader's window (proto/shm_fetch.h): memory in which the daemon shows
+// fetched samples, or a range of an object, mapped for reading. Not
+// thread-safe. Owns the mapping. Never blocks. Errors: INTERNAL if the content
+// is malformed.
+class FetchWindow {
  public:
-  Window() = default;
-  ~Window() { Unmap(); }
-  Window(const Window&) = delete;
-  Window& operator=(const Window&) = delete;
+  FetchWindow() = default;
+  ~FetchWindow() { Unmap(); }
+  FetchWindow(const FetchWindow&) = delete;
+  FetchWindow& operator=(const FetchWindow&) = delete;
 
-  // Maps another window instead. RESOURCE_EXHAUSTED if it cannot be mapped.
+  // Maps `bytes` bytes of another window in place of the present one.
+  // RESOURCE_EXHAUSTED if there is no memory to map it.
   Status Map(const proto::Fd& fd, std::uint64_t bytes);
-  // Checks that it shows so many samples with so many fields.
+  // Checks that the window shows `samples` samples with `fields` fields each.
   Status Check(std::uint64_t samples, std::uint32_t fields) const;
-  // Finds a field, which lies within the window; all 0 if the sample is absent.
-  // Check must have found so many samples and fields.
+  // Describes field number `field` of sample number `sample`, whose bytes lie
+  // within the window; all 0 if the sample is absent. Check must have accepted
+  // `fields`, and more samples than `sample`.
   Status Find(std::uint64_t sample, std::uint32_t field, std::uint32_t fields,
               proto::FetchedField* out) const;
   std::uint8_t* data() const { return data_; }

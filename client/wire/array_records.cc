@@ -14,6 +14,8 @@
 namespace forebay::client::wire {
 namespace {
 
+// Far more bytes than any host has, and few enough that sums of the sizes of
+// 15 fields do not overflow.
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 56;
 
 Status Refuse(const forebay_array& array, const char* reason) {
@@ -37,10 +39,12 @@ Status CheckKind(const forebay_array& array) {
     case FOREBAY_ARRAY:
       return Status();
     default:
-      return Refuse(array, "is no image, label or array");
+      return Refuse(array, "is not an image, label or array");
   }
 }
 
+// Checks one array. An image without channels becomes one with 1 channel, so
+// that all images are height x width x channels.
 Status DescribeField(const forebay_array& array, RecordField* field) {
   if (array.name == nullptr)
     return Status(FOREBAY_INVALID_ARGUMENT, "the name of a field is null");
@@ -61,6 +65,8 @@ Status DescribeField(const forebay_array& array, RecordField* field) {
   return Status();
 }
 
+// Returns the bytes of one sample: its fields one after the other, each image
+// behind a header of its own.
 std::uint64_t RecordBytes(const Records& records) {
   std::uint64_t bytes = 0;
   for (const RecordField& field : records.fields) {
@@ -71,6 +77,8 @@ std::uint64_t RecordBytes(const Records& records) {
   return bytes;
 }
 
+// Writes the samples to `out`, which has room for all of them. Arrays come by
+// field and go by sample, so that the daemon reads a sample in one piece.
 void Fill(const Records& records, std::uint8_t* out) {
   for (std::uint64_t sample = 0; sample < records.samples; ++sample) {
     for (const RecordField& field : records.fields) {
@@ -130,7 +138,7 @@ Status WriteRecords(const Records& records, proto::Fd* out) {
     if (memory == MAP_FAILED)
       return ErrnoStatus(errno, "cannot map shared memory");
     Fill(records, static_cast<std::uint8_t*>(memory));
-    // A writable mapping would prevent the seal.
+    // F_SEAL_WRITE fails while a writable mapping exists.
     munmap(memory, bytes);
   }
   if (fcntl(fd.get(), F_ADD_SEALS,

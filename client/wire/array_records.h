@@ -11,11 +11,12 @@
 
 namespace forebay::client::wire {
 
-// One field of samples in memory.
+// A field of samples in memory.
 struct RecordField {
-  const forebay_array* array = nullptr;
-  std::vector<std::uint64_t> shape;  // of one sample; an image's has channels
-  std::uint64_t bytes = 0;           // of one sample's elements
+  const forebay_array* array = nullptr;  // the caller's, which it borrows
+  // The shape of one sample; images always have channels.
+  std::vector<std::uint64_t> shape;
+  std::uint64_t bytes = 0;  // bytes of one sample's elements
 };
 
 // Samples in memory, as arrays that each hold one field of all samples.
@@ -24,13 +25,14 @@ struct Records {
   std::vector<RecordField> fields;
 };
 
-// Describes arrays, which it borrows. INVALID_ARGUMENT if they are not as
-// forebay_dataset.h requires; names the field.
+// Describes arrays, which must outlive *out. INVALID_ARGUMENT if they are not
+// as forebay_dataset.h requires; the message names the field. Thread-safe;
+// never blocks.
 Status DescribeRecords(const forebay_array* arrays, size_t count, Records* out);
 
-// Writes the samples one after the other, each with all its fields, to sealed
-// memory, in the format that proto/dataset.proto defines for ARRAYS.
-// INVALID_ARGUMENT if a field has no data.
+// Writes the samples one after the other, each with all its fields, to a sealed
+// memfd, in the format that proto/dataset.proto defines for ARRAYS. Copies all
+// elements. INVALID_ARGUMENT if a field has no data. Thread-safe.
 Status WriteRecords(const Records& records, proto::Fd* out);
 
 }  // namespace forebay::client::wire

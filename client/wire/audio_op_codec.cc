@@ -6,7 +6,8 @@
 namespace forebay::client::wire {
 namespace {
 
-// Field numbers of proto/job.proto.
+// Field numbers of proto.Op in proto/job.proto, and of the messages in
+// proto/audio_ops.proto.
 enum class OpTag : uint32_t {
   kResample = 19,
   kToMono = 20,
@@ -73,7 +74,7 @@ Status BadArgument(const char* what) {
   return Status(FOREBAY_INVALID_ARGUMENT, what);
 }
 
-// Adds an op; `body` receives the builder of its message.
+// Adds an op to a pipeline. `body` receives the builder of the op's message.
 template <typename Tag, typename Body>
 void AddOp(OpTag tag, PipelineEncoder* pipeline, const Body& body) {
   std::string bytes;

@@ -7,9 +7,9 @@
 
 namespace forebay::client::wire {
 
-// Each adds an op of audio to a pipeline. INVALID_ARGUMENT: an enumeration has
-// a value that it lacks; the daemon checks what an op means. One thread at a
-// time.
+// Each function adds an op of audio to a pipeline. INVALID_ARGUMENT: a value is
+// not one of its enumeration's. The daemon checks everything else when a loader
+// is opened. A pipeline belongs to one thread at a time. Nothing blocks.
 
 Status AddResample(const forebay_resampling& resampling,
                    PipelineEncoder* pipeline);
@@ -20,7 +20,7 @@ Status AddSpectrogram(const forebay_spectrogram& spectrogram,
                       PipelineEncoder* pipeline);
 Status AddMelSpectrogram(const forebay_mel_spectrogram& mel,
                          PipelineEncoder* pipeline);
-// `top_db`: null for no bound.
+// Adds the conversion to decibels. `top_db`: null for no bound.
 Status AddAmplitudeToDb(forebay_amplitude_scale stype, const double* top_db,
                         PipelineEncoder* pipeline);
 Status AddMfcc(const forebay_mel_spectrogram& mel, uint32_t n_mfcc, bool ortho,

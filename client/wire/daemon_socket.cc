@@ -22,7 +22,7 @@ Status NotListening(const std::string& path) {
 }
 
 // Refuses another user's directory or socket, and a directory that others may
-// write to.
+// write to: they could replace the socket after this check.
 Status CheckOwners(int directory, const std::string& path) {
   struct stat dir_stat, socket_stat;
   if (fstat(directory, &dir_stat) != 0)
@@ -47,6 +47,8 @@ Status CheckOwners(int directory, const std::string& path) {
   return Status();
 }
 
+// Refuses a process of another user that listens on the socket: the owner of
+// the socket's file need not be the user of that process.
 Status CheckPeer(int socket, const std::string& path) {
   struct ucred peer;
   socklen_t length = sizeof peer;
@@ -65,7 +67,7 @@ std::string RuntimeDirectory() {
   if (const char* dir = getenv("FOREBAY_RUNTIME_DIR"); dir && *dir) return dir;
   struct stat ignored;
   if (stat("/run/forebay/session.sock", &ignored) == 0) return "/run/forebay";
-  // A container may have the variable without the directory.
+  // A container may inherit the variable without the directory.
   if (const char* dir = getenv("XDG_RUNTIME_DIR");
       dir && *dir && stat(dir, &ignored) == 0)
     return std::string(dir) + "/forebay";
@@ -88,8 +90,8 @@ Status ConnectToDaemon(const std::string& directory, proto::Fd* socket_out) {
   const struct timeval timeout = {kConnectSeconds, 0};
   setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
 
-  // Through the descriptor, so that it connects to what was checked, and the
-  // path may be longer than a socket address holds.
+  // The path leads through the descriptor, so that it names the directory that
+  // was checked. It is also short: a socket address holds 107 bytes (unix(7)).
   struct sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   const std::string by_fd =

@@ -16,7 +16,7 @@ namespace forebay::client::wire {
 namespace {
 
 constexpr size_t kMaxExtraRoots = 8;
-constexpr size_t kMaxUri = 4096;
+constexpr size_t kMaxUri = 4096;  // the most bytes of a URI in a spec
 
 Status OpenFolder(const char* path, const char* what,
                   std::vector<proto::Fd>* out) {
@@ -28,7 +28,8 @@ Status OpenFolder(const char* path, const char* what,
   return Status();
 }
 
-// Whether the daemon finds the dataset by its URI alone: "gs://bucket".
+// Whether the daemon finds the dataset by its URI alone: "gs://bucket". There
+// is then no folder to open here.
 bool IsRemote(const forebay_loader_options& options) {
   if (options.root != nullptr) return false;
   const std::string_view uri = options.uri;
@@ -37,6 +38,8 @@ bool IsRemote(const forebay_loader_options& options) {
          uri.substr(0, scheme) != "file";
 }
 
+// Opens the dataset's folder and the extra roots, with the rights of this
+// process: the daemon may read what the user can open, and nothing else.
 Status OpenFolders(const forebay_loader_options& options,
                    const DatasetLocation& location,
                    std::vector<proto::Fd>* out) {
@@ -127,10 +130,9 @@ Status Dataset::FromArrays(const char* uri, const forebay_array* arrays,
   return Status();
 }
 
-Status Dataset::FromProducers(const char* uri, std::string_view identity,
-                              std::uint64_t samples,
-                              const forebay_array* fields, size_t count,
-                              Dataset* out) {
+Status Dataset::FromWorkers(const char* uri, std::string_view identity,
+                            std::uint64_t samples, const forebay_array* fields,
+                            size_t count, Dataset* out) {
   Records records;
   FOREBAY_CLIENT_RETURN_IF_ERROR(DescribeRecords(fields, count, &records));
   records.samples = samples;
@@ -144,6 +146,7 @@ Status Dataset::FromProducers(const char* uri, std::string_view identity,
 void Dataset::SetLanes(std::uint32_t lanes) { AppendLanes(lanes, &spec_); }
 
 void Dataset::SetLive() {
+  // A live dataset has one lane: a single worker makes all its samples.
   AppendLanes(1, &spec_);
   AppendLive(&spec_);
 }
@@ -191,6 +194,7 @@ Status Dataset::Concatenate(const std::vector<const Dataset*>& parts,
     dataset.fds_.insert(dataset.fds_.end(), part->fds_.begin(),
                         part->fds_.end());
   }
+  // The joined name is for people only, so it may be cut off.
   dataset.uri_.resize(std::min(dataset.uri_.size(), kMaxUri));
   dataset.spec_ = EncodeConcatenation(dataset.uri_, encoded);
   *out = std::move(dataset);

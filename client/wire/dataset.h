@@ -15,48 +15,56 @@
 
 namespace forebay::client::wire {
 
-// A dataset as it is sent to the daemon: a spec and its descriptors. An
-// immutable value, cheap to copy: copies share the descriptors. Thread-safe.
-// Only opening folders may block. Errors: those of the functions in
-// forebay_dataset.h and forebay_producer.h; see forebay_dataset_from_place for
-// FromOptions.
+// A dataset as it is sent to the daemon: a spec and its descriptors, which are
+// folders or memfds.
+//
+// A value, cheap to copy: copies share the descriptors. Thread-safe except for
+// the Set methods, which come before it is used. Only opening folders may
+// block. Errors: those of the functions in forebay_dataset.h and
+// forebay_producer.h that the methods stand for.
 class Dataset {
  public:
+  // See forebay_dataset_from_place.
   static Status FromOptions(const forebay_loader_options& options,
                             Dataset* out);
-  // `table` is CSV; see forebay_dataset_from_table.
+  // See forebay_dataset_from_table. `table` is CSV.
   static Status FromTable(const forebay_loader_options& options,
                           std::string_view table, Dataset* out);
   static Status FromArrays(const char* uri, const forebay_array* arrays,
                            size_t count, Dataset* out);
-  // `identity` has 16 bytes.
-  static Status FromProducers(const char* uri, std::string_view identity,
-                              std::uint64_t samples,
-                              const forebay_array* fields, size_t count,
-                              Dataset* out);
-  // Of a dataset from producers: see forebay_dataset_set_lanes.
+  // See forebay_dataset_from_producers. `identity` has 16 bytes.
+  static Status FromWorkers(const char* uri, std::string_view identity,
+                            std::uint64_t samples, const forebay_array* fields,
+                            size_t count, Dataset* out);
+  // Sets the lanes of a dataset from workers: see forebay_dataset_set_lanes.
   void SetLanes(std::uint32_t lanes);
-  // Likewise: see forebay_dataset_set_live.
+  // Makes a dataset from workers live: see forebay_dataset_set_live.
   void SetLive();
-  // Likewise: see forebay_dataset_set_host_fields.
+  // Keeps the first `count` fields of a dataset from workers on the host: see
+  // forebay_dataset_set_host_fields.
   void SetHostFields(std::uint32_t count);
+  // See forebay_dataset_subset, forebay_dataset_select and
+  // forebay_dataset_concatenate for the next three.
   Status Subset(const std::int64_t* samples, size_t count, Dataset* out) const;
   Status Select(const char* keys, const std::uint32_t* lengths, size_t count,
                 Dataset* out) const;
   static Status Concatenate(const std::vector<const Dataset*>& parts,
                             Dataset* out);
 
-  // Its name for people.
+  // Returns the dataset's name for people.
   const std::string& uri() const { return uri_; }
-  // A serialized proto.DatasetSpec.
+  // Returns a serialized proto.DatasetSpec.
   const std::string& spec() const { return spec_; }
-  // In the order in which they are sent.
+  // Returns the descriptors in the order in which the spec counts them. They
+  // stay the dataset's.
   std::vector<int> fds() const;
 
  private:
   static Status FromLocation(const forebay_loader_options& options,
                              const DatasetLocation& location, Dataset* out);
-  // A subset, by `list`; by so many keys, if they are not 0.
+  // Makes a subset of the samples in `list`, the bytes of a memfd. If `keys` is
+  // 0, these are sample numbers. If not, they are the lengths of `keys` keys,
+  // and the keys.
   Status SubsetBy(std::string_view list, std::uint64_t keys,
                   Dataset* out) const;
   void Add(proto::Fd fd) {

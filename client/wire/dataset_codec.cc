@@ -8,7 +8,8 @@ namespace {
 
 using Tag = protozero::pbf_tag_type;
 
-// Field numbers of proto/dataset.proto.
+// Field numbers of proto.DatasetSpec and proto.ArrayField in
+// proto/dataset.proto.
 enum class DatasetTag : Tag {
   kUri = 1,
   kFormat = 2,
@@ -31,7 +32,8 @@ enum class DatasetTag : Tag {
 };
 enum class ArrayTag : Tag { kName = 1, kKind = 2, kDtype = 3, kShape = 4 };
 
-// Values of DatasetSpec.Format and ArrayField.Kind.
+// Values of proto.DatasetSpec.Format and proto.ArrayField.Kind. The formats of
+// files have the values of forebay_format.
 constexpr int kSubset = 4;
 constexpr int kConcatenation = 5;
 constexpr int kArrays = 6;
@@ -48,12 +50,14 @@ int KindOf(const forebay_array& array) {
                                        : kPlainArray;
 }
 
+// Writes the fields that every spec has.
 void Begin(DatasetBuilder& dataset, std::string_view uri, int format) {
   dataset.add_bytes(DatasetTag::kUri, uri.data(), uri.size());
   dataset.add_enum(DatasetTag::kFormat, format);
 }
 
-// If a message has a field twice, the last one counts.
+// Adds a part and the number of its descriptors. The part's spec may have that
+// number already; if a message has a field twice, the last one counts.
 void AddPart(DatasetBuilder& dataset, const EncodedPart& part) {
   std::string spec(part.spec);
   DatasetBuilder(spec).add_uint32(DatasetTag::kDescriptors,
@@ -61,6 +65,8 @@ void AddPart(DatasetBuilder& dataset, const EncodedPart& part) {
   dataset.add_message(DatasetTag::kParts, spec);
 }
 
+// Writes the fields' names, types and shapes for one sample, and the number of
+// samples.
 void AddRecords(DatasetBuilder& dataset, const Records& records) {
   for (const RecordField& field : records.fields) {
     protozero::pbf_builder<ArrayTag> array(dataset, DatasetTag::kArrays);

@@ -5,7 +5,9 @@
 namespace forebay::client::wire {
 namespace {
 
-// Splits a path after the last slash before position `end`.
+// Splits a path at the last slash before position `end`: the folder goes to
+// `location`, the part behind the slash to `rest`. A path without such a slash
+// lies in the current folder.
 void Split(std::string_view path, size_t end, DatasetLocation* location,
            std::string* rest) {
   const size_t slash = end == 0 ? path.npos : path.rfind('/', end - 1);
@@ -19,6 +21,8 @@ void Split(std::string_view path, size_t end, DatasetLocation* location,
   location->folder = location->uri;
 }
 
+// Finds the folder and the patterns of files. With a root, the options list the
+// patterns; without one, `uri` is the path of the files.
 Status FindFiles(const forebay_loader_options& options, std::string_view uri,
                  DatasetLocation* location) {
   if (options.root == nullptr) {
@@ -41,6 +45,8 @@ Status FindFiles(const forebay_loader_options& options, std::string_view uri,
   return Status();
 }
 
+// Finds zip archives. Without a root, the options' uri ends in the folder in
+// the archives, "/data/all.zip/train", which is removed first.
 Status FindArchives(const forebay_loader_options& options,
                     DatasetLocation* location) {
   std::string_view uri = options.uri;
@@ -58,7 +64,8 @@ Status FindArchives(const forebay_loader_options& options,
   return FindFiles(options, uri, location);
 }
 
-// Whether a path is that of a folder, not of files in it.
+// Whether a path names a folder and not files in it: such a path ends in a
+// single slash.
 bool IsFolder(std::string_view uri) {
   return uri.size() > 1 && uri.back() == '/' && uri[uri.size() - 2] != '/';
 }

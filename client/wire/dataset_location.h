@@ -9,24 +9,27 @@
 
 namespace forebay::client::wire {
 
-// Where a dataset lies.
+// The place where a dataset lies: a folder, and which of its files matter.
 struct DatasetLocation {
   std::string uri;     // the folder's name for people
   std::string folder;  // the path at which to open it
-  // The part of the folder that makes the dataset, if not all of it: patterns
-  // of shards or other files, or a manifest.
+  // Patterns of the dataset's files below the folder; none if the whole folder
+  // is the dataset.
   std::vector<std::string> shards;
-  std::string manifest;
-  std::string inner_folder = {};  // in archives; empty: their root
+  std::string manifest;  // the manifest's name in the folder; may be empty
+  // The folder, inside archives, that contains the class folders; empty: the
+  // archives' root.
+  std::string inner_folder = {};
 };
 
-// Reads the location from options, whose uri is not null. INVALID_ARGUMENT if
-// the options contradict each other.
+// Finds the location in options, whose uri is not null. INVALID_ARGUMENT if the
+// options contradict each other. Reads no file; never blocks.
 Status LocateDataset(const forebay_loader_options& options,
                      DatasetLocation* location);
 
-// As LocateDataset, of the images that a table in memory names: the folder that
-// has them all.
+// Finds the folder that has all files which a table in memory names.
+// INVALID_ARGUMENT if the options do not fit a table. Reads no file; never
+// blocks.
 Status LocateTable(const forebay_loader_options& options,
                    DatasetLocation* location);
 

@@ -7,7 +7,8 @@ namespace {
 
 using Tag = protozero::pbf_tag_type;
 
-// Field numbers of proto/job.proto.
+// Field numbers of proto.LoaderSpec and its parts in proto/job.proto. The
+// options' enums have the values of the messages' enums.
 enum class SpecTag : Tag {
   kDataset = 1,
   kSampler = 2,
@@ -39,6 +40,8 @@ enum class BatchTag : Tag {
 
 using SpecBuilder = protozero::pbf_builder<SpecTag>;
 
+// Writes the order of samples. The message's field `pad` is the option
+// `uneven`.
 void WriteSampler(protozero::pbf_builder<SamplerTag>& sampler,
                   const forebay_loader_options& options) {
   sampler.add_enum(SamplerTag::kOrder, options.order);

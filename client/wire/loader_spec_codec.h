@@ -10,15 +10,17 @@ namespace forebay::client::wire {
 
 // The GPU on which batches are to lie.
 struct Placement {
-  std::string gpu_uuid;   // empty: none
-  bool finished = false;  // whether images come finished
+  std::string gpu_uuid;  // empty: on the host
+  // Whether the daemon finishes images, as this GPU cannot run their tail.
+  bool finished = false;
 };
 
-// A serialized proto.SamplerSpec.
+// Returns a serialized proto.SamplerSpec. Thread-safe; never blocks or fails.
 std::string EncodeSamplerSpec(const forebay_loader_options& options);
 
-// A serialized proto.LoaderSpec; `dataset` and `pipeline` are a serialized
-// proto.DatasetSpec and proto.PipelineSpec.
+// Returns a serialized proto.LoaderSpec. `dataset` and `pipeline` are a
+// serialized proto.DatasetSpec and proto.PipelineSpec. Thread-safe; never
+// blocks or fails.
 std::string EncodeLoaderSpec(const forebay_loader_options& options,
                              std::string_view dataset,
                              std::string_view pipeline,

@@ -9,7 +9,8 @@ namespace {
 
 using Tag = protozero::pbf_tag_type;
 
-// Field numbers of proto/session.proto.
+// Field numbers of proto.ReadObject and proto.ObjectVersion in
+// proto/session.proto.
 enum class RangeTag : Tag {
   kRoot = 1,
   kName = 2,
@@ -25,7 +26,8 @@ enum class VersionTag : Tag {
   kCtimeNanos = 4,
 };
 
-// A sint64 as it is written.
+// Decodes a sint64, which protobuf writes as a zigzag varint (Protocol Buffers'
+// "Encoding", Signed Integers).
 std::int64_t Signed(std::uint64_t zigzag) {
   return protozero::decode_zigzag64(zigzag);
 }

@@ -7,7 +7,7 @@
 namespace forebay::client::wire {
 namespace {
 
-// Field numbers of proto/session.proto.
+// Field numbers of proto.DrawOrder in proto/session.proto.
 enum class PartTag : protozero::pbf_tag_type {
   kSampler = 1,
   kDatasetSize = 2,

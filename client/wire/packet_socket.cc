@@ -16,11 +16,15 @@ Status Gone() {
   return Status(FOREBAY_UNAVAILABLE, "the Forebay daemon closed the session");
 }
 
+// Room for the control message of kMaxFds descriptors, aligned as cmsg(3)
+// requires.
 union ControlBuffer {
   struct cmsghdr align;
   char bytes[CMSG_SPACE(kMaxFds * sizeof(int))];
 };
 
+// Takes the descriptors of a received message, which are this process's even if
+// the message is refused later.
 void TakeFds(struct msghdr* message, std::vector<proto::Fd>* fds) {
   for (struct cmsghdr* header = CMSG_FIRSTHDR(message); header != nullptr;
        header = CMSG_NXTHDR(message, header)) {
@@ -103,6 +107,7 @@ Status ReceivePacket(int socket, std::int64_t timeout_nanos, std::string* bytes,
   TakeFds(&message, fds);
   if ((message.msg_flags & MSG_TRUNC) != 0)
     return Status(FOREBAY_INTERNAL, "the daemon sent an oversized message");
+  // The kernel drops descriptors for which this process has no room.
   if ((message.msg_flags & MSG_CTRUNC) != 0)
     return ErrnoStatus(EMFILE, "cannot take the daemon's batches");
   if (received == 0) return Gone();

@@ -11,9 +11,14 @@
 
 namespace forebay::client::wire {
 
+// Messages over a socket of SOCK_SEQPACKET, which keeps their boundaries, and
+// memfds for what is too large for a message. The functions are thread-safe for
+// different sockets.
+
 // The largest message in either direction, in bytes.
 inline constexpr size_t kMaxMessage = 64 * 1024;
-// The most descriptors that the kernel sends with one message.
+// The most descriptors that the kernel sends with one message: SCM_MAX_FD of
+// Linux (unix(7)).
 inline constexpr size_t kMaxFds = 253;
 
 // Sends one message and its descriptors. Blocks while the peer's queue is full.
@@ -30,7 +35,8 @@ Status ReceivePacket(int socket, std::int64_t timeout_nanos, std::string* bytes,
 // Whether the peer has hung up. Never blocks.
 bool IsHungUp(int socket);
 
-// Makes a sealed memfd that holds `bytes`.
+// Makes a sealed memfd that holds `bytes`. The daemon takes only sealed memory,
+// which nobody can cut off while it reads.
 Status SealedMemory(std::string_view bytes, proto::Fd* out);
 
 // Reads all bytes of a memfd. INTERNAL if there are more than `limit`.

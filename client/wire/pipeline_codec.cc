@@ -6,7 +6,8 @@
 namespace forebay::client::wire {
 namespace {
 
-// Field numbers of proto/job.proto.
+// Field numbers of proto.PipelineSpec, of proto.Op and of the ops' messages in
+// proto/job.proto.
 enum class PipelineTag : protozero::pbf_tag_type { kOps = 1, kArrays = 2 };
 enum class ArrayTag : protozero::pbf_tag_type { kField = 1, kOps = 2 };
 
@@ -111,7 +112,9 @@ bool Known(forebay_interpolation value) {
   return value >= FOREBAY_NEAREST && value <= FOREBAY_BILINEAR_ALIASED;
 }
 
-// Appends an op; `body` receives the builder of the op's own message.
+// Appends an op to a serialized pipeline. `body` receives the builder of the
+// op's own message. Repeated fields of protobuf are appended one by one, so the
+// bytes before stay as they are.
 template <typename Tag, typename Body>
 void AppendOp(std::string* bytes, OpTag op_tag, const Body& body) {
   protozero::pbf_builder<PipelineTag> pipeline(*bytes);
@@ -143,6 +146,7 @@ Status CheckPadding(const forebay_padding& padding) {
   return Status();
 }
 
+// Writes a range; a missing message means that the property is unchanged.
 void WriteRange(protozero::pbf_builder<ColorJitterTag>& parent,
                 ColorJitterTag tag, const forebay_range* range) {
   if (range == nullptr) return;
@@ -306,6 +310,7 @@ void PipelineEncoder::AddArray(std::string_view field,
   protozero::pbf_builder<PipelineTag> pipeline(bytes_);
   protozero::pbf_builder<ArrayTag> array(pipeline, PipelineTag::kArrays);
   array.add_bytes(ArrayTag::kField, field.data(), field.size());
+  // Only the ops of that pipeline are copied: fields of arrays do not nest.
   protozero::pbf_message<PipelineTag> all(ops.bytes_.data(), ops.bytes_.size());
   while (all.next(PipelineTag::kOps)) {
     const protozero::data_view op = all.get_view();
@@ -341,7 +346,8 @@ void PipelineEncoder::AddDecode(bool scaled) {
 void PipelineEncoder::AddExifTranspose() {
   protozero::pbf_builder<PipelineTag> pipeline(bytes_);
   protozero::pbf_builder<OpTag> op(pipeline, PipelineTag::kOps);
-  // A builder of its own would leave out a message that has no fields.
+  // A builder writes its message only once it has a field, and this message has
+  // none.
   op.add_message(OpTag::kExifTranspose, "", 0);
 }
 

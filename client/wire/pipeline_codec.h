@@ -9,8 +9,12 @@
 
 namespace forebay::client::wire {
 
-// Writes a proto.PipelineSpec, op by op. Checks what cannot be written (enums,
-// null pointers); the daemon checks what an op means. One thread at a time.
+// Writes a proto.PipelineSpec, op by op, in the order of the calls. The methods
+// stand for the functions forebay_pipeline_add_* in forebay.h.
+//
+// One thread at a time. Owns the bytes. Never blocks. Errors: INVALID_ARGUMENT
+// for what cannot be written (unknown enums, null pointers); the daemon checks
+// the rest when a loader is opened.
 class PipelineEncoder {
  public:
   Status AddResize(uint32_t height, uint32_t width, uint32_t max_size,
@@ -31,30 +35,31 @@ class PipelineEncoder {
   Status AddPad(const forebay_padding* padding);
   Status AddNormalize(const double* mean, size_t mean_count, const double* std,
                       size_t std_count);
-  // Of arrays, the values are of an axis.
+  // Normalizes arrays: the values stand for the indexes of axis `axis`.
   Status AddNormalize(const double* mean, size_t mean_count, const double* std,
                       size_t std_count, int32_t axis);
   Status AddToDtype(forebay_dtype dtype, bool scale);
   Status AddToImage(forebay_layout layout);
-  // `stop`: null for the axis's end.
+  // Adds a slice; `stop`: null for the axis's end.
   void AddSlice(int64_t start, const int64_t* stop, int32_t axis);
   Status AddRandomWindow(uint64_t length, int32_t axis, bool pad_if_needed);
   Status AddTranspose(const uint32_t* order, size_t rank);
-  // The ops of a field of arrays.
+  // Adds the ops of field `field`, which are those of another pipeline.
   void AddArray(std::string_view field, const PipelineEncoder& ops);
   void AddDecode(bool scaled);
   void AddExifTranspose();
   void AddUserCode(std::string_view identity, forebay_dtype dtype,
                    const uint64_t* shape, size_t rank, bool finished);
 
-  // An op that is written elsewhere: the message of that number in proto.Op.
+  // Adds an op whose message the caller has serialized. `number` is the
+  // message's field number in proto.Op.
   void AddMessage(uint32_t number, std::string_view message);
 
-  // The serialized proto.PipelineSpec so far.
+  // Returns the serialized proto.PipelineSpec so far.
   const std::string& bytes() const { return bytes_; }
 
  private:
-  // `axis`: null for none.
+  // Adds a normalization. `axis`: null for images, whose channels are meant.
   Status AppendNormalize(const double* mean, size_t mean_count,
                          const double* std, size_t std_count,
                          const int32_t* axis);

@@ -10,7 +10,7 @@
 
 namespace forebay::client::wire {
 
-// Field numbers of proto/session.proto.
+// Field numbers of proto.ClientMessage in proto/session.proto.
 enum class RequestTag : protozero::pbf_tag_type {
   kRequestId = 1,
   kHello = 2,
@@ -22,12 +22,13 @@ enum class RequestTag : protozero::pbf_tag_type {
   kGetSlots = 8,
   kOpenReader = 10,
   kFetch = 11,
-  kStartProducers = 14,
+  kStartWorkers = 14,
   kReadObject = 16,
   kDrawOrder = 18,
 };
 
-// A serialized ClientMessage; `write` receives the builder of its body.
+// Returns a serialized proto.ClientMessage. `write` receives the builder of its
+// body, whose field number is `tag`.
 template <typename BodyTag, typename Write>
 std::string Request(RequestTag tag, std::uint64_t request_id,
                     const Write& write) {
@@ -41,7 +42,7 @@ std::string Request(RequestTag tag, std::uint64_t request_id,
   return bytes;
 }
 
-// Likewise, of a serialized body.
+// Returns a serialized proto.ClientMessage around a serialized body.
 inline std::string WithBody(RequestTag tag, std::uint64_t request_id,
                             std::string_view body) {
   std::string bytes;

@@ -15,9 +15,11 @@
 namespace forebay::client::wire {
 namespace {
 
+// The nanoseconds within which a daemon must greet.
 constexpr std::int64_t kHelloNanos = 10'000'000'000;
-// The id of an answer to no request: the reason why the daemon hangs up.
+// The id of an error that answers no request: the daemon's reason to hang up.
 constexpr std::uint64_t kNoRequest = 0;
+// The largest list of classes, in bytes, that a client takes into its memory.
 constexpr std::uint64_t kMaxClassListBytes = 256 << 20;
 
 Status Silent() {
@@ -51,6 +53,8 @@ Status Session::Open(const std::string& runtime_dir, const std::string& job_key,
   FOREBAY_CLIENT_RETURN_IF_ERROR(ConnectToDaemon(runtime_dir, &socket));
   auto session = std::make_unique<Session>(std::move(socket));
 
+  // By the pidfd and the pipe the daemon learns that this process has ended,
+  // or has replaced itself by exec, and that its memory can be taken back.
   const proto::Fd self(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
   if (!self) return ErrnoStatus(errno, "cannot open a pidfd of this process");
   int ends[2];
@@ -91,6 +95,9 @@ Status Session::Send(std::uint64_t request_id, const std::string& request,
   return Status();
 }
 
+// Answers come in any order. The thread with the mutex receives those of all
+// threads and stores them, so a thread that gets the mutex later may find its
+// answer there already.
 Status Session::Await(std::uint64_t request_id, std::int64_t timeout_nanos,
                       Reply* reply) {
   const Deadline deadline(timeout_nanos);
@@ -132,6 +139,7 @@ Status Session::ReceiveLocked(std::int64_t timeout_nanos) {
   const std::uint64_t id = reply.answer.request_id;
   const auto* error = std::get_if<ErrorAnswer>(&reply.answer.kind);
   if (id == kNoRequest && error != nullptr) return FailLocked(ToStatus(*error));
+  // A second answer to a request counts as an answer to none.
   if (unanswered_.erase(id) == 0)
     return FailLocked(Status(
         FOREBAY_INTERNAL, "the daemon answered a request that was not made"));

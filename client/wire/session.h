@@ -16,35 +16,42 @@
 
 namespace forebay::client::wire {
 
-// An answer and the descriptors that came with it.
+// An answer of the daemon's, and the descriptors that came with it.
 struct Reply {
   Answer answer;
   std::vector<proto::Fd> fds;
 };
 
-// The status that an error answer means to the caller.
+// Returns the status that an error answer means to the caller.
 Status ToStatus(const ErrorAnswer& error);
 
-// INTERNAL: the daemon's answer to a request, such as "open a loader", is
-// malformed.
+// Returns INTERNAL: the daemon's answer to a request, such as "open a loader",
+// is malformed.
 Status MalformedAnswer(const char* request);
 
-// Reads the classes of an answer from the memfd that came with it.
+// Reads the classes of an answer from the memfd that came with it. INTERNAL if
+// the memfd is larger than 256 MiB or malformed.
 Status ReadClassList(const proto::Fd& memory,
                      std::vector<std::string>* classes);
 
-// One connection to the daemon: requests and their answers.
+// A connection to the daemon: requests and their answers. Each request has an
+// id, which its answer repeats, so a request may be sent long before its answer
+// is awaited.
 //
-// Thread-safe. Owns the socket. The daemon keeps the session's resources until
-// it is destroyed, so all memory that it gave must be unmapped before. Calls
-// block until they are answered; a thread that waits blocks other callers.
-// Errors: UNAVAILABLE if the daemon is gone or silent, INTERNAL if its answer
-// is malformed; both shut the session down. Else the daemon's error.
+// Thread-safe. Owns the socket. Before the session is destroyed, all memory
+// that the daemon gave must be unmapped: the daemon then frees the session's
+// resources. Calls block until the daemon answers. A thread that waits blocks
+// other callers. Errors: UNAVAILABLE if the daemon is gone or silent, INTERNAL
+// if its answer is malformed; both shut the session down. All other errors are
+// those that the daemon answers.
 class Session {
  public:
+  // The nanoseconds after which a silent daemon counts as gone. A daemon that
+  // swaps or is stopped for a moment answers within them.
   static constexpr std::int64_t kAnswerNanos = 30'000'000'000;
 
-  // Connects (see ConnectToDaemon) and says hello.
+  // Connects (see ConnectToDaemon) and says hello, at most 10 s for each.
+  // FAILED_PRECONDITION if the daemon speaks another protocol.
   static Status Open(const std::string& runtime_dir, const std::string& job_key,
                      const std::string& job_name, double weight,
                      std::unique_ptr<Session>* out);
@@ -53,7 +60,8 @@ class Session {
 
   std::uint64_t NextRequestId() { return ++last_request_id_; }
 
-  // Sends `request`, which contains the id. The caller must await the answer.
+  // Sends `request`, which contains the id, and the descriptors `fds`, which
+  // stay the caller's. The caller must await the answer.
   Status Send(std::uint64_t request_id, const std::string& request,
               const std::vector<int>& fds);
 
@@ -63,8 +71,8 @@ class Session {
   Status Await(std::uint64_t request_id, std::int64_t timeout_nanos,
                Reply* reply);
 
-  // Sends and awaits; signals do not interrupt it. A daemon that is silent for
-  // `timeout_nanos` counts as gone.
+  // Sends a request and awaits its answer, also across signals. A daemon that
+  // is silent for `timeout_nanos` nanoseconds counts as gone.
   Status Call(std::uint64_t request_id, const std::string& request,
               Reply* reply, const std::vector<int>& fds = {},
               std::int64_t timeout_nanos = kAnswerNanos);
@@ -75,27 +83,30 @@ class Session {
   // Hangs up; calls fail from now on. Never blocks.
   void Shutdown();
 
-  // In a forked child: closes the inherited descriptors, which tells the daemon
-  // nothing.
+  // Closes the descriptors that a forked child has inherited. The parent has
+  // its own, so the daemon notices nothing.
   void Abandon() {
     socket_.Close();
     lifeline_.Close();
   }
 
  private:
-  // Receives one message and stores it by its request.
+  // Receives a message and stores it by the id of its request.
   Status ReceiveLocked(std::int64_t timeout_nanos);
+  // Hangs up, as answers can no longer be trusted, and returns `status`.
   Status FailLocked(Status status);
 
   std::mutex mutex_;
   proto::Fd socket_;
-  // The end of a pipe whose other end the daemon watches. Its closing, also by
-  // exec, tells that this process has nothing of the session mapped any more.
+  // The end of a pipe whose other end the daemon watches. When it is closed,
+  // also by exec, the daemon knows that this process has nothing of the session
+  // mapped any more.
   proto::Fd lifeline_;
   std::atomic<std::uint64_t> last_request_id_{0};
-  std::set<std::uint64_t> unanswered_;  // guarded by mutex_
-  std::map<std::uint64_t, Reply>
-      replies_;  // guarded by mutex_; not awaited yet
+  // The ids of requests without an answer so far. Guarded by mutex_.
+  std::set<std::uint64_t> unanswered_;
+  // Answers that nobody has awaited yet, by their ids. Guarded by mutex_.
+  std::map<std::uint64_t, Reply> replies_;
 };
 
 }  // namespace forebay::client::wire

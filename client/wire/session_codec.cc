@@ -15,7 +15,7 @@ namespace {
 
 using Tag = protozero::pbf_tag_type;
 
-// Field numbers of proto/session.proto.
+// Field numbers of the messages in proto/session.proto.
 enum class HelloTag : Tag {
   kProtocolVersion = 1,
   kClientVersion = 2,
@@ -32,9 +32,9 @@ enum class StartEpochTag : Tag {
   kListed = 4,
 };
 enum class LoaderIdTag : Tag { kLoaderId = 1 };
-enum class StartProducersTag : Tag {
+enum class StartWorkersTag : Tag {
   kLoaderId = 1,
-  kProducers = 2,
+  kWorkers = 2,
   kPersistent = 3
 };
 enum class GetSlotsTag : Tag { kLoaderId = 1, kFirst = 2 };
@@ -51,7 +51,7 @@ enum class AnswerTag : Tag {
   kSlots = 9,
   kReaderOpened = 11,
   kFetched = 12,
-  kProducersStarted = 15,
+  kWorkersStarted = 15,
   kObjectRead = 17,
   kOrderDrawn = 19,
 };
@@ -65,7 +65,7 @@ std::string LoaderRequest(RequestTag tag, std::uint64_t request_id,
   });
 }
 
-// Writes a spec, or says that it travels in a memfd.
+// Writes a spec, or says that the spec travels in a memfd, if it is empty.
 template <typename BodyTag>
 void AddSpec(protozero::pbf_builder<BodyTag>& body, std::string_view spec) {
   if (spec.empty())
@@ -102,6 +102,7 @@ Welcome ReadWelcome(Reader reader) {
   return welcome;
 }
 
+// Copies at most 16 bytes: the daemon's field may have any length.
 void CopyVersion(protozero::data_view from, std::array<std::uint8_t, 16>* to) {
   std::copy_n(from.data(), std::min(from.size(), to->size()), to->begin());
 }
@@ -122,7 +123,8 @@ LoaderOpened ReadLoaderOpened(Reader reader) {
     } else if (IsBytes(reader, 6)) {
       opened.classes = ReadClassList(reader.get_message());
     } else if (IsVarint(reader, 7)) {
-      opened.classes_in_memfd = reader.get_uint64() != 0;  // get_bool overreads
+      // get_bool would read a byte that the message may not have.
+      opened.classes_in_memfd = reader.get_uint64() != 0;
     } else if (IsVarint(reader, 8)) {
       opened.slot_bytes = reader.get_uint64();
     } else if (IsBytes(reader, 9)) {
@@ -158,6 +160,8 @@ ReaderOpened ReadReaderOpened(Reader reader) {
   return opened;
 }
 
+// Reads the error of a proto.FailedSample. Field 1, the sample's index in the
+// request, is skipped: the window shows which samples are absent.
 ErrorAnswer ReadFailedSample(Reader reader) {
   ErrorAnswer error;
   while (reader.next()) {
@@ -184,7 +188,8 @@ Fetched ReadFetched(Reader reader) {
   return fetched;
 }
 
-// Reads a message whose fields, from number 1 on, are varints.
+// Reads a message whose fields, from number 1 on, are varints: field number i
+// goes to fields[i - 1]. Other fields are skipped.
 void ReadVarints(Reader reader, const std::vector<std::uint64_t*>& fields) {
   while (reader.next()) {
     const Tag tag = reader.tag();
@@ -217,6 +222,7 @@ Stats ReadStats(Reader reader) {
   return stats;
 }
 
+// Reads the answer itself, whose kind its field number tells.
 void ReadKind(Reader& reader, Answer* answer) {
   switch (static_cast<AnswerTag>(reader.tag())) {
     case AnswerTag::kError:
@@ -244,9 +250,9 @@ void ReadKind(Reader& reader, Answer* answer) {
       reader.skip();
       answer->kind = Slots();
       break;
-    case AnswerTag::kProducersStarted:
+    case AnswerTag::kWorkersStarted:
       reader.skip();
-      answer->kind = ProducersStarted();
+      answer->kind = WorkersStarted();
       break;
     case AnswerTag::kReaderOpened:
       answer->kind = ReadReaderOpened(reader.get_message());
@@ -340,14 +346,14 @@ std::string EncodeGetStats(std::uint64_t request_id, std::uint64_t loader_id) {
   return LoaderRequest(RequestTag::kGetStats, request_id, loader_id);
 }
 
-std::string EncodeStartProducers(std::uint64_t request_id,
-                                 std::uint64_t loader_id,
-                                 std::uint32_t producers, bool are_persistent) {
-  return Request<StartProducersTag>(
-      RequestTag::kStartProducers, request_id, [&](auto& body) {
-        body.add_uint64(StartProducersTag::kLoaderId, loader_id);
-        body.add_uint32(StartProducersTag::kProducers, producers);
-        if (are_persistent) body.add_bool(StartProducersTag::kPersistent, true);
+std::string EncodeStartWorkers(std::uint64_t request_id,
+                               std::uint64_t loader_id, std::uint32_t workers,
+                               bool are_persistent) {
+  return Request<StartWorkersTag>(
+      RequestTag::kStartWorkers, request_id, [&](auto& body) {
+        body.add_uint64(StartWorkersTag::kLoaderId, loader_id);
+        body.add_uint32(StartWorkersTag::kWorkers, workers);
+        if (are_persistent) body.add_bool(StartWorkersTag::kPersistent, true);
       });
 }
 

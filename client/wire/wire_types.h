@@ -5,15 +5,20 @@
 
 namespace forebay::client::wire {
 
-// Whether the current field of a message has that number and is a varint, as
-// scalars are.
+// protozero checks wire types only by assertions, so each field's type is
+// checked before its value is read. Fields of another type are skipped, as if
+// they were unknown.
+
+// Whether the current field of a message has number `tag` and is a varint: the
+// wire type of integers, enums and booleans.
 inline bool IsVarint(const protozero::pbf_reader& reader,
                      protozero::pbf_tag_type tag) {
   return reader.tag() == tag &&
          reader.wire_type() == protozero::pbf_wire_type::varint;
 }
 
-// Whether it is a string, bytes or a message.
+// Whether the current field of a message has number `tag` and is
+// length-delimited: the wire type of strings, bytes and messages.
 inline bool IsBytes(const protozero::pbf_reader& reader,
                     protozero::pbf_tag_type tag) {
   return reader.tag() == tag &&

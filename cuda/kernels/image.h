@@ -3,7 +3,7 @@
 
 namespace forebay::cuda::kernels {
 
-// The fat binary of all kernels, as the driver loads it.
+// The fat binary of all kernels, as cuModuleLoadData takes it.
 extern "C" const unsigned long long kImage[];
 
 }  // namespace forebay::cuda::kernels

@@ -18,12 +18,18 @@
 namespace forebay::admin {
 namespace {
 
+// The limits bound what a client, even a faulty one, can take from the daemon.
+// They are low because requests contain only a few names and numbers, and few
+// clients call at once.
 constexpr int kMaxRequestBytes = 16 << 10;
 constexpr int kMaxHeaderBytes = 16 << 10;
 constexpr int kMaxCallsPerConnection = 8;
 constexpr int kMaxThreads = 8;
+// The time that calls under way have to end once the server stops.
 constexpr std::chrono::milliseconds kGrace(500);
 
+// The server and its service. The listener is the last member, because its
+// thread adds connections to the server until it is destroyed.
 class GrpcAdminServer final : public AdminServer {
  public:
   GrpcAdminServer(std::unique_ptr<grpc::Service> service,
@@ -32,13 +38,15 @@ class GrpcAdminServer final : public AdminServer {
 
   ~GrpcAdminServer() override {
     StopListening();
-    // Calls that are still open after the grace are cancelled.
+    // gRPC cancels the calls that are still open after kGrace.
     server_->Shutdown(std::chrono::system_clock::now() + kGrace);
     server_->Wait();
   }
 
   void StopListening() override { listener_.reset(); }
 
+  // Accepted connections go to gRPC by their descriptors. gRPC's own listener
+  // cannot check the uid of a peer before it reads from the peer.
   absl::Status Listen(const std::string& path) {
     FOREBAY_ASSIGN_OR_RETURN(
         listener_, PeerListener::Listen(path, getuid(), [this](base::Fd peer) {
@@ -53,13 +61,15 @@ class GrpcAdminServer final : public AdminServer {
   std::unique_ptr<PeerListener> listener_;
 };
 
-// Keeps gRPC's library from ending with the last server: that would join a
-// poller, which may sleep for ten seconds.
+// Keeps gRPC's library from shutting down with the last server. Its shutdown
+// joins a polling thread, which may sleep for ten seconds.
 void KeepGrpc() {
   static const bool kept = (grpc_init(), true);
   static_cast<void>(kept);
 }
 
+// Returns a gRPC server without a port: it gets its connections one by one from
+// the PeerListener.
 std::unique_ptr<grpc::Server> Build(grpc::Service* service) {
   grpc::ResourceQuota quota("admin");
   quota.SetMaxThreads(kMaxThreads);

@@ -10,22 +10,22 @@
 namespace forebay::admin {
 
 // Serves admin.proto over gRPC on a Unix socket, to processes of the daemon's
-// own uid only: peers are checked before gRPC sees their connections.
+// own uid only. Peers are checked before gRPC sees their connections.
 //
 // Thread-safe; has a few threads of its own. The caller owns it; the subjects
-// outlive it. Start blocks for file I/O; destruction ends the calls that are
-// under way, and blocks for at most about a second. Errors: those of
+// outlive it. Start blocks for file I/O. Destruction ends the calls that are
+// under way, and blocks for at most about a second. Errors are those of
 // PeerListener.
 class AdminServer {
  public:
   virtual ~AdminServer() = default;
 
-  // Accepts no more connections, and leaves the path to another daemon. Used by
-  // one thread.
+  // Accepts no more connections, and removes the socket's path, so that another
+  // daemon can use it. Call it on one thread.
   virtual void StopListening() = 0;
 
-  // Listens on `path`, and replaces a stale socket: the caller knows that no
-  // other daemon listens there. The directory must be the caller's own, of mode
+  // Listens on `path`, and replaces an old socket there: the caller knows that
+  // no other daemon listens. The directory must be the caller's own, of mode
   // 0700; the socket gets 0600.
   static absl::StatusOr<std::unique_ptr<AdminServer>> Start(
       const std::string& path, Subjects subjects);

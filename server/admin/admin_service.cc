@@ -16,16 +16,20 @@
 namespace forebay::admin {
 namespace {
 
+// The bytes of a batch in one message, well below gRPC's limit of 4 MiB.
 constexpr std::uint64_t kChunkBytes = 1 << 20;
+// The longest name of a job or loader.
 constexpr std::size_t kMaxNameBytes = 256;
+// The batches copied out at once, each of which takes memory of the budget.
 constexpr int kMaxPeeks = 2;
 
 grpc::Status ToGrpc(const absl::Status& status) {
-  // gRPC's codes have the same values as Abseil's.
+  // The codes of gRPC have the same values as those of Abseil.
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()),
                       ValidUtf8(std::string(status.message())));
 }
 
+// Adds the names of classes, unless they are too long for the first message.
 void AddClasses(const std::vector<std::string>& classes,
                 proto::PeekChunk* chunk) {
   std::uint64_t bytes = 0;
@@ -47,6 +51,9 @@ class PeekAdmission {
   const bool admitted_;
 };
 
+// The service. gRPC calls its methods on several threads at once. Each method
+// takes its snapshots one after another, so numbers of different rooms may
+// differ by a moment.
 class AdminService final : public proto::Admin::Service {
  public:
   explicit AdminService(Subjects subjects) : subjects_(std::move(subjects)) {}
@@ -107,6 +114,8 @@ class AdminService final : public proto::Admin::Service {
                         "a job's or loader's name has at most 256 bytes");
   }
 
+  // Sends a batch: first its layout, then its data in pieces. The slot's header
+  // was filled by the daemon, but the copy may be torn, so it is checked.
   static grpc::Status Send(const job::PeekedBatch& batch,
                            grpc::ServerWriter<proto::PeekChunk>* writer) {
     proto::PeekChunk chunk;

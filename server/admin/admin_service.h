@@ -11,11 +11,11 @@ class Service;
 
 namespace forebay::admin {
 
-// Returns the gRPC service of admin.proto: it asks the rooms, translates and
+// Returns the gRPC service of admin.proto, which asks the rooms, translates and
 // answers. Thread-safe. The caller owns it; the subjects outlive it. A call
-// blocks while its client is slow to read. At most two batches are copied out
-// at a time (RESOURCE_EXHAUSTED for a third). Errors: those of
-// job::Introspection and job::Control.
+// blocks while its client is slow to read. Errors are those of
+// job::Introspection and job::Control, and RESOURCE_EXHAUSTED for a third batch
+// while two are being copied out.
 std::unique_ptr<grpc::Service> NewAdminService(Subjects subjects);
 
 }  // namespace forebay::admin

@@ -5,6 +5,7 @@
 namespace forebay::admin {
 namespace {
 
+// The functions Fill copy a struct into its message, field by field.
 void Fill(const cache::Tally& in, proto::ReadTally* out) {
   out->set_reads(in.reads);
   out->set_bytes(in.bytes);
@@ -17,7 +18,8 @@ void Fill(const cache::Traffic& in, proto::ReadTraffic* out) {
   Fill(in.source, out->mutable_source());
 }
 
-const cache::Traffic& Counted(const cache::Snapshot& snapshot,
+// Returns the traffic of a job; zeros if the snapshot does not have the job.
+const cache::Traffic& Counted(const cache::CacheSnapshot& snapshot,
                               const job::JobSnapshot& job) {
   static const cache::Traffic nothing;
   const auto found = snapshot.jobs.find(job.id);
@@ -26,14 +28,14 @@ const cache::Traffic& Counted(const cache::Snapshot& snapshot,
 
 }  // namespace
 
-proto::ReadTraffic TrafficOf(const cache::Snapshot& snapshot,
+proto::ReadTraffic TrafficOf(const cache::CacheSnapshot& snapshot,
                              const job::JobSnapshot& job) {
   proto::ReadTraffic traffic;
   Fill(Counted(snapshot, job), &traffic);
   return traffic;
 }
 
-proto::CacheStatus ToProto(const cache::Snapshot& snapshot,
+proto::CacheStatus ToProto(const cache::CacheSnapshot& snapshot,
                            const std::vector<job::JobSnapshot>& jobs) {
   proto::CacheStatus status;
   status.set_capacity(snapshot.capacity);
@@ -64,7 +66,7 @@ proto::CacheStatus ToProto(const cache::Snapshot& snapshot,
   return status;
 }
 
-proto::DiskTierStatus ToProto(const cache::disk::Snapshot& snapshot) {
+proto::DiskTierStatus ToProto(const cache::disk::DiskSnapshot& snapshot) {
   proto::DiskTierStatus status;
   status.set_off(snapshot.off);
   status.set_capacity(snapshot.capacity);

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "cuda/device.h"
 #include "cuda/device_notes.h"
+#include "cuda/driver.h"
 #include "proto/shm_layout.h"
 #include "server/admin/cache_status.h"
 #include "server/admin/valid_utf8.h"
@@ -17,15 +17,19 @@
 namespace forebay::admin {
 namespace {
 
-// The bits of an epoch's number above which a trainer numbers the portions of a
-// long list of samples: see StartEpoch in session.proto.
+// The bits of an epoch's number that are shown. A trainer numbers the portions
+// of a long list of samples in the bits above (StartEpoch in session.proto).
 constexpr int kEpochBits = 40;
 
+// A message says 0 where a struct says infinity: there is no cap. JSON has no
+// infinity, and an unset field is 0.
 double CapToProto(double cap) { return std::isinf(cap) ? 0 : cap; }
 double CapFromProto(double cap) {
   return cap == 0 ? std::numeric_limits<double>::infinity() : cap;
 }
 
+// Returns the message's name of a sharing state. The switch has no default, so
+// that the compiler finds states which are added to one side alone.
 proto::LoaderSharing::SharingState ToProto(stream::SharingState state) {
   switch (state) {
     case stream::SharingState::kAlone:
@@ -44,6 +48,8 @@ proto::LoaderSharing::SharingState ToProto(stream::SharingState state) {
   return proto::LoaderSharing::ALONE;
 }
 
+// Fills the totals. The totals of the trainer's waits are as the client reports
+// them.
 void FillCounters(const job::LoaderSnapshot& in, proto::LoaderCounters* out) {
   const stream::MemberCounters& taken = in.stream.taken;
   out->set_samples_delivered(taken.samples_delivered);
@@ -59,6 +65,7 @@ void FillCounters(const job::LoaderSnapshot& in, proto::LoaderCounters* out) {
   out->set_trainer_waiting(in.client.waiting);
 }
 
+// Fills the numbers that tell where the loader's batches are now.
 void FillQueues(const stream::StreamSnapshot& in, proto::LoaderQueues* out) {
   out->set_slots(in.slots);
   out->set_slots_free(in.slot_counts.free);
@@ -74,6 +81,8 @@ void FillQueues(const stream::StreamSnapshot& in, proto::LoaderQueues* out) {
   out->set_slots_copying(in.slots_copying);
 }
 
+// The functions Fill copy a struct into its message, field by field. Text of
+// users becomes valid UTF-8.
 void Fill(const job::LoaderSnapshot& in, proto::Loader* out) {
   out->set_name(ValidUtf8(in.name));
   out->set_uri(ValidUtf8(in.uri));
@@ -131,7 +140,7 @@ void Fill(const LocalReadsInfo& in, proto::LocalReads* out) {
   out->set_refusal(ValidUtf8(in.refusal));
 }
 
-void Fill(const ProducersInfo& in, proto::Producers* out) {
+void Fill(const UserWorkersInfo& in, proto::Producers* out) {
   out->set_count(in.count);
   out->set_memory_used(in.memory_used);
   out->set_memory_limit(in.memory_limit);
@@ -153,6 +162,7 @@ proto::PendingRequest::Kind ToProto(job::PendingRequest::Kind kind) {
   return proto::PendingRequest::OPENING;
 }
 
+// Adds the requests that a job waits for, with the time since they came.
 void FillPending(
     const job::JobSnapshot& job, std::int64_t now_nanos,
     google::protobuf::RepeatedPtrField<proto::PendingRequest>* out) {
@@ -168,6 +178,7 @@ void FillPending(
   }
 }
 
+// Adds counts of requests to a sum, because a job may have several sources.
 void Add(const RemoteRequestsInfo& in, proto::RemoteRequests* sum) {
   sum->set_reads(sum->reads() + in.reads);
   sum->set_lists(sum->lists() + in.lists);
@@ -191,7 +202,7 @@ job::JobChange FromProto(const proto::SetJobRequest& request) {
 }
 
 proto::JobList ToProto(const std::vector<job::JobSnapshot>& jobs,
-                       const cache::Snapshot& cache,
+                       const cache::CacheSnapshot& cache,
                        const std::vector<RemoteRequestsInfo>& requests,
                        std::int64_t now_nanos) {
   proto::JobList list;
@@ -231,7 +242,7 @@ proto::DaemonStatus ToProto(const DaemonInfo& info,
   status.set_memory_used(info.memory_used);
   status.set_memory_slots(info.memory_slots);
   status.set_memory_cache(info.memory_cache);
-  Fill(info.producers, status.mutable_producers());
+  Fill(info.user_workers, status.mutable_producers());
   status.set_workers(info.workers);
   status.set_workers_busy(info.workers_busy);
   status.set_tasks_queued(info.tasks_queued);

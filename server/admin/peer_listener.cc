@@ -18,10 +18,14 @@
 namespace forebay::admin {
 namespace {
 
-// The pause before another accept when the process has no descriptor left.
+// The pause before the next attempt to accept, when the process has no
+// descriptor or memory left.
 constexpr int kOutOfDescriptorsMillis = 100;
+// The connections that wait to be accepted. People and monitors make few.
 constexpr int kBacklog = 16;
 
+// Refuses a directory in which other users could put a socket, or reach the
+// daemon's.
 absl::Status CheckDirectory(const std::string& path, uid_t uid) {
   const std::string directory = path.substr(0, path.rfind('/'));
   struct stat status;
@@ -35,6 +39,7 @@ absl::Status CheckDirectory(const std::string& path, uid_t uid) {
   return absl::OkStatus();
 }
 
+// Returns a socket that listens at `path`, open to its owner alone.
 absl::StatusOr<base::Fd> Bind(const std::string& path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
@@ -49,7 +54,8 @@ absl::StatusOr<base::Fd> Bind(const std::string& path) {
   if (unlink(path.c_str()) != 0 && errno != ENOENT) {
     return base::ErrnoStatus(errno, path);
   }
-  // No process can connect before listen(), so the mode is set in time.
+  // No process can connect before listen(), so setting the mode before that is
+  // soon enough.
   if (bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) !=
           0 ||
       chmod(path.c_str(), 0600) != 0 || listen(fd.get(), kBacklog) != 0) {
@@ -98,7 +104,8 @@ void PeerListener::Run() {
     }
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
         errno == ENOBUFS) {
-      // The connection stays in the backlog, and poll would return at once.
+      // The connection stays in the backlog, so the socket stays readable, and
+      // the next poll would return at once. This poll waits for `stop_` alone.
       poll(fds, 1, kOutOfDescriptorsMillis);
     }
   }

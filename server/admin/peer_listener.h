@@ -14,20 +14,21 @@
 
 namespace forebay::admin {
 
-// Listens on a Unix stream socket, and hands on the connections of one uid.
-// Closes and logs the others.
+// Listens on a Unix stream socket, and passes on the connections of one uid.
+// Connections of others are logged and closed.
 //
-// One thread of its own accepts and calls the handler. Owns the socket and its
-// path. Listen blocks for file I/O, the destructor until the handler returns.
-// Errors of Listen: INVALID_ARGUMENT (path too long), FAILED_PRECONDITION (the
-// directory is open to others), or what the kernel says.
+// A thread of its own accepts, and calls the handler. The caller owns it; it
+// owns the socket and the socket's path. Listen blocks for file I/O, and the
+// destructor until the handler returns. Only Listen has errors.
 class PeerListener {
  public:
-  // Called with non-blocking sockets.
+  // Takes a connection, as a non-blocking socket.
   using Handler = std::function<void(base::Fd)>;
 
-  // Replaces whatever lies at `path`: the caller knows that no other daemon
-  // listens there.
+  // Listens at `path`, and replaces a file there: the caller knows that no
+  // other daemon listens. INVALID_ARGUMENT: the path is too long.
+  // FAILED_PRECONDITION: the directory is another uid's, or open to others.
+  // Other errors are the kernel's.
   static absl::StatusOr<std::unique_ptr<PeerListener>> Listen(
       const std::string& path, uid_t uid, Handler handler);
   ~PeerListener();
@@ -36,8 +37,9 @@ class PeerListener {
   PeerListener(std::string path, uid_t uid, Handler handler, base::Fd socket,
                base::Fd stop);
 
+  // The body of the thread: accepts until `stop_` is written.
   void Run();
-  // Returns false if there is nothing more to accept now.
+  // Accepts a connection. Returns false if none can be accepted now.
   bool AcceptOne();
 
   const std::string path_;

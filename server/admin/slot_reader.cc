@@ -11,11 +11,14 @@
 namespace forebay::admin {
 namespace {
 
+// Returns the error of a header that has `what`.
 absl::Status Torn(absl::string_view what) {
   return absl::InternalError(
       absl::StrCat("the batch cannot be shown: its header has ", what));
 }
 
+// Returns the name of a kind, as messages have it; null if there is no such
+// kind.
 const char* KindName(proto::FieldKind kind) {
   switch (kind) {
     case proto::FieldKind::kImage:
@@ -38,8 +41,8 @@ const char* KindName(proto::FieldKind kind) {
   return nullptr;
 }
 
-// Checks every number of `field` before it is used. `data_bytes` follow the
-// header.
+// Describes one field. Every number of `field` is checked before it is used.
+// The header is followed by `data_bytes` bytes.
 absl::Status DescribeField(const proto::FieldLayout& field,
                            std::uint64_t data_bytes,
                            proto::PeekChunk::Field* out) {
@@ -78,6 +81,8 @@ absl::Status DescribeField(const proto::FieldLayout& field,
 
 }  // namespace
 
+// The copy of the header is checked like untrusted input: a slot may be
+// refilled while it is copied, so its parts need not belong together.
 absl::Status DescribeSlot(absl::Span<const std::uint8_t> slot,
                           proto::PeekChunk* chunk) {
   if (slot.size() < proto::kSlotHeaderBytes) return Torn("too few bytes");

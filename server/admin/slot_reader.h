@@ -9,11 +9,13 @@
 
 namespace forebay::admin {
 
-// Describes the batch in `slot`, a copy of a slot. Fills `chunk->fields`, whose
-// offsets count from the end of the slot's header. Fills `chunk->total_bytes`,
-// the length of the data up to the end of the last field. Thread-safe; does not
-// block. INTERNAL: the header makes no sense; the copy may be torn, so every
-// number is checked.
+// Describes the batch in `slot`, a copy of a slot (proto/shm_layout.h). Fills
+// `chunk->fields`, whose offsets count from the end of the slot's header. Fills
+// `chunk->total_bytes`, the length of the data up to the end of the last field.
+//
+// The copy may be torn, because a slot can be reused while it is copied. So
+// every number is checked. Thread-safe; does not block. INTERNAL: the header is
+// inconsistent.
 absl::Status DescribeSlot(absl::Span<const std::uint8_t> slot,
                           proto::PeekChunk* chunk);
 

@@ -6,21 +6,22 @@
 
 #include "server/admin/daemon_info.h"
 #include "server/base/clock.h"
-#include "server/cache/disk/snapshot.h"
-#include "server/cache/snapshot.h"
+#include "server/cache/cache_snapshot.h"
+#include "server/cache/disk/disk_snapshot.h"
 #include "server/job/control.h"
-#include "server/job/snapshot.h"
+#include "server/job/job_snapshot.h"
 
 namespace forebay::admin {
 
-// Called from any thread, at most a few times a second; must not block for I/O.
-using CacheInfoSource = std::function<cache::Snapshot()>;
-// Returns nullopt if there is no such tier.
+// Returns the state of the cache. The service calls it from any thread, at most
+// a few times a second. It must not block for I/O.
+using CacheInfoSource = std::function<cache::CacheSnapshot()>;
+// Returns the state of the cache's tier on disk; nullopt if there is none.
 using DiskTierInfoSource =
-    std::function<std::optional<cache::disk::Snapshot>()>;
+    std::function<std::optional<cache::disk::DiskSnapshot>()>;
 
-// The parts that the service reports and changes. None is null; all belong to
-// others and outlive it.
+// The parts of the daemon that the service reports and changes. No member is
+// null. All belong to others and outlive the service.
 struct Subjects {
   const job::Introspection* jobs = nullptr;
   job::Control* control = nullptr;

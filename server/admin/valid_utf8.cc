@@ -7,6 +7,7 @@
 
 namespace forebay::admin {
 
+// The text keeps its length: each bad byte becomes one character.
 std::string ValidUtf8(const std::string& text) {
   std::string valid = text;
   for (std::size_t i = 0; i < valid.size();) {

@@ -5,8 +5,9 @@
 
 namespace forebay::admin {
 
-// Text that protobuf takes: of what is not UTF-8 (a path may be anything) each
-// bad byte becomes '?'. Thread-safe; nothing blocks or fails.
+// Returns the text as valid UTF-8, which protobuf's strings must be. Paths and
+// names can have any bytes, so each byte that is not part of a character
+// becomes '?'. Thread-safe; never blocks; has no errors.
 std::string ValidUtf8(const std::string& text);
 
 }  // namespace forebay::admin

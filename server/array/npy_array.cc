@@ -15,6 +15,8 @@ namespace {
 
 using proto::DType;
 
+// A type of .npy items, the type that batches have for such items, and NumPy's
+// name of the type.
 struct NumberType {
   NpyKind kind;
   std::uint64_t bytes;
@@ -40,6 +42,7 @@ constexpr NumberType kNumberTypes[] = {
 
 absl::StatusOr<NpyArray> ReadNpyArray(absl::Span<const std::uint8_t> start) {
   FOREBAY_ASSIGN_OR_RETURN(NpyHeader header, ParseNpyHeader(start));
+  // Complex items have no row in the table; all other kinds and sizes have one.
   const auto* const type =
       std::find_if(std::begin(kNumberTypes), std::end(kNumberTypes),
                    [&](const NumberType& candidate) {
@@ -55,6 +58,8 @@ absl::StatusOr<NpyArray> ReadNpyArray(absl::Span<const std::uint8_t> start) {
         "is a big-endian .npy file, of which only little-endian ones can be "
         "read");
   }
+  // The items of an array with one axis have the same order in C and in
+  // Fortran.
   if (header.fortran_order && header.shape.size() > 1) {
     return absl::UnimplementedError(
         "is a .npy file in Fortran's order, of which only C's can be read");
@@ -79,6 +84,8 @@ std::string DescribeArray(DType dtype, absl::Span<const std::uint64_t> shape,
   const auto* const number = std::find_if(
       std::begin(kNumberTypes), std::end(kNumberTypes),
       [&](const NumberType& candidate) { return candidate.dtype == dtype; });
+  // The type bfloat16 is one of batches only: .npy files have no such type, and
+  // the table has no row for it.
   return absl::StrCat(
       number == std::end(kNumberTypes) ? "bfloat16" : number->name, " ",
       DescribeShape(shape, ragged_axis));

@@ -11,33 +11,39 @@
 #include "absl/types/span.h"
 #include "proto/shm_layout.h"
 
-// Arrays in .npy files, of the types that batches can have. Functions are
-// thread-safe and never block.
+// Reads the headers of .npy files whose items have a type that batches can
+// have. All functions here are thread-safe, own nothing and never block.
 
 namespace forebay::array {
 
-// The array in a .npy file.
+// An array of a .npy file: the type and shape of its items, and the bytes of
+// the file that they take.
 struct NpyArray {
   proto::DType dtype = proto::DType::kUint8;
-  std::vector<std::uint64_t> shape;  // at most 32 dimensions; one item if none
-  // Where the items lie in the file, little-endian and in C order.
+  // Extents of the axes, the slowest one first; at most 32. An array without
+  // axes has exactly one item.
+  std::vector<std::uint64_t> shape;
+  // Offset in bytes of the first item from the start of the file. Items are
+  // little-endian and in C order.
   std::uint64_t offset = 0;  // bytes
-  std::uint64_t bytes = 0;   // at most 2^62
+  // Bytes of all items together; at most 2^62.
+  std::uint64_t bytes = 0;
 };
 
-// Reads the header of a file that begins with `start`, where all of the header
-// must lie. Whether the items are there is for the caller to check. DATA_LOSS
-// and UNIMPLEMENTED: as ParseNpyHeader; UNIMPLEMENTED, too: the items are
-// complex, big-endian, or in Fortran's order. Errors give the reason alone.
+// Reads the header of a .npy file. `start` is the file's beginning and contains
+// the whole header. The caller must check that the file has as many bytes as
+// the array. Errors give the reason alone, without a file name. DATA_LOSS and
+// UNIMPLEMENTED are those of ParseNpyHeader. UNIMPLEMENTED also means that the
+// items are complex, big-endian, or in Fortran order along several axes.
 absl::StatusOr<NpyArray> ReadNpyArray(absl::Span<const std::uint8_t> start);
 
-// For people, as NumPy writes a shape: "(3, 5)"; or "(n, 5)" if that axis may
-// have any length.
+// Returns a shape as NumPy prints it, for messages to people: "(3, 5)". An axis
+// that may have any length (`ragged_axis`) is printed as "n": "(n, 5)".
 std::string DescribeShape(
     absl::Span<const std::uint64_t> shape,
     std::optional<std::size_t> ragged_axis = std::nullopt);
 
-// For people, as NumPy writes a type: "float32 (3, 5)".
+// Returns a type and a shape for messages to people: "float32 (3, 5)".
 std::string DescribeArray(
     proto::DType dtype, absl::Span<const std::uint64_t> shape,
     std::optional<std::size_t> ragged_axis = std::nullopt);

@@ -10,17 +10,29 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
 
-// A file is the magic, its version, the length of a text, that text, and the
-// data. The text is a dictionary in Python's notation, such as
+// A file has four parts (NEP 1): the magic "\x93NUMPY" and two bytes of
+// version; HEADER_LEN, little-endian, of 2 bytes in version 1 and 4 bytes in
+// later ones; HEADER_LEN bytes of text, padded with blanks; and the data. The
+// text is a dictionary literal in Python's notation, with exactly three keys in
+// any order:
 //
 //   {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
+//
+// The parser accepts what numpy.save writes and the variants that Python reads
+// alike: other white space, double quotes, a missing last comma, and the suffix
+// L of Python 2's integers. Other notations, such as escapes in strings, are
+// DATA_LOSS. Cost is linear in the text, whose length is bounded before it is
+// read.
 
 namespace forebay::array {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kMaxDimensions = 32;  // NumPy's bound
+// Bounds the axes of an array as NumPy 1 does (NPY_MAXDIMS).
+constexpr std::size_t kMaxDimensions = 32;
 constexpr std::uint64_t kLongestText = kLongestNpyHeader - kNpyStartBytes;
+// Bounds the bytes of an array, so that sums of an offset and a length fit into
+// 64 bits.
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;
 
 std::string_view AsText(absl::Span<const std::uint8_t> bytes) {
@@ -31,7 +43,8 @@ absl::Status Damaged() {
   return absl::DataLossError("has a damaged .npy header");
 }
 
-// The dictionary, as far as it was read.
+// The values of the dictionary, as far as the parser has come, and which keys
+// it has met.
 struct Entries {
   bool has_type = false;
   std::string type;
@@ -41,12 +54,13 @@ struct Entries {
   std::vector<std::uint64_t> shape;
 };
 
-// Parses a text from the front on.
+// Takes tokens off the front of a text, which outlives the reader. Each call
+// skips the white space before its token.
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
 
-  // Skips white space, too.
+  // Takes `token` if it comes next. Returns whether it did.
   bool Take(std::string_view token) {
     SkipSpace();
     if (!text_.starts_with(token)) return false;
@@ -54,11 +68,15 @@ class Reader {
     return true;
   }
 
+  // Whether nothing but white space is left.
   bool AtEnd() {
     SkipSpace();
     return text_.empty();
   }
 
+  // Takes a string literal in single or double quotes. A backslash is refused:
+  // no key and no type of numbers has one, and escapes would have to be
+  // decoded.
   absl::StatusOr<std::string> TakeString() {
     const char quote = Take("'") ? '\'' : '"';
     if (quote == '"' && !Take("\"")) return Damaged();
@@ -70,6 +88,7 @@ class Reader {
     return value;
   }
 
+  // Takes a decimal number of at most 64 bits, without a sign.
   absl::StatusOr<std::uint64_t> TakeNumber() {
     SkipSpace();
     std::uint64_t number = 0;
@@ -89,6 +108,7 @@ class Reader {
   std::string_view text_;
 };
 
+// Takes a tuple of extents such as "(2, 3)", "(2,)" or "()".
 absl::StatusOr<std::vector<std::uint64_t>> TakeShape(Reader& reader) {
   if (!reader.Take("(")) return Damaged();
   std::vector<std::uint64_t> shape;
@@ -96,14 +116,16 @@ absl::StatusOr<std::vector<std::uint64_t>> TakeShape(Reader& reader) {
   while (!reader.Take(")")) {
     if (!comma || shape.size() == kMaxDimensions) return Damaged();
     FOREBAY_ASSIGN_OR_RETURN(shape.emplace_back(), reader.TakeNumber());
-    reader.Take("L");  // Python 2's
+    // NumPy on Python 2 wrote long integers with this suffix.
+    reader.Take("L");
     comma = reader.Take(",");
   }
-  // Without a comma, one number in parentheses is no tuple.
+  // A tuple of one number needs its comma: in Python, "(3)" is the number 3.
   if (shape.size() == 1 && !comma) return Damaged();
   return shape;
 }
 
+// Takes one key with its value. A key that is unknown or comes twice is damage.
 absl::Status TakeEntry(Reader& reader, Entries& entries) {
   FOREBAY_ASSIGN_OR_RETURN(const std::string key, reader.TakeString());
   if (!reader.Take(":")) return Damaged();
@@ -125,6 +147,7 @@ absl::Status TakeEntry(Reader& reader, Entries& entries) {
   return absl::OkStatus();
 }
 
+// Parses the whole dictionary, which must have all three keys.
 absl::StatusOr<Entries> ParseEntries(std::string_view text) {
   Reader reader(text);
   Entries entries;
@@ -142,10 +165,14 @@ absl::StatusOr<Entries> ParseEntries(std::string_view text) {
   return entries;
 }
 
+// A kind of numbers in NumPy's type strings: its letter, and the sizes in bytes
+// that it may have.
 struct PlainType {
   char letter;
   NpyKind kind;
-  std::string_view sizes;  // digits, with blanks around
+  // Decimal sizes, each between two blanks, so that a search for " 1 " does not
+  // find "16".
+  std::string_view sizes;
 };
 constexpr PlainType kPlainTypes[] = {
     {'b', NpyKind::kBool, " 1 "},
@@ -155,7 +182,9 @@ constexpr PlainType kPlainTypes[] = {
     {'c', NpyKind::kComplex, " 8 16 "},
 };
 
-// Reads a type such as "<f4": byte order, kind, bytes an item.
+// Reads a type string such as "<f4": a byte order, a letter for the kind, and
+// the bytes of an item. Items of one byte may have the order "|", which means
+// that there is no order.
 absl::Status ApplyType(const std::string& type, NpyHeader& header) {
   const std::string size = type.size() > 2 ? type.substr(2) : std::string();
   for (const PlainType& plain : kPlainTypes) {
@@ -176,7 +205,9 @@ absl::Status ApplyType(const std::string& type, NpyHeader& header) {
                    "\", of which only plain numbers can be read"));
 }
 
-// Returns the bytes of all items.
+// Returns the bytes of all items together. Extents of 0 are left out of the
+// product while it is checked: the other extents of an empty array must not
+// overflow either, because callers multiply them.
 absl::StatusOr<std::uint64_t> DataBytes(const NpyHeader& header) {
   std::uint64_t bytes = header.item_bytes;
   bool empty = false;
@@ -192,15 +223,17 @@ absl::StatusOr<std::uint64_t> DataBytes(const NpyHeader& header) {
   return empty ? 0 : bytes;
 }
 
-// Where the text lies in the file.
+// The extent of the dictionary's text in the file.
 struct TextRange {
   std::size_t offset = 0;    // bytes
   std::uint64_t length = 0;  // bytes
 };
 
+// Checks the magic and the version, and reads HEADER_LEN. Only versions with
+// minor number 0 exist.
 absl::StatusOr<TextRange> FindText(absl::Span<const std::uint8_t> start) {
   if (!AsText(start).starts_with(kMagic)) {
-    return absl::DataLossError("is no .npy file");
+    return absl::DataLossError("is not a .npy file");
   }
   const std::size_t version_at = kMagic.size();
   if (start.size() < version_at + 2) return Damaged();

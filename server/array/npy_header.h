@@ -7,40 +7,57 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
-// The headers of .npy files, which tell what the bytes behind them mean. All of
-// a header is a stranger's. Functions are thread-safe and never block; their
-// errors give the reason alone.
+// Parses the headers of .npy files, which say what the bytes after them mean.
+// The format is described in NEP 1, "A Simple File Format for NumPy Arrays",
+// and in NumPy's documentation of numpy.lib.format.
+//
+// Every byte of a header is untrusted. Functions are thread-safe, own nothing
+// and never block; their errors give the reason alone, without a file name.
 
 namespace forebay::array {
 
+// The kinds of numbers that items can be. Records, texts, dates and Python
+// objects are refused with UNIMPLEMENTED.
 enum class NpyKind { kBool, kSigned, kUnsigned, kFloat, kComplex };
 
-// The type of a .npy file's items, and where they lie.
+// The contents of a header: the type and shape of the items, and the extent of
+// the data in the file.
 struct NpyHeader {
   NpyKind kind = NpyKind::kBool;
+  // Bytes of one item: 1, 2, 4, 8 or 16.
   std::uint64_t item_bytes = 0;
+  // Whether items are big-endian; false for items of one byte.
   bool big_endian = false;
-  // Whether the first index changes fastest, instead of the last.
+  // Whether the first index changes fastest (Fortran order) instead of the last
+  // one (C order).
   bool fortran_order = false;
-  std::vector<std::uint64_t> shape;  // at most 32 dimensions; one item if none
-  std::uint64_t data_offset = 0;     // bytes of the header
-  std::uint64_t data_bytes = 0;      // of all items; at most 2^62
+  // Extents of the axes, at most 32. An array without axes has exactly one
+  // item.
+  std::vector<std::uint64_t> shape;
+  // Offset in bytes of the first item, which is the length of the header.
+  std::uint64_t data_offset = 0;
+  // Bytes of all items together; at most 2^62.
+  std::uint64_t data_bytes = 0;
 };
 
-// NpyHeaderBytes needs so many.
+// Bytes that NpyHeaderBytes needs of a file: the magic (6), the version (2) and
+// HEADER_LEN, the length of the text (2, or 4 since version 2).
 inline constexpr std::uint64_t kNpyStartBytes = 12;
-// Bytes of the longest header that is read.
+// Bytes of the longest header that is accepted. Version 1 cannot have a longer
+// one; later versions have longer ones only for records of many fields.
 inline constexpr std::uint64_t kLongestNpyHeader = (1 << 16) + kNpyStartBytes;
 
-// Returns the bytes of the header of a file that begins with `start`: its first
-// kNpyStartBytes bytes or more, or all of a shorter file. DATA_LOSS: it is no
-// .npy file, or damaged; UNIMPLEMENTED: it is of an unknown version.
+// Returns the length in bytes of a file's header. `start` is the first
+// kNpyStartBytes bytes of the file or more, or all of a shorter file.
+// DATA_LOSS: the file is not a .npy file, or is damaged. UNIMPLEMENTED: its
+// version is unknown.
 absl::StatusOr<std::uint64_t> NpyHeaderBytes(
     absl::Span<const std::uint8_t> start);
 
-// Reads the header of a file of version 1 to 3 that begins with `start`, where
-// all of the header must lie. DATA_LOSS: it is no .npy file, damaged, or cut
-// off; UNIMPLEMENTED: its items are no plain numbers.
+// Reads a header of version 1, 2 or 3. `start` is the beginning of the file and
+// contains the whole header. DATA_LOSS: the file is not a .npy file, is
+// damaged, or ends within the header. UNIMPLEMENTED: its version is unknown, or
+// its items are not plain numbers.
 absl::StatusOr<NpyHeader> ParseNpyHeader(absl::Span<const std::uint8_t> start);
 
 }  // namespace forebay::array

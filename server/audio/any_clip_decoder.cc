@@ -19,7 +19,7 @@ absl::StatusOr<ClipInfo> AnyClipDecoder::Open(
     case AudioFormat::kOther:
       return absl::DataLossError(file.empty()
                                      ? "is an empty file"
-                                     : "is no WAV, FLAC, Ogg or MP3 file");
+                                     : "is not a WAV, FLAC, Ogg or MP3 file");
   }
   auto info = decoder->Open(file);
   if (info.ok()) opened_ = decoder;
@@ -35,12 +35,14 @@ absl::StatusOr<std::optional<ClipInfo>> AnyClipDecoder::Measure(
     return *info;
   }
   opened_ = nullptr;
+  // If too few first bytes are at hand, FormatOf may find a wrong format.
   if (file.head().size() < BytesToTell(file.head())) return std::nullopt;
   const AudioFormat format = FormatOf(file.head());
-  // libsndfile reads many more, which are not opened.
+  // libsndfile reads many more formats, but Open refuses them.
   if (format == AudioFormat::kOther) return std::nullopt;
   const auto info = format == AudioFormat::kMp3 ? mp3_.Measure(&file)
                                                 : sndfile_.Measure(&file);
+  // If the decoder lacked bytes, its result may be wrong.
   if (!info.ok() || file.lacked_bytes()) return std::nullopt;
   return *info;
 }

@@ -14,21 +14,24 @@
 
 namespace forebay::audio {
 
-// Decodes the format that the first bytes of a file show, whatever its name.
-// Threads, ownership, blocking and errors are as ClipDecoder says.
+// Decodes a clip of any supported format. The file's first bytes tell the
+// format, not its name. Threads, ownership, blocking and errors are as
+// ClipDecoder says.
 class AnyClipDecoder final : public ClipDecoder {
  public:
   AnyClipDecoder() = default;
 
   absl::StatusOr<ClipInfo> Open(absl::Span<const std::uint8_t> file) override;
   absl::Status Decode(std::uint64_t begin, absl::Span<float> out) override;
-  // As Open, of a file that may be there in part; nothing is open then. Returns
-  // nothing if this part does not tell.
+  // Returns what Open would return, from a file of which only a part may be at
+  // hand. No file is open afterwards. Returns nullopt if that part does not
+  // tell the clip's size.
   absl::StatusOr<std::optional<ClipInfo>> Measure(PartialFile file);
 
  private:
   SndfileDecoder sndfile_;
   Mp3Decoder mp3_;
+  // The decoder that has a file open; null if no file is open.
   ClipDecoder* opened_ = nullptr;
 };
 

@@ -16,8 +16,9 @@ bool HasAt(Bytes bytes, std::size_t offset, std::string_view text) {
                     });
 }
 
-// Whether an MPEG frame of layer II or III begins there. Texts in UTF-16 begin
-// as one of layer I.
+// Whether `bytes` begin with the header of an MPEG audio frame (ISO/IEC
+// 11172-3, 2.4.1.3) of layer II or III. Layer I is left out: a text in UTF-16
+// begins like a frame of layer I.
 bool IsMpegFrame(Bytes bytes) {
   constexpr std::size_t kHeader = 4;
   if (bytes.size() < kHeader || bytes[0] != 0xFF || (bytes[1] & 0xE0) != 0xE0)
@@ -26,15 +27,18 @@ bool IsMpegFrame(Bytes bytes) {
   const int layer = bytes[1] >> 1 & 3;
   const int bitrate = bytes[2] >> 4;
   const int rate = bytes[2] >> 2 & 3;
+  // Version 1, bitrate 15 and rate 3 are reserved or forbidden.
   return version != 1 && (layer == 1 || layer == 2) && bitrate != 15 &&
          rate != 3;
 }
 
-// Bytes of the ID3v2 tags that the file begins with; perhaps more than it has.
+// Returns the length in bytes of the ID3v2 tags that the file begins with. The
+// length may exceed the file's.
 std::size_t TagBytes(Bytes bytes) {
   constexpr std::size_t kHeader = 10;
   std::size_t begin = 0;
   while (HasAt(bytes, begin, "ID3") && bytes.size() - begin >= kHeader) {
+    // The size is four bytes of seven bits each (ID3v2.4.0, section 6.2).
     std::size_t length = 0;
     for (std::size_t i = 6; i < kHeader; ++i)
       length = length << 7 | (bytes[begin + i] & 0x7F);
@@ -44,7 +48,8 @@ std::size_t TagBytes(Bytes bytes) {
 }
 
 bool IsWav(Bytes bytes) {
-  constexpr std::size_t kHeader = 8;  // before the kind of file
+  // Bytes of the RIFF chunk's type and size, before the form type.
+  constexpr std::size_t kHeader = 8;
   return (HasAt(bytes, 0, "RIFF") || HasAt(bytes, 0, "RIFX") ||
           HasAt(bytes, 0, "RF64")) &&
          HasAt(bytes, kHeader, "WAVE");
@@ -53,7 +58,8 @@ bool IsWav(Bytes bytes) {
 }  // namespace
 
 std::uint64_t BytesToTell(Bytes head) {
-  constexpr std::uint64_t kLeast = 12;  // "RIFF", a size, and "WAVE"
+  // A WAV file begins with "RIFF", a size, and "WAVE".
+  constexpr std::uint64_t kLeast = 12;
   return TagBytes(head) + kLeast;
 }
 
@@ -90,14 +96,17 @@ std::uint64_t UsualFramesPerByte(AudioFormat format) {
   switch (format) {
     case AudioFormat::kWav:
     case AudioFormat::kFlac:
-      return 2;  // 4 bits each
+      // Samples have at least 4 bits.
+      return 2;
     case AudioFormat::kMp3:
-      return 16;  // 22.05 kHz at 11 kbit/s
+      // A low bit rate is 11 kbit/s at 22.05 kHz.
+      return 16;
     case AudioFormat::kOgg:
     case AudioFormat::kOther:
       break;
   }
-  return 64;  // Opus: 48 kHz at 6 kbit/s
+  // Opus at 6 kbit/s has 64 frames of 48 kHz for each byte.
+  return 64;
 }
 
 }  // namespace forebay::audio

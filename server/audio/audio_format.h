@@ -8,25 +8,26 @@
 
 namespace forebay::audio {
 
-// Formats of audio files. Ogg files hold Vorbis or Opus.
+// A format of audio files. Ogg files hold Vorbis or Opus.
 enum class AudioFormat { kWav, kFlac, kOgg, kMp3, kOther };
 
-// Tells by a file's first bytes what it is, whatever follows. Functions are
-// thread-safe and never block.
+// Returns a file's format, as its first bytes tell it. All functions in this
+// header are thread-safe, never block and have no errors.
 AudioFormat FormatOf(absl::Span<const std::uint8_t> file);
 
-// Returns what lies behind the ID3v2 tags that a file begins with, if any.
+// Returns the file without the ID3v2 tags that it may begin with.
 absl::Span<const std::uint8_t> BehindTags(absl::Span<const std::uint8_t> file);
 
-// Returns how many of a file's first bytes FormatOf wants to see: more than
-// there are in `head`, if that is too short.
+// Returns how many of a file's first bytes FormatOf needs. `head` has the first
+// bytes at hand; the result exceeds its length if more are needed.
 std::uint64_t BytesToTell(absl::Span<const std::uint8_t> head);
 
-// For people: "FLAC".
+// Returns a format's name for people: "FLAC".
 std::string_view NameOf(AudioFormat format);
 
-// Returns the most frames for each byte that files of that format usually have.
-// Compressed ones may have more: those of silence have thousands.
+// Returns how many frames a byte of a file of this format stands for at most,
+// in usual files. Compressed silence may have thousands of frames for each
+// byte.
 std::uint64_t UsualFramesPerByte(AudioFormat format);
 
 }  // namespace forebay::audio

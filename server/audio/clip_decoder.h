@@ -10,39 +10,47 @@
 
 namespace forebay::audio {
 
-// A clip is what an audio file holds. A frame has one number for each channel.
+// The size of a clip. A clip is the content of an audio file; each of its
+// frames has one number for each channel.
 struct ClipInfo {
-  std::uint64_t frames = 0;       // at most 2^40
-  std::uint32_t channels = 0;     // 1 to 1024
-  std::uint32_t sample_rate = 0;  // Hz; frames a second
+  // Frames, at most 2^40.
+  std::uint64_t frames = 0;
+  // Channels, 1 to 1024.
+  std::uint32_t channels = 0;
+  // Frames per second.
+  std::uint32_t sample_rate = 0;
 };
 
-// DATA_LOSS: the numbers are none of a clip. `format` is for people: "FLAC".
-// Thread-safe; never blocks.
+// Checks that a header's numbers are within ClipInfo's ranges. DATA_LOSS: a
+// number is out of range. `format` is the format's name for the message:
+// "FLAC". Thread-safe; never blocks.
 absl::Status CheckClip(std::string_view format, std::int64_t frames,
                        std::int64_t channels, std::int64_t sample_rate);
 
-// Decodes parts of an audio file: the very numbers that soundfile.read() gives
-// as float32, -1 to 1 where the file has integers.
+// Decodes parts of an audio file to the same float32 numbers as
+// soundfile.read(). If the file has integers, these numbers are within -1 and
+// 1.
 //
-// Not thread-safe. Borrows the file from Open on, until it is destroyed or the
-// next Open. Does not block. After any error it is ready for the next Open. A
-// message is a predicate, to be put behind the name of the file.
+// Not thread-safe. Borrows the file from Open until the next Open or the
+// decoder's destruction. Never blocks. After any error, the decoder is ready
+// for the next Open. An error's message is a predicate, to be put behind the
+// file's name.
 class ClipDecoder {
  public:
   virtual ~ClipDecoder() = default;
 
-  // Reads the header, and of compressed files what tells their length.
-  // DATA_LOSS: it is no such file, or damaged there; RESOURCE_EXHAUSTED: the
-  // system has no memory for the decoder.
+  // Reads the header. From a compressed file, also reads the parts that tell
+  // the clip's length. DATA_LOSS: the bytes are not an audio file of a
+  // supported format, or the parts that Open reads are damaged.
+  // RESOURCE_EXHAUSTED: the system has no memory for the decoder.
   virtual absl::StatusOr<ClipInfo> Open(
       absl::Span<const std::uint8_t> file) = 0;
 
-  // Fills `out` with the frames from `begin` on, frame by frame; once per Open.
-  // They must be frames of the opened file. Damage elsewhere is not noticed.
-  // DATA_LOSS: the
-  // file is damaged there, or shorter than its header says;
-  // FAILED_PRECONDITION: nothing is open.
+  // Fills `out` with frames of the opened file, from frame `begin` on; each
+  // frame's channels follow each other. To be called once for each Open. The
+  // file must have all of these frames. Damage in other frames is not noticed.
+  // DATA_LOSS: the wanted frames are damaged, or the file is shorter than its
+  // header says. FAILED_PRECONDITION: no file is open.
   virtual absl::Status Decode(std::uint64_t begin, absl::Span<float> out) = 0;
 };
 

@@ -1,3 +1,11 @@
+// Decodes MP3 files by libmpg123, from memory.
+//
+// A frame of layer III depends on earlier frames: its main data may begin in
+// them (the bit reservoir), and its output overlaps with theirs. To give the
+// numbers of a full decode from the middle of a file, mpg123 is told how many
+// frames to decode ahead. The clip's length is taken from the encoder's header.
+// Without that header, all frames are scanned for the length.
+
 #include "server/audio/mp3_decoder.h"
 
 #include <mpg123.h>
@@ -14,13 +22,15 @@
 namespace forebay::audio {
 namespace {
 
-// Further frames before the first one that is wanted: each one overlaps with
-// the next, and the filter has a memory.
+// Number of MPEG frames decoded before the first wanted frame. Each frame
+// overlaps with the next, and the synthesis filter remembers earlier output.
 constexpr int kOverlap = 2;
+// Most MPEG frames decoded ahead, whatever their size.
 constexpr int kMostPreframes = 128;
 
-// Bytes of the smallest frame that a file of that kind has: of 32 kbit/s, or,
-// at low sample rates, of 8 kbit/s with half as many numbers.
+// Returns the bytes of the smallest frame at a sample rate. The lowest bit rate
+// is 32 kbit/s. With `is_low` (MPEG-2) it is 8 kbit/s, and a frame has half as
+// many samples.
 int LeastFrame(bool is_low, std::int64_t rate) {
   constexpr std::int64_t kBytesASecond = 4000;
   constexpr std::int64_t kNumbers = 1152;
@@ -28,10 +38,11 @@ int LeastFrame(bool is_low, std::int64_t rate) {
   return static_cast<int>(is_low ? bytes / 8 : bytes);
 }
 
-// Frames to be decoded before the first one that is wanted. `is_constant`: all
-// are as large as this one. A frame of layer III needs bytes of those before
-// it: up to 511, or 255 at low sample rates, besides what is no part of that,
-// their headers, checksums and side information.
+// Returns how many MPEG frames to decode before the first wanted frame. A frame
+// of layer III may need main data of earlier frames: up to 511 bytes, or 255 at
+// low sample rates (ISO/IEC 11172-3, main_data_begin). Headers, checksums and
+// side information are not main data. `is_constant` says that all frames are as
+// large as `frame`.
 int PreframesFor(const mpg123_frameinfo& frame, bool is_constant) {
   if (frame.layer != 3) return kOverlap;
   const bool is_low = frame.version != MPG123_1_0;
@@ -65,7 +76,8 @@ absl::StatusOr<Mp3Decoder::Handle> Mp3Decoder::MakeHandle() {
     return absl::ResourceExhaustedError(
         absl::StrCat("cannot be decoded: ", mpg123_plain_strerror(error)));
   }
-  // As libsndfile does, but that tags are skipped and nothing is printed.
+  // These are the options that libsndfile sets. In addition, tags are skipped
+  // and nothing is printed.
   mpg123_param(handle.get(), MPG123_REMOVE_FLAGS, MPG123_AUTO_RESAMPLE, 0);
   mpg123_param(handle.get(), MPG123_ADD_FLAGS,
                MPG123_FORCE_FLOAT | MPG123_GAPLESS | MPG123_NO_FRANKENSTEIN |
@@ -127,8 +139,8 @@ absl::StatusOr<ClipInfo> Mp3Decoder::ReadHeader() {
     return absl::InternalError("cannot be decoded to float32");
   const std::int64_t frames = Length();
   FOREBAY_RETURN_IF_ERROR(CheckClip("MP3", frames, channels, rate));
-  // An encoder that tells the length also tells whether all frames are of one
-  // size.
+  // The header says whether all frames have one size. This is trusted only if
+  // the encoder also told the length.
   const bool is_constant = frame.vbr == MPG123_CBR && IsTold();
   mpg123_param(handle_.get(), MPG123_PREFRAMES,
                PreframesFor(frame, is_constant), 0);
@@ -144,8 +156,9 @@ bool Mp3Decoder::IsTold() {
   return delay >= 0;
 }
 
-// If the encoder did not say how many there are, mpg123 first gives an
-// estimate, which bounds what libsndfile reads. A scan then counts them.
+// If the encoder did not tell the number of frames, mpg123 first returns an
+// estimate. libsndfile reads no more frames than that estimate. A scan then
+// counts the frames.
 std::int64_t Mp3Decoder::Length() {
   const off_t told = mpg123_length(handle_.get());
   if (IsTold() && told > 0) return told;

@@ -11,27 +11,28 @@
 #include "server/audio/clip_decoder.h"
 #include "server/audio/partial_file.h"
 
-// libmpg123's; its header is not for others.
+// A type of libmpg123. Only the .cc file includes libmpg123's header.
 struct mpg123_handle_struct;
 
 namespace forebay::audio {
 
-// Decodes MP3 by libmpg123, without what the encoder added at both ends if the
-// file says how much that is. Of mpg123's decoders it takes the one in plain C,
-// whose numbers are the same on every CPU. Threads, ownership, blocking and
-// errors are as ClipDecoder says.
+// Decodes MP3 by libmpg123. Leaves out the samples that the encoder added at
+// both ends, if the file tells how many they are. Uses mpg123's decoder in
+// plain C, which gives the same numbers on every CPU. Threads, ownership,
+// blocking and errors are as ClipDecoder says.
 class Mp3Decoder final : public ClipDecoder {
  public:
   Mp3Decoder() = default;
 
   absl::StatusOr<ClipInfo> Open(absl::Span<const std::uint8_t> file) override;
   absl::Status Decode(std::uint64_t begin, absl::Span<float> out) override;
-  // As Open, but nothing is open then. If `file` lacked bytes, neither result
-  // nor error are to be trusted.
+  // Returns what Open would return; no file is open afterwards. If
+  // `file->lacked_bytes()` is set afterwards, neither the result nor the error
+  // can be trusted.
   absl::StatusOr<ClipInfo> Measure(PartialFile* file);
 
  private:
-  // The file, as mpg123 reads it.
+  // The file as mpg123 reads it, and the offset of its next read.
   struct Memory {
     PartialFile* file = nullptr;
     std::uint64_t at = 0;
@@ -41,19 +42,25 @@ class Mp3Decoder final : public ClipDecoder {
   };
   using Handle = std::unique_ptr<mpg123_handle_struct, Delete>;
 
+  // Makes a decoder with our options. RESOURCE_EXHAUSTED: it cannot be made.
   static absl::StatusOr<Handle> MakeHandle();
+  // Opens a file, and reads its header.
   absl::StatusOr<ClipInfo> OpenFile(PartialFile* file);
+  // Reads the first frame's header, and finds the clip's length.
   absl::StatusOr<ClipInfo> ReadHeader();
-  // Whether the encoder said how long the clip is.
+  // Whether the encoder wrote the clip's length into the file.
   bool IsTold();
-  // Frames of the clip; negative if they cannot be told.
+  // Returns how many frames the clip has; negative if mpg123 cannot tell.
   std::int64_t Length();
+  // Moves the decoder to the frame `begin`.
   absl::Status SeekTo(std::uint64_t begin);
 
   ClipInfo info_;
+  // The file that Open was given.
   PartialFile bytes_{absl::Span<const std::uint8_t>()};
   Memory memory_;
-  Handle handle_;  // null if nothing is open
+  // The decoder; null if no file is open.
+  Handle handle_;
 };
 
 }  // namespace forebay::audio

@@ -4,19 +4,23 @@
 #include <cstddef>
 #include <string_view>
 
-// A page begins with "OggS", its version and flags, and says in eight bytes,
-// little-endian, which place its last complete packet ends at; -1 if it has
-// none.
+// A page (RFC 3533, section 6) begins with "OggS", a version and flags. Then
+// come eight little-endian bytes: the granule position. It tells where the
+// page's last complete packet ends, and is -1 if no packet ends on the page.
 
 namespace forebay::audio {
 namespace {
 
 constexpr std::string_view kPage = "OggS";
+// Offset of the granule position in a page.
 constexpr std::size_t kPlaceAt = 6;
+// Bytes of a page's header before its segment table.
 constexpr std::size_t kHeader = 27;
-// Bytes of the largest page, three times: one may end no packet.
+// Number of bytes searched at the file's end: three pages of the largest size.
+// On one of these, no packet may end.
 constexpr std::size_t kSearched = 3 * 65307;
 
+// Returns a page's granule position.
 std::uint64_t PlaceOf(std::string_view page) {
   std::uint64_t place = 0;
   for (std::size_t i = 8; i-- > 0;)

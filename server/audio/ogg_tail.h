@@ -8,9 +8,10 @@
 
 namespace forebay::audio {
 
-// Returns how much longer the last page of an Ogg file makes it, in the units
-// of its codec: Vorbis counts frames, and Opus frames at 48 kHz. Nothing if the
-// two last pages are not to be found. Thread-safe; never blocks.
+// Returns the length of an Ogg file's last page: its granule position less that
+// of the page before. Granule positions of Vorbis count frames; those of Opus
+// count frames at 48 kHz. Returns nullopt if the last two pages are not found.
+// Thread-safe; never blocks.
 std::optional<std::uint64_t> OggTail(absl::Span<const std::uint8_t> file);
 
 }  // namespace forebay::audio

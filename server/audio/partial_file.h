@@ -10,14 +10,15 @@
 
 namespace forebay::audio {
 
-// The bytes of a file that are at hand: all, or its first ones, or these and
-// its last ones. Notes whether others were wanted. Not thread-safe; borrows the
-// bytes; never blocks; no errors.
+// A file of which some bytes are at hand: all bytes, the first ones, or the
+// first and the last ones. Notes whether Read was asked for any other byte. Not
+// thread-safe. Borrows the bytes. Never blocks. No errors.
 class PartialFile {
  public:
   explicit PartialFile(absl::Span<const std::uint8_t> whole)
       : size_(whole.size()), head_(whole) {}
-  // `size`: of the file, which has both.
+  // `size` is the whole file's, in bytes; `head` and `tail` are its first and
+  // last bytes.
   PartialFile(std::uint64_t size, absl::Span<const std::uint8_t> head,
               absl::Span<const std::uint8_t> tail)
       : size_(size), head_(head), tail_(tail) {}
@@ -25,10 +26,11 @@ class PartialFile {
   std::uint64_t size() const { return size_; }
   absl::Span<const std::uint8_t> head() const { return head_; }
   bool is_whole() const { return head_.size() == size_; }
+  // Whether Read was asked for bytes that are not at hand.
   bool lacked_bytes() const { return lacked_bytes_; }
 
-  // Copies `count` bytes from `at` on, or as many as there are before the
-  // file's end, or before some that are not at hand. Returns how many.
+  // Copies up to `count` bytes, from offset `at` on, to `out`. Returns how many
+  // were copied: fewer than `count` if the file ends or bytes are not at hand.
   std::size_t Read(std::uint64_t at, std::size_t count, void* out) {
     if (at >= size_) return 0;
     const auto wanted =

@@ -1,3 +1,16 @@
+// Decodes audio files by libsndfile, from memory.
+//
+// libsndfile trusts its input more than a daemon can. The callbacks here
+// therefore limit each call of libsndfile: how many bytes it reads, and how
+// often it asks for its place in the file. When a limit is reached, the
+// callbacks report the file's end.
+//
+// Seeking is not exact everywhere. In an Ogg file, libsndfile misplaces the
+// last page's frames by the number of frames that the encoder cut off. In a
+// stream that was cut out of a longer stream, it misplaces all frames. Opus
+// also needs frames before the wanted frames. SeekTo therefore seeks to an
+// earlier frame, and decodes up to the wanted frame.
+
 #include "server/audio/sndfile_decoder.h"
 
 #include <sndfile.h>
@@ -18,21 +31,26 @@
 namespace forebay::audio {
 namespace {
 
-constexpr std::uint64_t kOpusRate = 48000;  // of the places in Ogg files
-// Frames on the way to others are decoded in pieces of so many numbers.
+// Rate of the granule positions of Opus in Ogg files, in Hz (RFC 7845, section
+// 4).
+constexpr std::uint64_t kOpusRate = 48000;
+// Numbers decoded at a time on the way to the wanted frames.
 constexpr std::size_t kSkipped = 4096;
-// Frames that are wanted are, too: one call of libsndfile's has a bound, below.
+// Numbers of wanted frames decoded at a time. The limit on the bytes that one
+// call of libsndfile may read bounds this.
 constexpr std::size_t kDecoded = std::size_t{1} << 14;
-// libogg copies a packet together, in memory that nobody has counted. So no
-// call may read more of an Ogg file. A comment with a picture comes nearest.
+// Most bytes of an Ogg file that one call may read. libogg assembles a packet
+// in memory that is not counted anywhere. The longest packets are comments with
+// pictures.
 constexpr std::uint64_t kMostOggBytes = std::uint64_t{16} << 20;
-// A WAV file's chunks may lead back to where they began, and libsndfile keeps
-// each that it comes by. It asks for its place at each.
+// Most times that one call may ask for its place in the file. The chunks of a
+// malicious WAV file may form a circle. libsndfile keeps an entry for each
+// chunk that it reads, and asks for its place each time.
 constexpr int kMostQuestions = 1 << 16;
 
-// libsndfile takes the place where the last page ends for its length, and is
-// wrong about what lies in it by what the encoder cut off. Returns the first
-// frame of that page, or less.
+// Returns the first frame of the last page, or an earlier frame. libsndfile
+// takes the last page's granule position for the stream's length. It therefore
+// misplaces the page's frames by the number of frames that the encoder cut off.
 std::uint64_t StartOfLastPage(absl::Span<const std::uint8_t> file,
                               const ClipInfo& info, bool is_opus) {
   const auto tail = OggTail(file);
@@ -51,12 +69,14 @@ std::uint32_t LittleEndian(absl::Span<const std::uint8_t> bytes) {
          static_cast<std::uint32_t>(bytes[3]) << 24;
 }
 
-// libsndfile takes what is there of a truncated WAV file for all of it. Returns
-// how many bytes of sound the header speaks of beyond these; 0, too, if its
-// writer did not know the length.
+// Returns how many bytes of sound a WAV file lacks, compared with the length in
+// its header. libsndfile would take a truncated file for a shorter file.
+// Returns 0 if the header says that the writer did not know the length.
 std::uint64_t MissingBytes(PartialFile* file, std::uint64_t begin) {
   constexpr std::uint64_t kFirstChunk = 12;
-  // Of a file that was written into a pipe; sox's, the least of them.
+  // Headers with at least this length are from writers that did not know it,
+  // because they wrote into a pipe. Each writer puts a large number of its own
+  // there; sox's is the lowest.
   constexpr std::uint32_t kUnknown = 0x7FFF'F000;
   constexpr std::array<std::uint8_t, 4> kData = {'d', 'a', 't', 'a'};
   std::uint64_t at = begin + kFirstChunk;
@@ -69,12 +89,13 @@ std::uint64_t MissingBytes(PartialFile* file, std::uint64_t begin) {
       const std::uint64_t there = file->size() - at;
       return bytes >= kUnknown || bytes <= there ? 0 : bytes - there;
     }
-    // Chunks begin at even places.
+    // Chunks begin at even offsets.
     at += std::uint64_t{bytes} + (bytes & 1);
   }
   return 0;
 }
 
+// Checks the numbers that libsndfile has read from the header.
 absl::Status CheckInfo(AudioFormat format, const SF_INFO& info,
                        PartialFile* file, std::uint64_t begin) {
   if (info.frames == SF_COUNT_MAX)
@@ -83,7 +104,7 @@ absl::Status CheckInfo(AudioFormat format, const SF_INFO& info,
             ? "is a truncated Ogg file: its end is not there"
             : "does not say how long it is, as files that were written into "
               "a pipe: write it again into a file");
-  // Big-endian files have their lengths so.
+  // Lengths in big-endian files (RIFX) are not checked.
   const bool counts = format == AudioFormat::kWav &&
                       (info.format & SF_FORMAT_ENDMASK) != SF_ENDIAN_BIG;
   const std::uint64_t missing = counts ? MissingBytes(file, begin) : 0;
@@ -95,17 +116,19 @@ absl::Status CheckInfo(AudioFormat format, const SF_INFO& info,
 
 }  // namespace
 
+// The callbacks of libsndfile. Not thread-safe. Borrows the file.
 class SndfileDecoder::Memory {
  public:
-  // Of the file from `begin` on.
+  // Reads the file from offset `begin` on.
   Memory(PartialFile* file, std::uint64_t begin) : file_(file), begin_(begin) {}
 
-  // From here on, libsndfile may read so many bytes, and ask so many times for
-  // its place. Then it is at the file's end.
+  // Allows libsndfile to read `bytes` bytes from now on, and to ask `questions`
+  // times for its place. Beyond these limits, the file seems to end.
   void Allow(std::uint64_t bytes, int questions) {
     allowed_ = bytes;
     questions_ = questions;
   }
+  // Whether a limit was reached.
   bool has_refused() const { return has_refused_; }
 
   static SF_VIRTUAL_IO Callbacks() {
@@ -133,7 +156,7 @@ class SndfileDecoder::Memory {
   }
   static sf_count_t Write(const void*, sf_count_t, void*) { return 0; }
 
-  // Stays where it is if that is no place in the file.
+  // Moves to an offset. Refuses an offset before the file's beginning.
   static sf_count_t Seek(sf_count_t offset, int whence, void* self) {
     sf_count_t from = 0;
     if (whence == SEEK_CUR) from = static_cast<sf_count_t>(Self(self)->at_);
@@ -194,14 +217,15 @@ absl::StatusOr<ClipInfo> SndfileDecoder::OpenFile(PartialFile* file,
     FOREBAY_RETURN_IF_ERROR(CheckVorbisHeaders(
         head.first(std::min<std::size_t>(head.size(), kMostOggBytes))));
   }
-  // libsndfile counts some of a tag as a part of a WAV file.
+  // libsndfile would count a part of the tags as WAV data.
   const std::uint64_t begin = head.size() - BehindTags(head).size();
   memory_ = std::make_unique<Memory>(file, begin);
   AllowOneCall();
   SF_VIRTUAL_IO callbacks = Memory::Callbacks();
   SF_INFO info = {};
   file_.reset(sf_open_virtual(&callbacks, SFM_READ, &info, memory_.get()));
-  // libsndfile has the reason in a place that all threads share.
+  // The reason is not used: libsndfile keeps it in a variable that all threads
+  // share.
   if (file_ == nullptr) return Damaged(", or of a kind that is not read");
   const absl::Status is_clip = CheckInfo(format_, info, file, begin);
   if (!is_clip.ok()) {
@@ -239,7 +263,8 @@ absl::StatusOr<ClipInfo> SndfileDecoder::Open(
                   ? StartOfLastPage(file, info_, is_opus)
                   : info_.frames;
   may_be_cut_out_ = subtype == SF_FORMAT_VORBIS;
-  // The result of Opus depends on the frames before, the less the longer ago.
+  // An Opus frame depends on earlier frames, and less on those further back.
+  // One second of earlier frames is enough.
   preroll_ = is_opus ? info_.sample_rate : 0;
   return info_;
 }
@@ -248,12 +273,14 @@ absl::Status SndfileDecoder::SeekTo(std::uint64_t begin) {
   const auto at = static_cast<std::uint64_t>(
       std::max<sf_count_t>(sf_seek(file_.get(), 0, SEEK_CUR), 0));
   if (at == begin) return absl::OkStatus();
-  // libsndfile seeks in it by what its pages say, which is not what it reads.
+  // libsndfile seeks by the pages' granule positions. In a stream that was cut
+  // out of a longer stream, they do not match the numbers of the frames that it
+  // reads.
   if (std::exchange(may_be_cut_out_, false) && IsCutOut(bytes_.head()))
     seekable_ = 0;
   std::uint64_t next = begin - std::min(begin, preroll_);
   if (next >= seekable_) next = seekable_ == 0 ? 0 : seekable_ - 1;
-  // Codes such as GSM 6.10's: all before is decoded, too.
+  // In encodings such as GSM 6.10, decoding always begins at the first frame.
   if (!is_seekable_) next = 0;
   const auto place = static_cast<sf_count_t>(next);
   AllowOneCall();

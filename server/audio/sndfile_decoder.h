@@ -12,7 +12,7 @@
 #include "server/audio/clip_decoder.h"
 #include "server/audio/partial_file.h"
 
-// libsndfile's; its header is not for others.
+// A type of libsndfile. Only the .cc file includes libsndfile's header.
 struct sf_private_tag;
 
 namespace forebay::audio {
@@ -26,37 +26,46 @@ class SndfileDecoder final : public ClipDecoder {
 
   absl::StatusOr<ClipInfo> Open(absl::Span<const std::uint8_t> file) override;
   absl::Status Decode(std::uint64_t begin, absl::Span<float> out) override;
-  // As Open, but nothing is open then. If `file` lacked bytes, neither result
-  // nor error are to be trusted.
+  // Returns what Open would return; no file is open afterwards. If
+  // `file->lacked_bytes()` is set afterwards, neither the result nor the error
+  // can be trusted.
   absl::StatusOr<ClipInfo> Measure(PartialFile* file);
 
  private:
-  // The file, as libsndfile reads it.
+  // The file, as libsndfile's callbacks read it.
   class Memory;
   struct Close {
     void operator()(sf_private_tag* file) const;
   };
 
+  // Returns DATA_LOSS for a damaged file. `how` is the end of the message,
+  // behind the format's name.
   absl::Status Damaged(std::string_view how) const;
-  // Comes before each call of libsndfile's that reads.
+  // Renews the limits on reads. To be called before each call of libsndfile
+  // that reads.
   void AllowOneCall();
-  // Opens the file. `subtype` becomes libsndfile's.
+  // Opens the file. Sets `subtype` to libsndfile's code for the encoding.
   absl::StatusOr<ClipInfo> OpenFile(PartialFile* file, int* subtype);
-  // Takes the file to the frame `begin`.
+  // Moves libsndfile to the frame `begin`. If seeking is not exact, seeks to an
+  // earlier frame, and decodes up to `begin`.
   absl::Status SeekTo(std::uint64_t begin);
 
   AudioFormat format_ = AudioFormat::kOther;
   ClipInfo info_;
   bool is_seekable_ = false;
-  // Seeking to these frames is exact; further on, it is only from there.
+  // Seeking is exact for frames before this one. Later frames are reached by
+  // decoding from the frame before it.
   std::uint64_t seekable_ = 0;
-  // Whether it is a Vorbis file of which IsCutOut was not asked yet.
+  // Whether the file is Vorbis and IsCutOut was not called for it yet.
   bool may_be_cut_out_ = false;
-  std::uint64_t preroll_ = 0;  // frames to be decoded before others
+  // Number of frames to decode before the first wanted frame.
+  std::uint64_t preroll_ = 0;
+  // The file that Open was given.
   PartialFile bytes_{absl::Span<const std::uint8_t>()};
-  // Outlives the file, which reads from it.
+  // Outlives `file_`, which reads from it.
   std::unique_ptr<Memory> memory_;
-  std::unique_ptr<sf_private_tag, Close> file_;  // null if nothing is open
+  // The state of libsndfile; null if no file is open.
+  std::unique_ptr<sf_private_tag, Close> file_;
 };
 
 }  // namespace forebay::audio

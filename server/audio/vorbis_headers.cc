@@ -12,15 +12,17 @@
 namespace forebay::audio {
 namespace {
 
+// First bytes of the identification header (Vorbis I specification, 4.2.1).
 constexpr std::string_view kFirstHeader = "\x01vorbis";
 constexpr int kHeaders = 3;
-constexpr std::size_t kFed = 8192;  // bytes that libogg gets at a time
+// Bytes that libogg is given at a time.
+constexpr std::size_t kFed = 8192;
 
 absl::Status Damaged() {
   return absl::DataLossError("is an Ogg file with damaged Vorbis headers");
 }
 
-// Packets of the stream that a file begins with.
+// The packets of the stream that a file begins with.
 class Packets {
  public:
   explicit Packets(absl::Span<const std::uint8_t> file) : left_(file) {
@@ -33,8 +35,8 @@ class Packets {
   Packets(const Packets&) = delete;
   Packets& operator=(const Packets&) = delete;
 
-  // Returns the next packet, which is there until the next call. Nothing if
-  // there is none, or one is missing.
+  // Returns the next packet, which is valid until the next call. Returns
+  // nullopt behind the last packet, or if a packet is missing.
   std::optional<ogg_packet> Next() {
     ogg_packet packet = {};
     while (true) {
@@ -43,13 +45,16 @@ class Packets {
       if (got < 0 || !TakePage()) return std::nullopt;
     }
   }
-  // Whether the page that the last packet came from has another one.
+  // Whether the current page has another packet behind the one that Next
+  // returned.
   bool HasMoreInPage() { return ogg_stream_packetpeek(&stream_, nullptr) != 0; }
 
  private:
+  // Feeds libogg with bytes until it has a page. Returns false at the file's
+  // end.
   bool TakePage() {
     ogg_page page = {};
-    // Negative: it has passed over what is no page.
+    // A negative result says that bytes which are not a page were skipped.
     for (int got = 0; (got = ogg_sync_pageout(&sync_, &page)) <= 0;) {
       if (got < 0) continue;
       if (left_.empty()) return false;
@@ -65,7 +70,7 @@ class Packets {
       has_stream_ = ogg_stream_init(&stream_, ogg_page_serialno(&page)) == 0;
       if (!has_stream_) return false;
     }
-    // Pages of other streams are none of this one's.
+    // libogg ignores pages of other streams.
     ogg_stream_pagein(&stream_, &page);
     return true;
   }
@@ -76,7 +81,7 @@ class Packets {
   bool has_stream_ = false;
 };
 
-// The headers, as libvorbis keeps them.
+// The headers, as libvorbis stores them.
 struct Headers {
   Headers() {
     vorbis_info_init(&info);
@@ -99,8 +104,8 @@ bool IsFirstHeader(const ogg_packet& packet) {
              0;
 }
 
-// Takes all headers, of which `first` was taken. Returns false if one is
-// damaged or missing.
+// Gives all headers to libvorbis; `first` is the first header. Returns false if
+// a header is damaged or missing.
 bool TakeHeaders(ogg_packet first, Packets& packets, Headers& headers) {
   std::optional<ogg_packet> packet = first;
   for (int i = 0; i < kHeaders; ++i) {
@@ -126,8 +131,10 @@ absl::Status CheckVorbisHeaders(absl::Span<const std::uint8_t> file) {
   return absl::OkStatus();
 }
 
-// A packet gives a quarter of its block and of the one before: Vorbis I
-// specification, 4.3.8. The last one of a page says how many frames there are.
+// A packet gives a quarter of the sum of its block's size and the previous
+// block's size (Vorbis I specification, 4.3.8). The last packet of a page has
+// the granule position: the number of the stream's frames up to the packet's
+// end.
 bool IsCutOut(absl::Span<const std::uint8_t> file) {
   Packets packets(file);
   const std::optional<ogg_packet> first = packets.Next();
@@ -137,14 +144,16 @@ bool IsCutOut(absl::Span<const std::uint8_t> file) {
     return false;
   }
   std::int64_t frames = 0;
-  std::int64_t before = 0;  // the block before
+  // Size of the previous block; 0 if there is none.
+  std::int64_t before = 0;
   while (std::optional<ogg_packet> packet = packets.Next()) {
     const std::int64_t block = vorbis_packet_blocksize(&headers.info, &*packet);
     if (block > 0) {
       if (before > 0) frames += (before + block) / 4;
       before = block;
     }
-    // The end may be cut off, too.
+    // On a stream's last page, a lower granule position may also mean that the
+    // encoder cut off the end.
     if (packet->granulepos >= 0)
       return packet->e_o_s == 0 && frames > packet->granulepos;
   }

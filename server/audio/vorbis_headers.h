@@ -8,16 +8,16 @@
 
 namespace forebay::audio {
 
-// Checks the three headers of a Vorbis stream that an Ogg file begins with:
-// libsndfile loses some memory whenever these are damaged. Other streams are
-// not looked at. DATA_LOSS: one is damaged or missing. Thread-safe; never
-// blocks.
+// Checks the three headers of the Vorbis stream that an Ogg file begins with:
+// libsndfile leaks memory if a header is damaged. A file that begins with
+// another stream passes. DATA_LOSS: a header is damaged or missing.
+// Thread-safe; never blocks.
 absl::Status CheckVorbisHeaders(absl::Span<const std::uint8_t> file);
 
-// Whether the first page of sound of a Vorbis stream that an Ogg file begins
-// with has more frames than it says: the stream was cut out of a longer one,
-// and some come before its start. False, too, of what is damaged. Thread-safe;
-// never blocks.
+// Whether the Vorbis stream that an Ogg file begins with was cut out of a
+// longer stream. In such a stream, the first page of sound has more frames than
+// its granule position tells. Returns false if the file is damaged.
+// Thread-safe; never blocks.
 bool IsCutOut(absl::Span<const std::uint8_t> file);
 
 }  // namespace forebay::audio

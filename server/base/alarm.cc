@@ -35,7 +35,8 @@ bool Alarm::SetFor(std::int64_t at_nanos) {
   {
     MutexLock lock(&mutex_);
     at_nanos_ = at_nanos;
-    // A thread that wakes too early sleeps on.
+    // A later time needs no wake: the thread wakes at the earlier time, sees
+    // that nothing is due, and sleeps again.
     sooner = at_nanos < asleep_until_;
     if (sooner) asleep_until_ = at_nanos;
     if (!thread_.joinable()) StartLocked();
@@ -56,6 +57,8 @@ void Alarm::Work() {
   while (!ending_) {
     const std::int64_t now = clock_->NowNanos();
     if (at_nanos_ <= now) {
+      // The time is cleared before the call, so that `ring` can set the next
+      // one.
       at_nanos_ = INT64_MAX;
       mutex_.Unlock();
       ring_();

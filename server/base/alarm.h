@@ -12,28 +12,32 @@
 
 namespace forebay::base {
 
-// Calls `ring` at a set time, on a thread of its own, which sleeps until then.
-// Thread-safe. The caller owns it. Destruction waits for a call that is under
-// way; no call comes after it. SetFor does not block, and may be called with a
-// lock held that `ring` takes. No errors: if the system refuses the thread at
-// construction, each SetFor tries again.
+// Calls `ring` at a set time, on a thread of its own that sleeps until then.
+// Thread-safe. The caller owns the alarm. SetFor does not block; its caller may
+// hold a lock that `ring` takes. Destruction waits for a call of `ring` that is
+// under way; no call follows it. There are no errors: if the system refuses the
+// thread at construction, each SetFor tries to start it again.
 class Alarm {
  public:
-  // `name` is the thread's, at most 15 bytes.
+  // Starts the thread under `name`, of at most 15 bytes (pthread_setname_np).
+  // `clock` outlives the alarm.
   Alarm(std::string name, std::function<void()> ring,
         const Clock* clock = Clock::Monotonic());
   ~Alarm();
   Alarm(const Alarm&) = delete;
   Alarm& operator=(const Alarm&) = delete;
 
-  // Rings once, at that time of the clock or soon after. Replaces a time that
-  // has not come yet. INT64_MAX: never. Returns false if there is no thread.
+  // Sets the time of the next call of `ring`: `at_nanos` of the clock, or soon
+  // after. A time that was set before and has not come yet no longer counts.
+  // INT64_MAX means that no call follows. Returns false if there is no thread
+  // to make the call.
   bool SetFor(std::int64_t at_nanos);
-  // Returns whether there is a thread.
+  // Returns whether the system has granted the thread.
   bool has_thread() const;
 
  private:
   void StartLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The body of the thread: sleeps and rings until `ending_`.
   void Work();
 
   const std::string name_;
@@ -42,10 +46,12 @@ class Alarm {
   mutable Mutex mutex_;
   CondVar sooner_or_end_;
   std::int64_t at_nanos_ ABSL_GUARDED_BY(mutex_) = INT64_MAX;
-  // The time that the thread sleeps until.
+  // The time until which the thread sleeps. SetFor wakes the thread only for an
+  // earlier time. If SetFor sets a later time, the thread wakes up at the old
+  // time and sleeps again.
   std::int64_t asleep_until_ ABSL_GUARDED_BY(mutex_) = INT64_MAX;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_ ABSL_GUARDED_BY(mutex_);  // not joinable: refused
+  std::thread thread_ ABSL_GUARDED_BY(mutex_);  // not joinable if refused
 };
 
 }  // namespace forebay::base

@@ -8,15 +8,18 @@
 namespace forebay::base {
 namespace {
 
+// The units of a size, and the power of two that each stands for.
 constexpr std::pair<std::string_view, int> kUnits[] = {
     {"B", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}};
 
+// Returns the error of a text that is refused for `reason`.
 absl::Status Refuse(std::string_view text, absl::string_view reason) {
   return absl::InvalidArgumentError(absl::StrCat(
       "\"", absl::string_view(text.data(), text.size()), "\" ", reason));
 }
 
-// Returns `percent` of `total`, without overflow.
+// Returns `percent` of `total`, rounded down. The multiplication by a whole
+// `total` could overflow, so quotient and remainder of 100 are taken apart.
 std::uint64_t Percentage(std::uint64_t percent, std::uint64_t total) {
   return total / 100 * percent + total % 100 * percent / 100;
 }

@@ -8,10 +8,10 @@
 
 namespace forebay::base {
 
-// Returns the bytes of a size as people write it: a whole number and B, KiB,
-// MiB, GiB or TiB ("512MiB"), or a percentage of `total` from 0% to 100%
-// ("25%"). Takes no signs, fractions or other units. INVALID_ARGUMENT quotes
-// the text.
+// Returns the number of bytes that `text` names: a whole number with B, KiB,
+// MiB, GiB or TiB ("512MiB"), or a percentage of `total` bytes from 0% to 100%
+// ("25%"). Signs, fractions and other units are refused. INVALID_ARGUMENT
+// quotes the text. Thread-safe; never blocks.
 absl::StatusOr<std::uint64_t> ParseByteSize(std::string_view text,
                                             std::uint64_t total);
 

@@ -9,11 +9,15 @@
 
 namespace forebay::base {
 
-// Immutable bytes, and the object that keeps them alive. Cheap to copy; copies
-// share them.
+// Immutable bytes together with the object that keeps them alive.
+//
+// Thread-safe as a shared_ptr is: each thread uses a copy of its own. Copies
+// share the bytes and the ownership of them, and cost no more than a
+// shared_ptr's. Never blocks. There are no errors.
 class Bytes {
  public:
   Bytes() = default;
+  // Wraps `span`, which stays valid and unchanged as long as `owner` lives.
   Bytes(std::shared_ptr<const void> owner, absl::Span<const std::uint8_t> span)
       : owner_(std::move(owner)), span_(span) {}
 

@@ -16,16 +16,22 @@
 #include "absl/strings/str_split.h"
 
 // A process is in one cgroup of each hierarchy. /proc/self/cgroup has a line
-// "id:controllers:path" for each, with no controllers for version 2. Limits of
-// all cgroups above apply too. In a container the path may be the host's, while
-// the container's own cgroup is mounted at the top. So missing levels are
-// passed over, and the top is always read.
+// "id:controllers:path" for each hierarchy (cgroups(7)); version 2 leaves the
+// controllers empty. The limits of all cgroups above a process apply to it too,
+// so the walk starts at its own cgroup and visits each parent.
+//
+// In a container the path may be the host's, while the container's own cgroup
+// is mounted at the top. So levels that do not exist are passed over, and the
+// top is always read. All limits found are combined by their minimum.
 
 namespace forebay::base {
 namespace {
 
+// The most CPUs that a Linux kernel can be built for (NR_CPUS on x86-64). The
+// affinity mask must be that large, or the kernel refuses to fill it.
 constexpr int kMaxCpus = 8192;
 
+// Returns the content of a file; "" if it cannot be read.
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream content;
@@ -33,6 +39,8 @@ std::string ReadFile(const std::string& path) {
   return file ? content.str() : "";
 }
 
+// Returns the number that a whole file consists of; nullopt for other text,
+// such as the "max" by which version 2 says that there is no limit.
 template <typename Number>
 std::optional<Number> ParseNumber(absl::string_view text) {
   Number number;
@@ -40,8 +48,9 @@ std::optional<Number> ParseNumber(absl::string_view text) {
   return number;
 }
 
-// Calls `visit` with the directory of the cgroup that holds `controller`, and
-// of each above it.
+// Calls `visit` with the directory of the process's cgroup that has
+// `controller`, then with the directory of each cgroup above it. Directories
+// that do not exist are visited too; their files read as empty.
 void VisitCgroups(const std::string& root, std::string_view controller,
                   const std::function<void(const std::string&)>& visit) {
   const absl::string_view wanted(controller.data(), controller.size());
@@ -52,16 +61,20 @@ void VisitCgroups(const std::string& root, std::string_view controller,
         absl::StrSplit(line, absl::MaxSplits(':', 2));
     if (parts.size() != 3) continue;
     std::vector<std::string> tops;
+    // Version 2 is mounted at the top, or under "unified" beside version 1.
     if (parts[1].empty()) {
       tops = {mounts, mounts + "/unified"};
     } else {
       const std::vector<std::string> names = absl::StrSplit(parts[1], ',');
       if (std::find(names.begin(), names.end(), wanted) == names.end())
         continue;
+      // A hierarchy of several controllers ("cpu,cpuacct") usually has a
+      // symbolic link for each of them beside its own directory.
       tops = {mounts + "/" + parts[1]};
       if (names.size() > 1) tops.push_back(mounts + "/" + std::string(wanted));
     }
-    // A path with ".." lies outside of the mount.
+    // A path with ".." lies outside the mounted hierarchy, which is then read
+    // at its top alone.
     std::string path = parts[2];
     if (!path.starts_with('/') || path.find("..") != path.npos) path.clear();
     for (;;) {
@@ -73,11 +86,13 @@ void VisitCgroups(const std::string& root, std::string_view controller,
   }
 }
 
+// Lowers `limit` to `found`, or sets it if there was no limit.
 template <typename Limit>
 void Lower(std::optional<Limit>& limit, Limit found) {
   if (!limit || found < *limit) limit = found;
 }
 
+// Returns how many CPUs the scheduler may run this process on.
 int AffinityCpus() {
   std::vector<cpu_set_t> set(kMaxCpus / CPU_SETSIZE);
   const std::size_t bytes = set.size() * sizeof(cpu_set_t);
@@ -98,6 +113,7 @@ std::optional<std::uint64_t> NumberIn(const std::string& path,
   return std::nullopt;
 }
 
+// Returns a value of /proc/meminfo in bytes; the file has it in KiB.
 std::optional<std::uint64_t> MachineMemory(const std::string& root,
                                            absl::string_view name) {
   const auto kib = NumberIn(root + "/proc/meminfo", name);
@@ -105,8 +121,9 @@ std::optional<std::uint64_t> MachineMemory(const std::string& root,
   return *kib * 1024;
 }
 
-// Returns a cgroup's limit. In version 1, the largest number of whole pages
-// means none.
+// Returns a cgroup's own memory limit in bytes. Version 1 says that there is no
+// limit by the largest multiple of the page size below 2^63, so 2^62 and above
+// count as none.
 std::optional<std::uint64_t> MemoryLimitOf(const std::string& directory) {
   std::optional<std::uint64_t> limit;
   for (const char* name : {"/memory.max", "/memory.limit_in_bytes"})
@@ -116,7 +133,8 @@ std::optional<std::uint64_t> MemoryLimitOf(const std::string& directory) {
   return limit;
 }
 
-// Returns the bytes that a cgroup uses, without cached files.
+// Returns the bytes that a cgroup uses, less its page cache, which the kernel
+// can drop at any time.
 std::uint64_t UsedWithoutFiles(const std::string& directory) {
   std::uint64_t used = 0;
   for (const char* name : {"/memory.current", "/memory.usage_in_bytes"})
@@ -125,7 +143,8 @@ std::uint64_t UsedWithoutFiles(const std::string& directory) {
         ParseNumber<std::uint64_t>(ReadFile(directory + name)).value_or(0));
   const std::string stat = directory + "/memory.stat";
   for (const char* list : {"inactive_file", "active_file"}) {
-    // Version 1 reports the cgroups below apart.
+    // In version 1 the plain counter leaves out the cgroups below this one;
+    // the counter with "total_" includes them. Version 2 has no such prefix.
     auto files = NumberIn(stat, absl::StrCat("total_", list));
     if (!files.has_value()) files = NumberIn(stat, list);
     used -= std::min(used, files.value_or(0));
@@ -137,6 +156,7 @@ std::uint64_t UsedWithoutFiles(const std::string& directory) {
 
 std::optional<double> CgroupCpuQuota(const std::string& root) {
   std::optional<double> quota;
+  // A quota of CPUs is the CPU time allowed per period, both in microseconds.
   const auto lower = [&quota](std::optional<std::int64_t> micros,
                               std::optional<std::int64_t> period) {
     if (micros && period && *micros > 0 && *period > 0)

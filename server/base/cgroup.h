@@ -7,24 +7,28 @@
 
 namespace forebay::base {
 
-// The resources that this process may use: the machine's, or less if its
-// cgroup, a cgroup above it, or its CPU affinity limits them.
+// The resources that this process may use: those of the machine, unless its
+// cgroup, a cgroup above that, or its CPU affinity allows less.
 struct CgroupLimits {
   int cpus = 1;  // at least 1; a quota of 1.5 CPUs counts as 2
   std::uint64_t memory_bytes = 0;  // 0 if unknown
 };
 
-// Reads proc/ and sys/fs/cgroup/ (versions 1 and 2) below `root`. Blocks for
-// these files only. No errors: a file that cannot be read limits nothing.
+// Reads the limits from proc/ and sys/fs/cgroup/ (versions 1 and 2) below
+// `root`. Thread-safe. Blocks for reads of these files only. There are no
+// errors: a file that cannot be read sets no limit.
 CgroupLimits ReadCgroupLimits(const std::string& root = "/");
 
-// Return the cgroups' own limits, or nullopt if they set none.
+// Returns the lowest CPU quota of the process's cgroups, in CPUs (1.5 is a CPU
+// and a half); nullopt if none of them sets a quota.
 std::optional<double> CgroupCpuQuota(const std::string& root);
+// Returns the lowest memory limit of the process's cgroups, in bytes; nullopt
+// if none of them sets a limit.
 std::optional<std::uint64_t> CgroupMemoryLimit(const std::string& root);
 
-// Returns the bytes that can be taken until this machine, or a cgroup of this
-// process, must reclaim more than page cache; 0 if unknown. Reads files as
-// ReadCgroupLimits does.
+// Returns how many bytes can still be allocated before the machine, or a cgroup
+// of this process, must reclaim more than page cache; 0 if unknown. Reads the
+// same files as ReadCgroupLimits, and blocks for them only.
 std::uint64_t AvailableMemory(const std::string& root = "/");
 
 }  // namespace forebay::base

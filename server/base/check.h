@@ -3,8 +3,8 @@
 
 #include "absl/base/internal/raw_logging.h"
 
-// Ends the process if an invariant of this program is broken. Never for what
-// the world can cause.
+// Ends the process if an invariant of this program is broken. A fault that a
+// client, a disk or the network can cause is an absl::Status instead.
 #define FOREBAY_CHECK(condition) ABSL_RAW_CHECK(condition, "broken invariant")
 
 #endif  // FOREBAY_SERVER_BASE_CHECK_H_

@@ -5,6 +5,7 @@
 namespace forebay::base {
 namespace {
 
+// A clock of the system (clock_gettime(2)).
 class SystemClock final : public Clock {
  public:
   explicit SystemClock(clockid_t id) : id_(id) {}

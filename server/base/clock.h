@@ -6,27 +6,31 @@
 
 namespace forebay::base {
 
-// Tells time that never runs backwards. Thread-safe; never blocks; the caller
-// owns it.
+// Tells the time in nanoseconds. Only the wall clock may run backwards.
+// Thread-safe. Its creator owns it; the system clocks below live as long as the
+// process. Never blocks. There are no errors.
 class Clock {
  public:
   virtual ~Clock() = default;
 
-  // Nanoseconds since some fixed point.
+  // Returns the nanoseconds since a fixed point, which depends on the clock.
   virtual std::int64_t NowNanos() const = 0;
 
-  // CLOCK_MONOTONIC; lives as long as the process.
+  // Returns the clock of intervals and deadlines: CLOCK_MONOTONIC, which counts
+  // from about the start of the host.
   static const Clock* Monotonic();
 
-  // Nanoseconds since 1970, by the host's clock. The only clock that may be set
-  // back. Lives as long as the process.
+  // Returns the host's calendar clock: CLOCK_REALTIME, which counts from the
+  // beginning of 1970 (UTC). This is the only clock that may be set back.
   static const Clock* Wall();
 
-  // The CPU time of the calling thread; lives as long as the process.
+  // Returns the clock of the calling thread's CPU time
+  // (CLOCK_THREAD_CPUTIME_ID): each thread reads its own time from it.
   static const Clock* ThreadCpu();
 };
 
-// A clock that tests move.
+// A clock that stands still until a test advances it. Thread-safe; never
+// blocks.
 class FakeClock final : public Clock {
  public:
   std::int64_t NowNanos() const override { return now_nanos_.load(); }

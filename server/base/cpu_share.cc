@@ -8,6 +8,8 @@
 namespace forebay::base {
 namespace {
 
+// The most CPUs that are accepted. No host has more, so a larger number is a
+// mistake, such as a percentage without its sign.
 constexpr double kMaxCpus = 1024;
 constexpr double kMaxPercent = 100;
 
@@ -23,13 +25,13 @@ absl::StatusOr<double> ParseCpuShare(std::string_view text, double total) {
   const auto [stop, error] =
       std::from_chars(text.data(), end, number, std::chars_format::fixed);
   const std::string_view unit(stop, end - stop);
-  // from_chars would take "inf" and "nan".
+  // from_chars also takes "-1", "inf" and "nan": text must begin with a digit.
   const bool digits = !text.empty() && text[0] >= '0' && text[0] <= '9';
   if (error != std::errc() || !digits || (!unit.empty() && unit != "%"))
     return refuse(
         "is neither CPUs, such as \"6\" or \"1.5\", nor a part of "
         "all, such as \"75%\"");
-  if (number <= 0) return refuse("is no CPU time at all");
+  if (number <= 0) return refuse("is not more than 0");
   if (number > (unit.empty() ? kMaxCpus : kMaxPercent))
     return refuse("is more CPU time than there can be");
   return unit.empty() ? number : number / kMaxPercent * total;

@@ -7,9 +7,10 @@
 
 namespace forebay::base {
 
-// Returns the CPUs of a text as people write it: a number of CPUs ("6", "1.5"),
-// or a percentage of `total` ("75%"). It is more than 0, at most 1024 or 100%,
-// and has no sign or exponent. INVALID_ARGUMENT quotes the text.
+// Returns the number of CPUs that `text` names: a decimal number ("6", "1.5"),
+// or a percentage of `total` CPUs ("75%"). Accepts values above 0, up to 1024
+// CPUs or 100%. Signs and exponents are refused. INVALID_ARGUMENT quotes the
+// text. Thread-safe; never blocks.
 absl::StatusOr<double> ParseCpuShare(std::string_view text, double total);
 
 }  // namespace forebay::base

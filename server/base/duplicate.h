@@ -11,8 +11,9 @@
 
 namespace forebay::base {
 
-// Returns another descriptor of what `fd` refers to, closed on exec.
-// RESOURCE_EXHAUSTED: none are left.
+// Returns another descriptor of the open file that `fd` refers to, closed on
+// exec. RESOURCE_EXHAUSTED: the process has no descriptors left. Thread-safe;
+// never blocks.
 inline absl::StatusOr<Fd> Duplicate(int fd) {
   Fd duplicate(fcntl(fd, F_DUPFD_CLOEXEC, 0));
   if (!duplicate) return ErrnoStatus(errno, "duplicating a descriptor");

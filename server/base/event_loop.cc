@@ -15,7 +15,7 @@
 namespace forebay::base {
 namespace {
 
-// Resets an eventfd or timerfd.
+// Resets an eventfd or timerfd, so that it is not ready until its next event.
 void Drain(int fd) {
   std::uint64_t count;
   [[maybe_unused]] const ssize_t n = read(fd, &count, sizeof(count));
@@ -100,6 +100,8 @@ void EventLoop::Post(std::function<void()> task) {
 }
 
 void EventLoop::RunPosted() {
+  // Tasks that these tasks post run in the next round, so that a task which
+  // posts itself does not keep descriptors waiting.
   std::vector<std::function<void()>> tasks;
   {
     MutexLock lock(&mutex_);
@@ -114,7 +116,9 @@ void EventLoop::Run() {
     const int n = epoll_wait(epoll_.get(), events.data(), events.size(), -1);
     FOREBAY_CHECK(n >= 0 || errno == EINTR);
     for (int i = 0; i < n; ++i) {
-      // An earlier callback of this round may have removed it.
+      // An earlier callback of this round may have removed the watch. Events
+      // carry the watch's number and not its descriptor, because descriptors
+      // are reused.
       const auto found = watched_.find(events[i].data.u64);
       if (found == watched_.end()) continue;
       const std::shared_ptr<Watched> watched = found->second;
@@ -123,6 +127,7 @@ void EventLoop::Run() {
   }
 }
 
+// The empty task wakes the loop, which then sees `stopped_`.
 void EventLoop::Stop() {
   stopped_ = true;
   Post([] {});

@@ -11,9 +11,15 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-// Positions are sorted into about as many buckets as there are numbers, and
-// within each. Most buckets have one or two, so that a search takes no longer
-// in a long list. A bucket of many is searched by halves.
+// The positions of a list are sorted into buckets by the high bits of their
+// numbers (a counting sort), and then within each bucket. There are about as
+// many buckets as the list has numbers. Most buckets therefore have one or two
+// positions, and a lookup takes no longer in a long list than in a short one.
+// If a number occurs often, its bucket has many positions; it is searched by
+// bisection.
+//
+// Building takes O(n) for the buckets, and a sort of each bucket. If each
+// number has a bucket of its own (the shift is 0), the buckets need no sort.
 
 namespace forebay::base {
 namespace {
@@ -39,9 +45,11 @@ absl::StatusOr<std::shared_ptr<const IndexList>> IndexList::Create(
   const std::uint64_t size = bytes / kBytesEach;
   if (bytes % kBytesEach != 0 || size > kMax) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, ": ", bytes, " bytes are no list of at most ", kMax,
-                     " 64-bit numbers"));
+        absl::StrCat(name, ": ", bytes, " bytes are not a list of at most ",
+                     kMax, " 64-bit numbers"));
   }
+  // There is an element of positions_ for each number, and at most as many
+  // buckets, whose starts_ has two elements more while it is filled.
   FOREBAY_ASSIGN_OR_RETURN(
       MemoryReservation reservation,
       budget->Reserve((2 * size + 4) * sizeof(std::uint32_t), what));
@@ -64,7 +72,9 @@ void IndexList::TurnRound(std::uint64_t bound) {
   const std::uint64_t buckets = bound == 0 ? 0 : ((bound - 1) >> shift_) + 1;
   starts_.assign(buckets + 2, 0);
   positions_.resize(size());
-  // Counted one bucket higher, so that filling the buckets leaves their starts.
+  // The size of bucket b is counted in starts_[b + 2]. After the sums,
+  // starts_[b + 1] is the start of bucket b. Filling the bucket advances it to
+  // the bucket's end, which is the start of bucket b + 1, where it belongs.
   for (std::uint64_t i = 0; i < size(); ++i) ++starts_[(At(i) >> shift_) + 2];
   std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
   for (std::uint64_t i = 0; i < size(); ++i) {

@@ -16,27 +16,30 @@
 
 namespace forebay::base {
 
-// Numbers in a given order, repeats allowed, and the positions of each number.
-// Looks up a position in O(1), and a number in about that.
+// A client's list of sample numbers in a given order, in which a number may
+// occur more than once. It finds the number at a position in O(1), and the
+// positions of a number in about O(1).
 //
-// Immutable and thread-safe; shared by its users. Keeps the memory in which the
-// numbers came, and up to 8 bytes a number besides. Never blocks.
+// Immutable and thread-safe; shared by its users. Owns the memory in which the
+// numbers came, and up to 8 more bytes for each number. Never blocks. Only
+// Create has errors.
 class IndexList {
  public:
-  // The most numbers of a list.
+  // The most numbers of a list: positions take 32 bits each.
   static constexpr std::uint64_t kMax = UINT32_MAX;
 
-  // Reads 64-bit numbers, each below `bound`. Takes some 10 ns a number. The
-  // budget outlives the list. INVALID_ARGUMENT: it is no such list, or has a
-  // number that is too large; RESOURCE_EXHAUSTED: no memory for the positions.
-  // Errors say `what` it is.
+  // Creates the list of the little-endian 64-bit numbers in `numbers`. Takes
+  // some 10 ns for each number. The budget outlives the list. INVALID_ARGUMENT:
+  // the memory is not a list of at most kMax numbers, or a number is `bound` or
+  // more. RESOURCE_EXHAUSTED: the budget has no room for the positions.
+  // Messages begin with `what`, the list's name.
   static absl::StatusOr<std::shared_ptr<const IndexList>> Create(
       std::shared_ptr<const SealedMemory> numbers, std::uint64_t bound,
       MemoryBudget* budget, std::string_view what);
 
   std::uint64_t size() const { return memory_->bytes().size() / kBytesEach; }
 
-  // `position` is less than size().
+  // Returns the number at `position`, which is less than size().
   std::uint64_t At(std::uint64_t position) const {
     std::uint64_t number;
     std::memcpy(&number, memory_->bytes().data() + position * kBytesEach,
@@ -46,13 +49,15 @@ class IndexList {
 
   // Returns the positions of a number, in ascending order.
   absl::Span<const std::uint32_t> PositionsOf(std::uint64_t number) const;
-  // Returns the first of these that is not before `from`.
+  // Returns the number's first position that is `from` or later; nullopt if
+  // there is none.
   std::optional<std::uint64_t> PositionOf(std::uint64_t number,
                                           std::uint64_t from = 0) const;
-  // Returns how often the number at `position` stands before it.
+  // Returns how often the number at `position` occurs at earlier positions.
   std::uint64_t RepeatsBefore(std::uint64_t position) const;
 
-  // A digest (XXH3) of the numbers in their order.
+  // Returns the 64-bit XXH3 hash of the numbers in their order: equal lists
+  // have equal digests.
   std::uint64_t digest() const { return digest_; }
 
  private:
@@ -62,13 +67,15 @@ class IndexList {
             MemoryReservation reservation)
       : memory_(std::move(memory)), reservation_(std::move(reservation)) {}
 
+  // Fills `starts_` and `positions_` from the numbers, all below `bound`.
   void TurnRound(std::uint64_t bound);
 
   const std::shared_ptr<const SealedMemory> memory_;
-  const MemoryReservation reservation_;  // for what follows
+  const MemoryReservation reservation_;  // for starts_ and positions_
   std::uint64_t digest_ = 0;
-  // All positions, by number and then in order. Bucket b is starts_[b] to
-  // starts_[b + 1] - 1, and has those of numbers with b in their high bits.
+  // The positions of the list, sorted by the number at each; positions of one
+  // number ascend. Bucket b is positions_[starts_[b]] to positions_[starts_[b +
+  // 1] - 1]. Its positions are those of the numbers n with n >> shift_ == b.
   int shift_ = 0;
   std::vector<std::uint32_t> starts_;
   std::vector<std::uint32_t> positions_;

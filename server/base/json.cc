@@ -13,11 +13,13 @@ absl::Status ReadJsonObject(std::string_view text, JsonEvents* events) {
         absl::StrCat("is nested more than ", kMaxJsonDepth, " deep"));
   }
   if (!whole || !events->is_object()) {
-    return absl::InvalidArgumentError("is no JSON object");
+    return absl::InvalidArgumentError("is not a JSON object");
   }
   return absl::OkStatus();
 }
 
+// The text is parsed twice: the first pass stores nothing, so that text which
+// nests too deep is refused before any value is built from it.
 absl::StatusOr<nlohmann::json> ParseJsonObject(std::string_view text) {
   JsonEvents events;
   FOREBAY_RETURN_IF_ERROR(ReadJsonObject(text, &events));

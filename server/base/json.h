@@ -11,13 +11,19 @@
 
 namespace forebay::base {
 
-// The deepest nesting of JSON from other programs. The parser itself takes
-// more, but its values are copied and written recursively, on a stack as deep
-// as the text is long.
+// The deepest nesting that is accepted in JSON from other programs. The parser
+// itself does not recurse, but values are copied and written recursively:
+// hostile text could overflow the stack.
 constexpr int kMaxJsonDepth = 64;
 
-// Gets the parts of a JSON text one by one, and keeps none. A base class. Ends
-// the parse of a text that nests deeper than kMaxJsonDepth.
+// A base class that receives the parts of a JSON text one by one, and stores
+// none of them. The parse ends if the text nests deeper than kMaxJsonDepth. A
+// derived class overrides the events that it needs. An override of
+// start_object, end_object, start_array or end_array calls this class's
+// version.
+//
+// Not thread-safe. Each text needs an object of its own. The caller owns it.
+// Never blocks. An event returns false to end the parse.
 class JsonEvents : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return true; }
@@ -40,9 +46,9 @@ class JsonEvents : public nlohmann::json_sax<nlohmann::json> {
     return false;
   }
 
-  // Objects and arrays that are open.
+  // Returns how many objects and arrays are open.
   int depth() const { return depth_; }
-  // Whether the text is an object.
+  // Returns whether the outermost value of the text is an object.
   bool is_object() const { return is_object_; }
 
  private:
@@ -56,10 +62,13 @@ class JsonEvents : public nlohmann::json_sax<nlohmann::json> {
   bool is_object_ = false;
 };
 
-// Both read a text that is one JSON object. Thread-safe; never block.
-// INVALID_ARGUMENT: it is no JSON object, or nests deeper than kMaxJsonDepth.
-// The caller adds the text's name.
+// Passes the parts of `text`, which is one JSON object, to `events`.
+// INVALID_ARGUMENT: the text is not a JSON object, or nests deeper than
+// kMaxJsonDepth. The caller adds the text's name to the message. Thread-safe;
+// never blocks.
 absl::Status ReadJsonObject(std::string_view text, JsonEvents* events);
+// Returns `text`, which is one JSON object, as a value. Its errors are those of
+// ReadJsonObject. Thread-safe; never blocks.
 absl::StatusOr<nlohmann::json> ParseJsonObject(std::string_view text);
 
 }  // namespace forebay::base

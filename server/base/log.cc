@@ -15,6 +15,7 @@
 namespace forebay::base {
 namespace {
 
+// Returns spdlog's level of a configured name; nullopt if there is none.
 std::optional<spdlog::level::level_enum> LevelOf(std::string_view name) {
   if (name == "debug") return spdlog::level::debug;
   if (name == "info") return spdlog::level::info;
@@ -23,7 +24,8 @@ std::optional<spdlog::level::level_enum> LevelOf(std::string_view name) {
   return std::nullopt;
 }
 
-// Returns "<N>", as sd-daemon(3) says.
+// Writes a line's priority as "<N>", where N is a level of syslog(3), as
+// sd-daemon(3) wants it: 7 is debug, 6 info, 4 warning, 3 error, 2 critical.
 class PriorityFlag final : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&,
@@ -44,6 +46,8 @@ class PriorityFlag final : public spdlog::custom_flag_formatter {
 
 }  // namespace
 
+// systemd sets JOURNAL_STREAM for services whose stderr it connects to the
+// journal (systemd.exec(5)).
 bool IsJournalListening() { return std::getenv("JOURNAL_STREAM") != nullptr; }
 
 absl::Status StartLog(std::string_view level) {

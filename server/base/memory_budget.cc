@@ -8,11 +8,13 @@
 namespace forebay::base {
 namespace {
 
-// Rounds up: a lack is never 0.
+// Returns `bytes` in MiB, rounded up, so that a message never speaks of 0 MiB
+// that are needed.
 std::uint64_t MiB(std::uint64_t bytes) {
   return (bytes >> 20) + ((bytes & ((1 << 20) - 1)) != 0 ? 1 : 0);
 }
 
+// Returns the sum, or the largest number if the sum is larger.
 std::uint64_t SaturatedSum(std::uint64_t a, std::uint64_t b) {
   return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
@@ -43,6 +45,7 @@ void MemoryReservation::Add(MemoryReservation other) {
 
 void MemoryReservation::ShrinkTo(std::uint64_t bytes) {
   FOREBAY_CHECK(bytes <= bytes_);
+  // A default-constructed reservation has no budget, and no bytes.
   if (budget_ != nullptr) budget_->GiveBack(bytes_ - bytes);
   bytes_ = bytes;
 }

@@ -16,8 +16,9 @@ namespace forebay::base {
 
 class MemoryBudget;
 
-// A part of a budget, given back on destruction. Not thread-safe; the budget
-// must outlive it.
+// Bytes reserved from a MemoryBudget, which destruction gives back. Not
+// thread-safe. The owner of the memory owns the reservation, and the budget
+// outlives both. Never blocks. There are no errors.
 class MemoryReservation {
  public:
   MemoryReservation() = default;
@@ -28,12 +29,13 @@ class MemoryReservation {
   ~MemoryReservation() { Release(); }
 
   std::uint64_t bytes() const { return bytes_; }
+  // Gives back all bytes now.
   void Release();
-  // Adds another reservation of the same budget.
+  // Takes over the bytes of `other`, which is of the same budget or empty.
   void Add(MemoryReservation other);
-  // Gives back all but `bytes`. It has at least as many.
+  // Gives back all but `bytes`, which are at most bytes().
   void ShrinkTo(std::uint64_t bytes);
-  // Moves `bytes` into a new reservation. It has at least as many.
+  // Moves `bytes`, which are at most bytes(), into a new reservation.
   MemoryReservation Split(std::uint64_t bytes);
 
  private:
@@ -45,27 +47,35 @@ class MemoryReservation {
   std::uint64_t bytes_ = 0;
 };
 
-// The limit of the daemon's memory. Code that takes memory that grows with use
-// reserves it first; a reservation that would pass the limit is refused.
-// Thread-safe; never blocks, but for `on_shortage`; the caller owns it.
+// The limit of the daemon's memory, and how much of it is reserved. Code
+// reserves memory that grows with use before it allocates it.
+//
+// Thread-safe. The caller owns the budget, which outlives its reservations.
+// Never blocks, except while `on_shortage` runs. A reservation that would pass
+// the limit is refused with RESOURCE_EXHAUSTED.
 class MemoryBudget {
  public:
+  // Bounds the sum of all reservations to `limit` bytes.
   explicit MemoryBudget(std::uint64_t limit) : limit_(limit) {}
 
-  // RESOURCE_EXHAUSTED, with `what` and the sizes: the limit would be passed.
+  // Reserves `bytes`. RESOURCE_EXHAUSTED: the limit would be passed; the
+  // message says `what` the memory is for, and gives the sizes in MiB.
   absl::StatusOr<MemoryReservation> Reserve(std::uint64_t bytes,
                                             std::string_view what);
-  // Adds `bytes` to a reservation of this budget, or an empty one. Errors are
-  // Reserve's; the reservation stays as it was then.
+  // Adds `bytes` to a reservation of this budget, or to an empty one. Errors
+  // are those of Reserve, and leave the reservation as it was.
   absl::Status Extend(MemoryReservation* reservation, std::uint64_t bytes,
                       std::string_view what);
-  // Reserves memory that the caller can do without. Returns nullopt unless as
-  // much is left after it.
+  // Reserves `bytes` that the caller can do without. Returns nullopt if fewer
+  // than `bytes` would remain unreserved afterwards, so that callers that need
+  // memory still find some.
   std::optional<MemoryReservation> ReserveSpare(std::uint64_t bytes);
 
-  // Is called before a reservation is refused, which is then tried again: it
-  // gives back what its owner can do without. It must not reserve. There is one
-  // at most; null: none. Returns when a former one is not called any more.
+  // Sets the callback that runs before a reservation is refused, replacing the
+  // former one; null removes it. The callback gives back memory that its owner
+  // can do without; then the reservation is tried once more. The callback must
+  // not reserve memory. Blocks until a call of the former callback has
+  // returned.
   void set_on_shortage(std::function<void()> on_shortage);
 
   std::uint64_t limit() const { return limit_; }
@@ -76,8 +86,9 @@ class MemoryBudget {
   absl::Status TryExtend(MemoryReservation* reservation, std::uint64_t bytes,
                          std::string_view what);
   std::optional<MemoryReservation> TryReserveSpare(std::uint64_t bytes);
-  // Returns whether there is something that may have given back some.
+  // Calls `on_shortage_`. Returns false if none is set.
   bool CallOnShortage();
+  // Subtracts the bytes of a reservation that ends.
   void GiveBack(std::uint64_t bytes);
 
   const std::uint64_t limit_;

@@ -9,7 +9,9 @@
 
 namespace forebay::base {
 
-// A std::mutex that clang's thread-safety analysis knows.
+// A std::mutex with the annotations of clang's thread-safety analysis: a field
+// declared ABSL_GUARDED_BY a Mutex can only be used where the Mutex is held.
+// The owner of the guarded fields owns the mutex. Lock blocks.
 class ABSL_LOCKABLE Mutex {
  public:
   Mutex() = default;
@@ -24,6 +26,7 @@ class ABSL_LOCKABLE Mutex {
   std::mutex mutex_;
 };
 
+// Holds a mutex as long as it is in scope.
 class ABSL_SCOPED_LOCKABLE MutexLock {
  public:
   explicit MutexLock(Mutex* mutex) ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex)
@@ -38,7 +41,8 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   Mutex* const mutex_;
 };
 
-// Use in a loop that tests the awaited condition.
+// A condition variable for Mutex. A wait can end without a notification, so
+// callers wait in a loop that tests the awaited condition.
 class CondVar {
  public:
   void Wait(Mutex* mutex) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
@@ -46,7 +50,8 @@ class CondVar {
     condition_.wait(lock);
     lock.release();
   }
-  // Returns false if the time was up first.
+  // Waits for a notification for at most `timeout`. Returns false if the time
+  // was up first.
   bool WaitFor(Mutex* mutex, std::chrono::nanoseconds timeout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);

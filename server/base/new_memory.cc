@@ -13,11 +13,14 @@
 namespace forebay::base {
 namespace {
 
+// Less memory than this is filled sooner than threads are started for it.
 constexpr std::uint64_t kLeast = std::uint64_t{8} << 20;  // bytes
-// Of one call: threads end at nearly the same time, and each has whole huge
-// pages.
+// Each thread takes one piece after another. A piece has this size and is
+// aligned to it, so it consists of whole huge pages (2 MiB on x86-64). Because
+// pieces are small, all threads end at nearly the same time.
 constexpr std::uint64_t kTogether = std::uint64_t{8} << 20;  // bytes
-// Further ones wait for the kernel's locks, and for the bus.
+// More threads than these would wait for the kernel's locks and for the memory
+// bus.
 constexpr std::size_t kMostThreads = 4;
 
 }  // namespace
@@ -36,7 +39,7 @@ void PutPagesUnder(void* start, std::uint64_t bytes) {
       if (piece >= end) return;
       const std::uint64_t from = std::max(piece, first);
       const std::uint64_t to = std::min(piece + kTogether, end);
-      // Fails before Linux 5.14.
+      // Kernels before Linux 5.14 do not know MADV_POPULATE_WRITE.
       if (madvise(reinterpret_cast<void*>(from), to - from,
                   MADV_POPULATE_WRITE) != 0) {
         return;

@@ -5,12 +5,15 @@
 
 namespace forebay::base {
 
-// Has the kernel put pages, huge ones where it can, under memory that is about
-// to be filled for the first time. Some threads do so at once: a virtual
-// machine may have to get the pages from its host, which takes longer than
-// filling them. What is there stays as it is. Does nothing for less than some
-// huge pages, or where the kernel cannot: then filling it puts them there.
-// Thread-safe; may block while the kernel looks for free memory; has no errors.
+// Makes the kernel allocate the pages of memory that is about to be filled for
+// the first time; huge pages where possible. Several threads do that in
+// parallel, because allocating a page can take longer than filling it: a
+// virtual machine may have to get the page from its host. The content of the
+// memory stays as it is.
+//
+// Does nothing for less than 8 MiB, or where the kernel does not support it;
+// the first write to each page then allocates it. Thread-safe. Blocks while the
+// kernel looks for free memory. Has no errors.
 void PutPagesUnder(void* start, std::uint64_t bytes);
 
 }  // namespace forebay::base

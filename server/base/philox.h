@@ -12,9 +12,10 @@ namespace forebay::base {
 using PhiloxCounter = std::array<std::uint32_t, 4>;
 using PhiloxKey = std::array<std::uint32_t, 2>;
 
-// Philox4x32-10: for each key a bijection of counters whose outputs pass tests
-// of randomness. Source: Salmon et al., "Parallel random numbers: as easy as 1,
-// 2, 3", SC 2011.
+// Returns Philox4x32-10 of a counter. For each key the function is a bijection
+// of the 128-bit counters, and consecutive counters give outputs that pass
+// tests of randomness. Constants and rounds are those of Salmon et al.,
+// "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 constexpr PhiloxCounter Philox(PhiloxKey key, PhiloxCounter counter) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t product0 = std::uint64_t{0xD2511F53} * counter[0];
@@ -29,13 +30,15 @@ constexpr PhiloxCounter Philox(PhiloxKey key, PhiloxCounter counter) {
   return counter;
 }
 
-// The random numbers of one op on one sample in one epoch. They depend on
-// nothing else: not on threads, ranks, batches or other jobs. Not thread-safe;
-// cheap to make, so each user makes its own. Never blocks. No errors.
+// The random numbers of one op on one sample in one epoch. They depend on seed,
+// epoch, sample and op alone: not on threads, ranks, batches or other jobs. Not
+// thread-safe. A stream is cheap to make, so each user makes and owns its own.
+// Never blocks. There are no errors.
 //
-// Key: the seed. Counter: epoch (32 bits), sample (64), op (16), block (16).
-// The high half of an epoch beyond 2^32 is mixed into the key. A stream yields
-// 2^18 words; to draw more breaks an invariant.
+// The seed is the key. The counter's words are the epoch's low 32 bits, the
+// sample (2 words), and op and block (16 bits each). The high half of an epoch
+// above 2^32 is mixed into the key. The block counts up with each 4 words
+// drawn, so a stream yields 2^18 words; drawing more breaks an invariant.
 class PhiloxStream {
  public:
   PhiloxStream(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample,
@@ -46,25 +49,27 @@ class PhiloxStream {
                 std::uint32_t{op} << 16};
   }
 
-  // Uniform over all 2^32 values.
+  // Returns a number that is uniform over all 2^32 values.
   std::uint32_t NextUint32() {
     if (next_ == words_.size()) Refill();
     return words_[next_++];
   }
 
-  // Uniform over all 2^64 values; the first word drawn is the low half.
+  // Returns a number that is uniform over all 2^64 values. The first of the two
+  // words drawn is its low half.
   std::uint64_t NextUint64() {
     const std::uint64_t low = NextUint32();
     return low | (std::uint64_t{NextUint32()} << 32);
   }
 
-  // Uniform in [0, 1): a multiple of 2^-53.
+  // Returns a number that is uniform over the multiples of 2^-53 in [0, 1).
   double NextDouble() {
     return static_cast<double>(NextUint64() >> 11) * 0x1.0p-53;
   }
 
-  // Uniform in 0 to n - 1, without bias; n > 0. Source: Lemire, "Fast random
-  // integer generation in an interval", TOMACS 2019.
+  // Returns a number that is uniform in 0 to n - 1, without bias; `n` is more
+  // than 0. The method, multiplication with rejection, is that of Lemire, "Fast
+  // random integer generation in an interval", TOMACS 2019.
   std::uint64_t UniformInt(std::uint64_t n) {
     FOREBAY_CHECK(n > 0);
     Product product = Product{NextUint64()} * n;
@@ -76,7 +81,8 @@ class PhiloxStream {
     return static_cast<std::uint64_t>(product >> 64);
   }
 
-  // Uniform in [low, high); `low` where the two are equal.
+  // Returns a number that is uniform in [low, high), or `low` where the two are
+  // equal. Rounding can give `high`, which then becomes `low`.
   double Uniform(double low, double high) {
     const double value = low + (high - low) * NextDouble();
     return value < high ? value : low;
@@ -89,6 +95,7 @@ class PhiloxStream {
     return static_cast<std::uint32_t>(value);
   }
 
+  // Draws the next 4 words, of the next block.
   void Refill() {
     FOREBAY_CHECK(block_ <= 0xFFFF);
     PhiloxCounter counter = counter_;
@@ -101,7 +108,7 @@ class PhiloxStream {
   PhiloxCounter counter_;
   std::uint32_t block_ = 0;
   PhiloxCounter words_{};
-  std::size_t next_ = 4;  // of words_: all spent
+  std::size_t next_ = 4;  // index in words_; 4 if all are spent
 };
 
 }  // namespace forebay::base

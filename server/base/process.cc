@@ -28,7 +28,9 @@ bool IsProcessRunnable(pid_t pid) {
   std::array<char, 128> text;
   const ssize_t length = read(stat.get(), text.data(), text.size());
   if (length <= 0) return false;
-  // "PID (NAME) STATE ...": names are short, and may have parentheses.
+  // The text is "PID (NAME) STATE ..." (proc(5)). A name has at most 15 bytes,
+  // but may contain parentheses. The last ")" ends the name, because the fields
+  // after STATE are numbers.
   const std::string_view said(text.data(), static_cast<std::size_t>(length));
   const std::size_t end = said.rfind(") ");
   return end != std::string_view::npos && said.substr(end + 2, 1) == "R";

@@ -7,14 +7,16 @@
 
 namespace forebay::base {
 
-// Facts that the kernel tells of another process. Any thread; never blocks.
+// These functions ask the kernel about another process. They may be called from
+// any thread, and never block.
 
-// The CPU time that it has spent, in nanoseconds. Returns -1 if there is none
-// of that number to be seen.
+// Returns the CPU time that the threads of process `pid` have spent, in
+// nanoseconds; -1 if no such process is visible.
 std::int64_t ProcessCpuNanos(pid_t pid);
 
-// Whether its main thread computes, or waits for nothing but a core. Returns
-// false if there is none of that number to be seen.
+// Returns whether the main thread of process `pid` runs or is ready to run:
+// state "R" of /proc/PID/stat (proc(5)). Returns false if no such process is
+// visible.
 bool IsProcessRunnable(pid_t pid);
 
 }  // namespace forebay::base

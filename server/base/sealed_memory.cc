@@ -16,13 +16,15 @@
 namespace forebay::base {
 namespace {
 
-// The bytes of a memfd, which is as SealedMemory wants it.
+// Returns the size in bytes of a memfd, after checking that it is one and that
+// it is sealed against writing and shrinking.
 absl::StatusOr<std::uint64_t> SizeOf(const Fd& fd, const std::string& name) {
   constexpr int kNeeded = F_SEAL_WRITE | F_SEAL_SHRINK;
   const int seals = fcntl(fd.get(), F_GET_SEALS);
   struct stat status;
   struct statfs system;
-  // A lack of huge pages may show only when they are touched.
+  // Only a tmpfs file is taken. A memfd of hugetlbfs has seals too, but an
+  // access to it can fault if the host runs out of huge pages.
   if (seals < 0 || fstat(fd.get(), &status) != 0 ||
       fstatfs(fd.get(), &system) != 0 || system.f_type != TMPFS_MAGIC) {
     return absl::InvalidArgumentError(
@@ -43,7 +45,8 @@ absl::StatusOr<std::shared_ptr<const SealedMemory>> SealedMemory::Map(
                            SizeOf(fd, std::string(what)));
   FOREBAY_ASSIGN_OR_RETURN(MemoryReservation reservation,
                            budget->Reserve(size, what));
-  // It may grow meanwhile.
+  // The memfd may have grown since SizeOf: it need not be sealed against
+  // growing. Only the `size` bytes that are reserved are mapped.
   return MapBytes(fd, size, std::move(reservation), what);
 }
 
@@ -60,8 +63,9 @@ absl::StatusOr<std::shared_ptr<const SealedMemory>> SealedMemory::MapBytes(
     std::string_view what) {
   void* data = nullptr;
   if (size > 0) {
-    // Private: some kernels refuse a shared mapping of sealed memory. Reading
-    // copies nothing.
+    // Some kernels refuse a shared mapping of memory sealed against writing
+    // (before Linux 6.7, even for reading). A private mapping is the same to
+    // readers: pages are copied on writes only.
     data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
     if (data == MAP_FAILED)
       return ErrnoStatus(errno, "mapping " + std::string(what));

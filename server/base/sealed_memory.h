@@ -12,21 +12,25 @@
 
 namespace forebay::base {
 
-// A memfd that another process wrote and can no longer change: sealed against
-// writing and shrinking, and mapped here for reading. So what was checked once
-// stays true, and no access faults.
+// Memory that another process wrote and can no longer change. It is a memfd
+// sealed against writing and shrinking (F_SEAL_WRITE, F_SEAL_SHRINK), mapped
+// here for reading. Its content therefore stays as it was checked, and no
+// access faults.
 //
-// Immutable and thread-safe; shared by its readers. Owns the mapping, and the
-// memory's part of the budget; the budget outlives it. Never blocks.
+// Immutable and thread-safe; shared by its readers. Owns the mapping and the
+// memory's reservation, whose budget outlives it. Never blocks. Only Map has
+// errors.
 class SealedMemory {
  public:
-  // Maps all that `fd` refers to. INVALID_ARGUMENT: it is no memfd, or not
-  // sealed so; RESOURCE_EXHAUSTED: the budget has no room for it. Errors say
-  // `what` it should be.
+  // Maps all of the memory that `fd` refers to. INVALID_ARGUMENT: `fd` is not a
+  // memfd, or not sealed against writing and shrinking. RESOURCE_EXHAUSTED: the
+  // budget has no room for the memory. Messages begin with `what`, a name for
+  // the memory.
   static absl::StatusOr<std::shared_ptr<const SealedMemory>> Map(
       const Fd& fd, MemoryBudget* budget, std::string_view what);
-  // As above, of a memfd of our own that nobody can make grow, and that is
-  // already reserved: at least its bytes.
+  // Maps a memfd of the daemon's own, whose size nobody else can change. The
+  // caller has reserved at least its bytes. Errors are those of the other Map,
+  // except RESOURCE_EXHAUSTED.
   static absl::StatusOr<std::shared_ptr<const SealedMemory>> Map(
       const Fd& fd, MemoryReservation reservation, std::string_view what);
   ~SealedMemory();
@@ -36,6 +40,7 @@ class SealedMemory {
   absl::Span<const std::uint8_t> bytes() const { return bytes_; }
 
  private:
+  // Maps the first `size` bytes of `fd`, which SizeOf has checked.
   static absl::StatusOr<std::shared_ptr<const SealedMemory>> MapBytes(
       const Fd& fd, std::uint64_t size, MemoryReservation reservation,
       std::string_view what);

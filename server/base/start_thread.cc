@@ -12,6 +12,8 @@
 namespace forebay::base {
 namespace {
 
+// Starts `body` from the calling thread. Returns a thread that is not joinable
+// if the system refuses it.
 std::thread StartHere(std::function<void()> body) {
   try {
     return std::thread(std::move(body));
@@ -20,10 +22,11 @@ std::thread StartHere(std::function<void()> body) {
   }
 }
 
-// The starter thread and its orders.
+// The starter thread, and the queue of threads that it is to start.
 //
-// Thread-safe. Lives as long as the process. Start blocks until the thread is
-// created. No errors: a thread that the system refuses is not joinable.
+// Thread-safe. Lives as long as the process and is never destroyed, because the
+// starter thread is detached. Start blocks until the thread is created. Has no
+// errors: a thread that the system refuses is not joinable.
 class Starter {
  public:
   static Starter& OfProcess() {
@@ -41,7 +44,8 @@ class Starter {
     return runs_;
   }
 
-  // Only after Prepare has returned true.
+  // Lets the starter thread start a thread for `body`, and returns the new
+  // thread. Prepare must have returned true before.
   std::thread Start(std::function<void()> body) {
     Order order = {std::move(body)};
     MutexLock lock(&mutex_);
@@ -52,7 +56,8 @@ class Starter {
   }
 
  private:
-  // A thread to start. The caller's stack owns the order.
+  // An order to start a thread, and then the started thread. The order lies on
+  // the stack of Start's caller. The starter does not touch it once `is_done`.
   struct Order {
     std::function<void()> body;
     std::thread thread = {};

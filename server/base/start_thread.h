@@ -9,16 +9,17 @@ namespace forebay::base {
 // Starts a thread that runs `body`. Returns a thread that is not joinable if
 // the system refuses it.
 //
-// A thread inherits its priority from the one that starts it. Here that is a
-// starter thread of the process, so a caller of low priority passes its own to
-// no other. Without a starter, the calling thread starts `body` itself.
+// A thread inherits its priority from the thread that starts it. Therefore one
+// "starter" thread starts all threads, so that no thread inherits the low
+// priority of its caller. If the system refuses the starter, the calling thread
+// starts `body` itself.
 //
 // Thread-safe. May be called with any lock held. Blocks only while threads are
 // created.
 std::thread StartThread(std::function<void()> body);
 
-// Makes the starter thread, if there is none yet. Call it before the priority
-// of any thread is lowered: the starter keeps that of the first caller.
+// Makes the starter thread, if there is none yet. Call this before the priority
+// of any thread is lowered: the starter keeps the priority of the first caller.
 void PrepareToStartThreads();
 
 }  // namespace forebay::base

@@ -11,7 +11,8 @@ namespace forebay::base {
 
 namespace {
 
-// Returns how many descriptors this process may have, and how to have more.
+// Returns the words that say how many descriptors this process may have, and
+// how an administrator raises the limit.
 std::string DescribeDescriptorLimit() {
   struct rlimit limit = {};
   getrlimit(RLIMIT_NOFILE, &limit);

@@ -8,7 +8,8 @@
 
 namespace forebay::base {
 
-// Returns "<what>: <strerror>" with the canonical code for `error_number`.
+// Returns "<what>: <strerror>" with the canonical code for `error_number`, an
+// errno. EMFILE also says how many descriptors the process may have.
 absl::Status ErrnoStatus(int error_number, std::string_view what);
 
 // Returns the status with "<context>: " before its message. An OK status stays
@@ -17,6 +18,8 @@ absl::Status Annotate(const absl::Status& status, std::string_view context);
 
 }  // namespace forebay::base
 
+// Returns the status that `expr` gives from the enclosing function, unless it
+// is OK.
 #define FOREBAY_RETURN_IF_ERROR(expr)                                   \
   do {                                                                  \
     if (absl::Status forebay_status_ = (expr); !forebay_status_.ok()) { \
@@ -27,7 +30,8 @@ absl::Status Annotate(const absl::Status& status, std::string_view context);
 #define FOREBAY_CONCAT_INNER_(a, b) a##b
 #define FOREBAY_CONCAT_(a, b) FOREBAY_CONCAT_INNER_(a, b)
 
-// FOREBAY_ASSIGN_OR_RETURN(auto fd, Open(path));
+// Assigns the value of `expr`, a StatusOr, to `lhs`, or returns its error from
+// the enclosing function: FOREBAY_ASSIGN_OR_RETURN(const Fd fd, Open(path)).
 #define FOREBAY_ASSIGN_OR_RETURN(lhs, expr)                                \
   FOREBAY_ASSIGN_OR_RETURN_(FOREBAY_CONCAT_(forebay_status_or_, __LINE__), \
                             lhs, expr)

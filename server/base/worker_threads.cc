@@ -15,7 +15,7 @@ void RunOnThreads(std::size_t threads, const std::function<void()>& work) {
   try {
     while (others.size() + 1 < threads) others.emplace_back(work);
   } catch (const std::system_error&) {
-    // Fewer threads do the work too.
+    // The threads that have started do all the work.
   }
   work();
 }

@@ -6,10 +6,12 @@
 
 namespace forebay::base {
 
-// Runs `work` on `threads` threads at once, the calling one included, and
-// returns when it has ended on all. There are fewer threads if the system gives
-// no more, so each call must take from a common store of work until that is
-// empty. `threads` is at least 1.
+// Runs `work` on up to `threads` threads at once, including the calling thread,
+// and returns when `work` has ended on all of them. `threads` is at least 1.
+//
+// The system may refuse some of the threads. Each call of `work` must therefore
+// take pieces from a common supply until none are left. Blocks as long as
+// `work` does. Has no errors.
 void RunOnThreads(std::size_t threads, const std::function<void()>& work);
 
 }  // namespace forebay::base

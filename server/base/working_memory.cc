@@ -7,10 +7,12 @@
 namespace forebay::base {
 namespace {
 
-// Large enough that the budget's mutex is rarely taken.
+// The reservation grows by at least this, so that the budget's mutex, which all
+// threads share, is rarely taken.
 constexpr std::uint64_t kStep = std::uint64_t{256} << 10;  // bytes
 
-// Less than this is not worth a walk through malloc's arenas.
+// Work that never needed this much leaves too little freed memory to be worth
+// malloc_trim, which walks through all of malloc's arenas.
 constexpr std::uint64_t kWorthTrimming = std::uint64_t{4} << 20;  // bytes
 
 }  // namespace
@@ -26,6 +28,8 @@ absl::Status WorkingMemory::Grow(std::uint64_t bytes) {
 }
 
 absl::Status WorkingMemory::GrowLocked(std::uint64_t bytes) {
+  // A whole step is tried first, then only what is missing: near the limit, the
+  // rest of a step may not fit although the bytes do.
   const std::uint64_t missing =
       bytes - std::min(bytes, reserved_.bytes() - needed_);
   if (missing > 0 &&

@@ -15,31 +15,38 @@
 
 namespace forebay::base {
 
-// The memory of work whose need is known only on the way, such as a scan. It is
-// reserved in steps, each before the memory is allocated. The work's result
-// keeps its part of the reservation. The rest is given back at the end, after
-// malloc has returned freed memory to the system: so declare this before what
-// it counts.
+// Counts the memory of work whose need is known only while it runs, such as a
+// scan. Memory is reserved in steps, each before it is allocated. Keep gives
+// the work's result a reservation of its own.
 //
-// Thread-safe, except for destruction; never blocks. The budget outlives it.
+// Destruction has malloc return freed memory to the system, then gives back the
+// rest of the reservation. Declare a WorkingMemory before the objects that it
+// counts, so that the objects are destroyed first.
+//
+// Thread-safe, except for destruction. The caller owns it, and the budget
+// outlives it. Never blocks. RESOURCE_EXHAUSTED: the budget has no room.
 class WorkingMemory {
  public:
-  // Errors say that it is for `what`.
+  // Messages of errors say that the memory is for `what`.
   WorkingMemory(MemoryBudget* budget, std::string what)
       : budget_(budget), what_(std::move(what)) {}
   ~WorkingMemory();
   WorkingMemory(const WorkingMemory&) = delete;
   WorkingMemory& operator=(const WorkingMemory&) = delete;
 
-  // Adds `bytes`. RESOURCE_EXHAUSTED: the limit would be passed.
+  // Counts `bytes` more, which the caller is about to allocate.
+  // RESOURCE_EXHAUSTED: the budget's limit would be passed.
   absl::Status Grow(std::uint64_t bytes);
-  // Subtracts `bytes`, which are freed.
+  // Counts `bytes` less, which the caller has freed. They stay reserved for the
+  // next Grow.
   void Shrink(std::uint64_t bytes);
-  // Reserves `bytes` for the work's result. Errors: those of Grow.
+  // Returns a reservation of `bytes` for the work's result, and counts them
+  // here no longer. Errors are those of Grow.
   absl::StatusOr<MemoryReservation> Keep(std::uint64_t bytes);
 
-  // Makes room for `more` items at the end of a vector or string. Errors: those
-  // of Grow; nothing has changed then.
+  // Makes room for `more` items at the end of a vector or string, at least
+  // doubling its capacity. While the items are moved, the old and the new
+  // memory both count. Errors are those of Grow, and leave `items` unchanged.
   template <typename Items>
   absl::Status MakeRoom(Items& items, std::size_t more) {
     const std::size_t before = items.capacity();
@@ -53,6 +60,7 @@ class WorkingMemory {
   }
 
  private:
+  // Counts `bytes` more, and extends the reservation if it is too small.
   absl::Status GrowLocked(std::uint64_t bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -60,12 +68,14 @@ class WorkingMemory {
   const std::string what_;
   Mutex mutex_;
   MemoryReservation reserved_ ABSL_GUARDED_BY(mutex_);
-  std::uint64_t needed_ ABSL_GUARDED_BY(mutex_) = 0;   // bytes, of these
-  std::uint64_t largest_ ABSL_GUARDED_BY(mutex_) = 0;  // that it ever was
+  // Bytes of `reserved_` that are allocated or about to be.
+  std::uint64_t needed_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The largest value that `needed_` has had.
+  std::uint64_t largest_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// Returns the bytes of heap that a string, or any small object, of `size`
-// takes.
+// Returns the most bytes of heap that a string or other small object of `size`
+// bytes takes: malloc adds its header and rounds up.
 constexpr std::uint64_t HeapBytes(std::uint64_t size) { return size + 32; }
 
 }  // namespace forebay::base

@@ -1,15 +1,22 @@
-// How the cache works. The extent's hash selects a stripe. Its table says
-// whether the bytes are cached (a hit), in flight (the request joins) or
-// neither (a miss). Bytes in flight for another revision are no answer: then
-// the request is read alone and not cached. A hit is given out if the root can
-// tell at once that the object is unchanged. Else the source is asked to read
-// the object again if it has changed. A miss makes space before its read is
-// sent. The evictor draws candidates from a stripe, and from the stripes after
-// it if these are too few. Candidates that are wanted later than the newcomer
-// are evicted. If there are none, the request is still read and answered, but
-// not cached. Then the neighbours that are wanted soon, not cached and not in
-// flight are read with the miss, as far as there is memory. Bytes of which a
-// variant is cached are evicted first, unless a reader has wanted them since.
+// How a read goes through the cache.
+//
+// 1. The extent's hash selects a stripe. Its table says whether the bytes are
+//    cached (a hit), in flight (the request joins the read) or neither (a
+//    miss). Bytes in flight for another revision do not answer the request,
+//    which is then read alone and not cached.
+// 2. A hit is given out if the root can tell at once that the object is
+//    unchanged. If the root cannot tell, the source is asked for the bytes
+//    unless the object still has the cached revision.
+// 3. A miss makes space before its read is sent. The evictor draws candidates
+//    from a stripe, and from the stripes after it if these are too few.
+//    Candidates whose cost of keeping is above the newcomer's are evicted. If
+//    that frees too little, the bytes are read and given out, but not cached.
+// 4. Neighbours that are wanted soon, not cached and not in flight are read
+//    with the miss, as far as there is memory.
+//
+// Bytes of which a variant is cached are evicted first, unless a reader has
+// wanted the bytes themselves since. A stripe's lock is held for table
+// operations only: roots, sources, NextUse and callbacks are called without it.
 #include "server/cache/cache.h"
 
 #include <algorithm>
@@ -22,17 +29,21 @@
 namespace forebay::cache {
 namespace {
 
-// Requests that are looked up before the hits among them are answered.
-// Measuring the CPU time of so many costs nothing, and no worker waits long.
+// The requests that are looked up before the hits among them are answered.
+// These lookups share two readings of the CPU clock, a system call each. Fewer
+// requests would make each lookup cost more; more would let the first hit wait
+// longer.
 constexpr std::size_t kRunReads = 16;
 
-// Returns whether the cached bytes, if current, answer the request. Bytes of
-// another revision than the reader's index knows may have another layout.
+// Returns whether the cached bytes, if current, answer the request. If their
+// revision is not the one in the reader's index, they may have another layout.
 bool Suits(const storage::ReadRequest& request, const CachedBytes& cached) {
   const storage::Revision& wanted = request.version.revision;
   return wanted == storage::Revision() || wanted == cached.revision;
 }
 
+// Returns what the read-ahead needs to know of a request. The caller may move
+// from the request afterwards.
 ReadAhead::Trigger TriggerOf(const storage::ReadRequest& request,
                              bool is_missed) {
   return {.root = request.root,
@@ -58,8 +69,8 @@ Cache::Cache(const Options& options, const Deps& deps,
              base::MemoryReservation capacity)
     : deps_(deps),
       cpus_(options.cpus),
-      ledger_(std::make_shared<Ledger>(std::move(capacity))),
-      variants_(std::make_shared<Ledger>(
+      ledger_(std::make_shared<MemoryLedger>(std::move(capacity))),
+      variants_(std::make_shared<MemoryLedger>(
           std::min(options.variant_capacity, options.capacity))),
       stripes_(kStripes),
       evictor_(&stripes_, ledger_, variants_, deps.next_use, &reuse_,
@@ -109,6 +120,8 @@ void Cache::LookUpRun(absl::Span<storage::ReadRequest> requests,
       LookUp(request, now_nanos, results);
     }
   }
+  // Callbacks run after the clock was read, because their time counts for the
+  // readers.
   cpu_nanos_ += deps_.cpu_clock->NowNanos() - cpu_begun;
   for (Hit& hit : results->hits) hit.done(std::move(hit.result));
   results->hits.clear();
@@ -186,6 +199,8 @@ void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
   }
 }
 
+// A check of cached bytes needs no space: the bytes that it confirms have kept
+// their charge. A miss that gets no charge is read without being cached.
 void Cache::MakeSpaceForAll(std::int64_t now_nanos, std::vector<Miss>* misses) {
   Evictor::Draw draw;
   for (Miss& miss : *misses) {
@@ -218,7 +233,8 @@ void Cache::SendBelow(std::vector<Miss> misses,
     below.push_back(std::move(request));
   }
   deps_.below->Read(absl::MakeSpan(below));
-  // Requests that joined before the reads below had tickets.
+  // Requests may have joined a read before it was sent. The source below could
+  // not be told of these requests then, so it is told now.
   for (const Miss& miss : misses) {
     for (const storage::ReadPurpose& purpose :
          stripes_[miss.stripe].NoteSent(*miss.in_flight, miss.ticket)) {
@@ -236,6 +252,9 @@ void Cache::Complete(std::size_t stripe,
   }
   std::shared_ptr<const CachedBytes> kept;
   if (result.ok()) in_flight->origin = result->origin;
+  // A check that gives no bytes has confirmed the cached ones. If it gives
+  // bytes, they are of a new revision. They are passed on without being cached,
+  // because nobody has made space for them.
   if (result.ok() && in_flight->confirms != nullptr) {
     if (result->bytes.size() < in_flight->extent->length) {
       kept = in_flight->confirms;
@@ -325,7 +344,8 @@ void Cache::Insert(std::unique_ptr<VariantBuffer> buffer) {
   auto& own = static_cast<ChargedBuffer&>(*buffer);
   const std::shared_ptr<const std::string> root = own.read().root->identity();
   const ExtentView extent = ViewOf(*root, own.read(), own.variant());
-  // If the variant is cached already, this frees it without the stripe's lock.
+  // If the variant is cached already, `cached` frees the new one after Insert
+  // has released the stripe's lock.
   std::shared_ptr<const CachedBytes> cached = own.Take();
   stripes_[extent.hash % kStripes].Insert(extent, root, own.metadata(), cached);
   const ExtentView read = ViewOf(*root, own.read());
@@ -356,8 +376,8 @@ void Cache::Forget(schedule::Flow job) {
   for (Stripe& stripe : stripes_) stripe.Forget(job);
 }
 
-cache::Snapshot Cache::Snapshot() const {
-  cache::Snapshot snapshot;
+cache::CacheSnapshot Cache::Snapshot() const {
+  cache::CacheSnapshot snapshot;
   snapshot.capacity = ledger_->capacity();
   snapshot.used = ledger_->used();
   for (const Stripe& stripe : stripes_) stripe.AddTo(&snapshot);

@@ -13,15 +13,15 @@
 #include "server/base/clock.h"
 #include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
+#include "server/cache/cache_snapshot.h"
 #include "server/cache/evictor.h"
 #include "server/cache/last_look.h"
-#include "server/cache/ledger.h"
+#include "server/cache/memory_ledger.h"
 #include "server/cache/miss.h"
 #include "server/cache/next_use.h"
 #include "server/cache/read_ahead.h"
 #include "server/cache/read_cost.h"
 #include "server/cache/reuse_estimator.h"
-#include "server/cache/snapshot.h"
 #include "server/cache/stripe.h"
 #include "server/cache/variant_store.h"
 #include "server/schedule/job_shares.h"
@@ -32,35 +32,41 @@ namespace forebay::cache {
 // Caches in memory the bytes that were read, and merges concurrent reads of the
 // same bytes into one. On a miss, the cache also reads the neighbours that the
 // request's read-ahead hints name and that are wanted soon. When full, it
-// evicts the entries that are wanted last. Bytes that are wanted later than all
+// evicts the entries that are wanted last; bytes that are wanted later than all
 // entries are not cached. A hit is given out only while its object still has
-// the version and revision that were read. The root says so, or, where it
-// cannot tell at once, the source does. The cache also holds decoded variants
-// that readers offer. A variant's cost competes with that of all other entries.
+// the version and revision that were read. The cache asks the root; if the root
+// cannot tell without blocking, it asks the source below. The cache also stores
+// decoded variants that readers offer, which compete with all other entries for
+// memory.
 //
-// Thread-safe. Owned by the daemon. The budget, the clock and NextUse outlive
-// it; the source below outlives all reads. Bytes that the cache gave out may
-// outlive it, and count among its memory until they are released. Read does not
-// block, except in the root's StillHas; hits are answered before it returns. No
-// lock is held during a callback. The destructor waits for the reads in flight
-// below. Errors are those of the source below: all waiters get them, and they
-// are not cached. Create returns RESOURCE_EXHAUSTED if the budget has no memory
-// for the cache. Share finds the read below that the ticket's request began,
-// but none that the request merely joined.
+// Thread-safe. No lock is held during a callback.
+//
+// The daemon owns the cache. The budget, the clock and NextUse outlive it; the
+// source below outlives all reads. Bytes that the cache gave out may outlive
+// it. They count as memory of the cache until their readers release them.
+//
+// Read does not block, except in the root's StillHas. Hits are answered before
+// Read returns. The destructor waits for the reads in flight below.
+//
+// Errors are those of the source below: all waiters of a read get them, and
+// they are not cached. Create returns RESOURCE_EXHAUSTED if the budget has no
+// memory for the cache. Share reaches the read below that the ticket's request
+// began. It does not reach a read that the request merely joined.
 class Cache final : public storage::ByteSource,
                     public VariantStore,
                     public schedule::JobShares {
  public:
   struct Options {
-    // Bytes. Counts what is cached, what is being read to be cached, and what
-    // readers hold of either. Reads that are not cached count among the memory
-    // that their readers reserved.
+    // The most bytes of memory that the cache takes: for bytes that are cached
+    // or being read to be cached, and for cached bytes that were evicted but
+    // are still held by readers. Bytes that are read without being cached count
+    // as memory of their readers.
     std::uint64_t capacity = 0;
-    // The part of `capacity` that variants may take.
+    // The most bytes of `capacity` that variants may take.
     std::uint64_t variant_capacity = UINT64_MAX;
     std::uint64_t seed = 0;  // of the random draws for eviction
-    // The CPUs that make variants. The CPU time that a variant saves is divided
-    // by them to compare it with time of the source, of which there is one.
+    // The number of CPUs that make variants. The CPU time that a variant saves
+    // is divided by `cpus` before it is compared with the time of the source.
     double cpus = 1;
   };
   struct Deps {
@@ -80,7 +86,7 @@ class Cache final : public storage::ByteSource,
              const storage::ReadPurpose& purpose) override {
     deps_.below->Share(ticket, purpose);
   }
-  // Moves the job's counts to the totals.
+  // Adds the counts of `job` to the totals, and removes the job's own.
   void Forget(schedule::Flow job) override;
 
   std::unique_ptr<VariantBuffer> Reserve(const Offer& offer) override;
@@ -92,12 +98,15 @@ class Cache final : public storage::ByteSource,
   std::uint64_t variant_capacity() const override {
     return variants_->capacity();
   }
-  // Returns the CPU time of all lookups, without that of the callbacks.
+  // Returns the CPU time of all lookups in nanoseconds, without that of the
+  // callbacks.
   std::int64_t cpu_nanos() const { return cpu_nanos_; }
-  // Takes long with thousands of jobs; reads continue meanwhile.
-  cache::Snapshot Snapshot() const;
+  // Returns the counters of all stripes, added one stripe after another. The
+  // sum takes long with thousands of jobs; reads continue meanwhile.
+  cache::CacheSnapshot Snapshot() const;
 
  private:
+  // Enough stripes that threads rarely wait for each other's lock.
   static constexpr std::size_t kStripes = 16;
 
   Cache(const Options& options, const Deps& deps,
@@ -108,7 +117,7 @@ class Cache final : public storage::ByteSource,
     storage::ReadDone done;
     storage::ReadResult result;
   };
-  // The hit of a request, in the variant that was found.
+  // Returns the hit of a request, whose bytes are `cached` in `variant`.
   static Hit HitOf(storage::ReadRequest& request, storage::Variant variant,
                    std::shared_ptr<const CachedBytes> cached);
   // The outcome of the lookups of one Read.
@@ -117,7 +126,7 @@ class Cache final : public storage::ByteSource,
     std::vector<Hit> hits;
     std::vector<Miss> misses;
     std::vector<ReadAhead::Trigger> triggers;
-    std::vector<storage::ReadRequest> below;  // not to be cached
+    std::vector<storage::ReadRequest> below;  // requests not to be cached
   };
 
   // A variant's memory, with its charges and the entry that it is to become.
@@ -126,29 +135,35 @@ class Cache final : public storage::ByteSource,
   // Looks up a few requests, and then answers the hits among them.
   void LookUpRun(absl::Span<storage::ReadRequest> requests,
                  std::int64_t now_nanos, LookupResults* results);
-  // Finds the variant that the request prefers, or joins the check whether it
-  // is current. Returns false if the variant is not cached.
+  // Finds the variant that the request prefers, or joins a check whether the
+  // variant is current. Returns false if the variant is not cached.
   bool LookUpVariant(storage::ReadRequest& request, std::int64_t now_nanos,
                      LookupResults* results);
   // Finds the bytes of the request, or joins the read in flight.
   void LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
               LookupResults* results);
+  // Charges the memory of each miss, evicting entries where it must.
   void MakeSpaceForAll(std::int64_t now_nanos, std::vector<Miss>* misses);
+  // Sends the reads of the misses, and the requests that are not to be cached,
+  // to the source below in one call.
   void SendBelow(std::vector<Miss> misses,
                  std::vector<storage::ReadRequest> below);
+  // Ends a read below: caches its bytes if they have a charge, and answers all
+  // waiters.
   void Complete(std::size_t stripe,
                 const std::shared_ptr<InFlightRead>& in_flight,
                 absl::StatusOr<storage::ReadResult> result);
 
+  // Counts a read below, for which the destructor waits until EndRead.
   void BeginRead();
   void EndRead();
 
   const Deps deps_;
   const double cpus_;
   ReadCost read_cost_;
-  const std::shared_ptr<Ledger> ledger_;
-  const std::shared_ptr<Ledger> variants_;  // the part that variants take
-  std::vector<Stripe> stripes_;             // kStripes of them
+  const std::shared_ptr<MemoryLedger> ledger_;
+  const std::shared_ptr<MemoryLedger> variants_;  // the part that variants take
+  std::vector<Stripe> stripes_;                   // kStripes of them
   ReuseEstimator reuse_;
   Evictor evictor_;
   ReadAhead read_ahead_;

@@ -13,38 +13,45 @@ namespace forebay::cache {
 
 // Describes an entry of the cache, or a new one, to eviction.
 struct EntryMetadata {
-  storage::SampleRef sample;
-  std::uint64_t bytes = 0;  // of memory
-  // A variant's saving for each use: CPU time, and the read bytes that count as
-  // much (see eviction.h). 0 for the bytes as read.
+  storage::SampleRef sample;  // the sample by which NextUse knows the entry
+  std::uint64_t bytes = 0;    // of memory
+  // The CPU time that each use of a variant saves, and the number of read bytes
+  // that count as much (see eviction.h). Both are 0 for the bytes as read.
   std::int64_t saves_nanos = 0;
   double saves_bytes = 0;
-  std::uint32_t uses = 0;  // since it was cached
-  std::int64_t used_at_nanos = 0;
-  // When its reader said it will read it again; counts where NextUse knows
-  // nothing.
+  std::uint32_t uses = 0;          // since the entry was cached
+  std::int64_t used_at_nanos = 0;  // the last use
+  // The time at which the entry's reader said that it will read the entry
+  // again. Eviction uses this time if NextUse knows none. INT64_MAX if no
+  // reader gave one.
   std::int64_t wanted_at_nanos = INT64_MAX;
-  // Whether it was read ahead and not used since.
+  // Whether the entry was read ahead and has not been used since.
   bool is_ahead = false;
-  // Valid while a variant of these bytes is cached and no reader has used the
-  // bytes themselves since.
+  // The token of a cached variant of these bytes. The token expires with the
+  // variant. A reader that uses the bytes themselves resets `cover`.
   std::weak_ptr<const void> cover = {};
 };
 
-// Notes a use at `now_nanos`, by a reader that wants the bytes again in
-// `next_use_nanos`. Of the times that several readers gave, the soonest counts
+// Notes a use at `now_nanos`, by a reader that wants the bytes again
+// `next_use_nanos` later. If several readers gave times, the soonest counts
 // until it is past.
 void Touch(EntryMetadata* metadata, std::int64_t now_nanos,
            std::int64_t next_use_nanos);
 
-// The entries of one stripe of the cache; draws random candidates for eviction.
-// Each call takes O(1) time, or O(1) for each candidate.
+// The metadata of all entries of one stripe of the cache, from which random
+// candidates for eviction are drawn. Each call takes O(1) time, and a draw O(1)
+// for each candidate.
 //
-// Not thread-safe. Never blocks. No errors.
+// Not thread-safe: the stripe's lock guards the set. The stripe owns the set.
+// Never blocks. Has no errors.
 class CandidateSet {
  public:
-  // Identifies an entry until it is removed; may be reused then.
+  // Identifies an entry until the entry is removed. Another entry may get the
+  // same handle then.
   using Handle = std::uint32_t;
+  // A copy of an entry's metadata at the time of the draw. No two entries of a
+  // set ever have the same `serial`. It tells whether `handle` was given to
+  // another entry since.
 
   struct Candidate {
     EntryMetadata metadata;
@@ -52,8 +59,11 @@ class CandidateSet {
     std::uint64_t serial = 0;
   };
 
+  // Adds an entry. Returns its handle.
   Handle Add(const EntryMetadata& metadata);
+  // Removes an entry, which is in the set.
   void Remove(Handle handle);
+  // Returns the metadata of an entry, which is in the set.
   EntryMetadata& At(Handle handle) {
     return candidates_[positions_[handle]].metadata;
   }
@@ -61,18 +71,20 @@ class CandidateSet {
   bool Has(const Candidate& candidate) const;
   std::size_t size() const { return candidates_.size(); }
 
-  // Appends `count` random entries to `drawn`, with replacement. If there are
-  // no more than `count`, appends each once.
+  // Appends `count` random entries to `drawn`, with replacement: an entry may
+  // come twice. If the set has at most `count` entries, appends each once.
   void Draw(std::size_t count, base::PhiloxStream& random,
             std::vector<Candidate>* drawn) const;
 
  private:
   static constexpr std::uint32_t kNoPosition = UINT32_MAX;
 
-  std::vector<Candidate> candidates_;  // dense, in no order
-  std::vector<std::uint32_t>
-      positions_;  // by handle: the index into candidates_
-  std::vector<Handle> free_;
+  // The entries without gaps, so that a draw takes one random index. Remove
+  // moves the last entry into the gap that it makes.
+  std::vector<Candidate> candidates_;
+  // By handle: the index into candidates_, or kNoPosition.
+  std::vector<std::uint32_t> positions_;
+  std::vector<Handle> free_;  // handles without an entry
   std::uint64_t last_serial_ = 0;
 };
 

@@ -11,26 +11,33 @@
 
 namespace forebay::cache {
 
-// The bytes that could be read in the fixed time of a request.
+// The time that a request takes on top of the time for its bytes, expressed as
+// the bytes that a typical source could read meanwhile. A cached entry saves
+// this time, too.
 inline constexpr double kRequestBytes = 128 << 10;
 
-// The cost of keeping an entry: its bytes times its idle time, over what it
-// saves. Entries with a lower cost stay. An entry of read bytes saves a read:
-// its bytes and a constant. A variant saves the CPU time of making it, counted
-// as the bytes that could be read meanwhile. The bytes that it was made of have
-// a cost of their own. Among entries of one variant and size, the cost orders
-// them by their next use.
+// Returns the cost of keeping an entry until its next use. The entries with the
+// lowest costs stay.
+//
+//   cost = time until the next use * bytes of memory / bytes saved
+//
+// An entry of bytes as read saves a read: its bytes and kRequestBytes. A
+// variant saves the CPU time of making it, counted as the bytes that could be
+// read in that time. The bytes that the variant was made of are an entry with a
+// cost of its own. Among entries of one size, the one wanted last goes first;
+// among entries wanted at one time, the largest goes first.
 //
 // An entry that a cached variant covers is not needed: its cost is infinite.
 //
 // `next_use_nanos` is the answer of NextUse. If that is kUnknown, the reader's
-// hint counts. Without a hint, or once its time is past, the entry counts as
-// wanted as long from now as it has been unused. So the least recently used is
-// evicted first, and before any entry that is wanted soon.
+// hint counts. Without a hint, or once its time is past, the time until the
+// next use counts as equal to the time for which the entry has been unused.
+// Among such entries, the least recently used goes first. It goes before any
+// entry that is wanted soon.
 double EvictionCost(const EntryMetadata& metadata, std::int64_t next_use_nanos,
                     std::int64_t now_nanos);
 
-// Like EvictionCost, with the answer of `next_use`.
+// Returns EvictionCost with the answer of `next_use` for the entry's sample.
 double EvictionCostOf(const EntryMetadata& metadata, const NextUse& next_use,
                       std::int64_t now_nanos);
 
@@ -38,13 +45,14 @@ double EvictionCostOf(const EntryMetadata& metadata, const NextUse& next_use,
 struct ScoredCandidate {
   double cost = 0;
   std::int64_t next_use_nanos = 0;  // the answer of NextUse
-  std::size_t candidate = 0;        // its index
+  std::size_t candidate = 0;        // index among the candidates drawn
 };
 
 // Returns all `candidates` in the order in which to evict them: the highest
-// cost first, then the least recently used. A candidate should stay if its cost
-// is not above the newcomer's; then the newcomer should not be cached. A pure
-// function of its arguments and the answers of `next_use`.
+// cost first, and among equal costs the least recently used. A candidate should
+// stay if its cost is not above that of the new entry, which should then not be
+// cached. The result depends on the arguments and the answers of `next_use`
+// alone.
 std::vector<ScoredCandidate> EvictionOrder(
     absl::Span<const CandidateSet::Candidate> candidates,
     const NextUse& next_use, std::int64_t now_nanos);

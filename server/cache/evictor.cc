@@ -8,20 +8,24 @@
 namespace forebay::cache {
 namespace {
 
-// Fewer cost hits. The candidate that is wanted last is, on average, wanted
-// later than all but 1/97 of all entries.
+// How many entries are drawn at a time; with fewer, more hits are lost. Of n
+// random entries, the one that is wanted last is on average among the last 1/(n
+// + 1) of all entries: here 1/97.
 constexpr std::size_t kCandidates = 96;
-// A draw and its NextUse query are most of the cost of a miss. So the next
-// misses of the same Read evict the next candidates of the same draw. The last
-// of so many is still among the last 1/24 of all entries.
+// How many evictions one draw serves. A draw and its NextUse query are most of
+// the cost of a miss, so the next misses of the same Read take the next
+// candidates of the draw. The fourth candidate is on average still among the
+// last 4/97 of all entries.
 constexpr std::size_t kEvictionsOfADraw = 4;
-// Attempts to charge a newcomer: other threads may take the freed memory.
+// How often the evictor tries to charge the memory of a new entry: other
+// threads may take the memory that it has freed.
 constexpr int kAttempts = 4;
-// Of so many entries, the variants are candidates if variants must be evicted
-// for one.
+// How many entries are drawn if variants must be evicted for a variant. Only
+// the variants among these entries are candidates, so more are drawn.
 constexpr std::size_t kDrawnForVariants = 4 * kCandidates;
-// Offers whose cost is above all of the last draw are rejected without a draw.
-// One in so many is tried, because those entries may be gone.
+// An offer whose cost is above all costs of the last draw is rejected without a
+// draw. One in kUnseenOffers such offers is tried all the same, because the
+// entries of the last draw may be gone.
 constexpr std::uint64_t kUnseenOffers = 16;
 
 }  // namespace
@@ -49,7 +53,8 @@ std::optional<Evictor::VariantCharges> Evictor::MakeSpaceForOffer(
     if (!victims.has_value()) return std::nullopt;
   }
   std::optional<Charge> charge;
-  // Evicted variants free memory of all entries, too.
+  // Evicting variants also frees memory of all entries. If that is enough for
+  // the new variant, no other entries are evicted.
   if (!victims.has_value() || victims->bytes < newcomer.bytes) {
     charge = MakeSpaceAmongAll(newcomer, own_cost, now_nanos);
     if (!charge.has_value()) return std::nullopt;
@@ -86,7 +91,7 @@ std::optional<Evictor::VariantVictims> Evictor::VariantsToEvict(
 }
 
 void Evictor::Evict(const VariantVictims& victims) {
-  // Freed without any lock.
+  // The bytes are freed when this goes out of scope, without any lock.
   std::vector<std::shared_ptr<const CachedBytes>> evicted;
   for (std::size_t i = 0; i < victims.count; ++i) {
     EvictCandidate(victims.draw, victims.draw.order_[i], &evicted);
@@ -114,6 +119,8 @@ std::optional<Charge> Evictor::MakeSpaceAmongAll(const EntryMetadata& newcomer,
 
 bool Evictor::Evict(const EntryMetadata& newcomer, std::int64_t now_nanos,
                     Draw* draw, Horizon horizon) {
+  // The draw is renewed if it has served its evictions or is used up. It is
+  // also renewed if the newcomer is wanted later than the candidates left.
   if (draw->next_ >= kEvictionsOfADraw) *draw = {};
   const double own_cost = EvictionCostOf(newcomer, *next_use_, now_nanos);
   if (draw->next_ == draw->order_.size() ||
@@ -121,7 +128,7 @@ bool Evictor::Evict(const EntryMetadata& newcomer, std::int64_t now_nanos,
     *draw = DrawCandidates(now_nanos);
   }
   std::uint64_t made = 0;
-  // Freed without any lock.
+  // The bytes are freed when this goes out of scope, without any lock.
   std::vector<std::shared_ptr<const CachedBytes>> evicted;
   while (made < newcomer.bytes && draw->next_ < draw->order_.size()) {
     const ScoredCandidate& scored = draw->order_[draw->next_];
@@ -152,6 +159,8 @@ std::uint64_t Evictor::EvictCandidate(
 }
 
 Evictor::Draw Evictor::DrawUnordered(std::size_t count) {
+  // Each draw begins at the next stripe. Hashes spread the entries over the
+  // stripes, so the entries of one stripe represent all.
   const std::uint64_t number = ++draws_;
   base::PhiloxStream random(seed_, number, /*sample=*/0, /*op=*/0);
   Draw draw;

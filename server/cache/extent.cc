@@ -8,9 +8,11 @@
 namespace forebay::cache {
 namespace {
 
-// The memory of an entry besides its bytes and its object's name.
+// The bytes of memory that an entry takes besides its bytes and its object's
+// name: nodes of the tables, metadata, and the allocator's headers.
 constexpr std::uint64_t kEntryBytes = 512;
-// The allocator's rounding of large blocks, and its own header.
+// The most bytes that the allocator adds to a large block: it rounds to pages
+// and has a header of its own.
 constexpr std::uint64_t kPieceBytes = 8192;
 
 }  // namespace

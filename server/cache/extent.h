@@ -11,15 +11,15 @@
 
 namespace forebay::cache {
 
-// Returns the memory that the entry of a request takes, in bytes.
+// Returns how many bytes of memory the cached bytes of a request take.
 std::uint64_t MemoryFor(const storage::ReadRequest& request);
-// Returns the memory of a variant of it that has `variant_bytes` bytes.
+// Returns how many bytes of memory a variant of `variant_bytes` bytes takes.
 std::uint64_t MemoryFor(const storage::ReadRequest& request,
                         std::uint64_t variant_bytes);
 
 // A key of the cache that refers to its parts, so that a lookup allocates
-// nothing. Valid as long as the request and the root it was made of. The key
-// has no revision: the cached bytes and the read in flight tell theirs.
+// nothing. It is valid as long as the request and the root that it was made of.
+// The key has no revision; CachedBytes and InFlightRead have it instead.
 struct ExtentView {
   const std::string* root = nullptr;  // the root's identity
   std::string_view object;
@@ -30,11 +30,12 @@ struct ExtentView {
   std::size_t hash = 0;  // of all members above
 };
 
-// `root` is the identity of the request's root.
+// Returns the key of a request in `variant`. `root` is the identity of the
+// request's root.
 ExtentView ViewOf(const std::string& root, const storage::ReadRequest& request,
                   storage::Variant variant = storage::kEncoded);
 
-// A key that owns its parts.
+// A key of the cache that owns its parts; its members are those of ExtentView.
 struct Extent {
   ExtentView view() const {
     return {root.get(), object, version, offset, length, variant, hash};
@@ -49,9 +50,11 @@ struct Extent {
   std::size_t hash = 0;
 };
 
+// Returns whether the keys are equal in all parts but the revision.
 bool operator==(const ExtentView& a, const ExtentView& b);
 
-// Let hash tables find an Extent by a view of it.
+// ExtentHash and ExtentEqual let a hash table of Extents be searched by an
+// ExtentView.
 struct ExtentHash {
   // NOLINTNEXTLINE(readability-identifier-naming): as the library calls it
   using is_transparent = void;

@@ -7,12 +7,13 @@
 
 namespace forebay::cache {
 
-// Asks roots whether objects are still what they were when they were read. The
-// root is asked once for requests of one object that follow each other.
+// Asks roots whether objects are still what they were when they were read.
+// Consecutive requests of one object share one question.
 //
-// Serves the requests of one call of Cache::Read, on its thread: all of them
-// came before the first is looked up, so the answer is new enough for each.
-// Blocks only in the root's StillHas. No errors.
+// Serves the requests of one call of Cache::Read, on its thread, which owns it.
+// All of the requests came before the first of them is looked up, so the root's
+// answer is new enough for each. Blocks only in the root's StillHas. Has no
+// errors.
 class LastLook {
  public:
   // Returns whether bytes of revision `cached` may be given out without asking
@@ -32,8 +33,10 @@ class LastLook {
   }
 
  private:
-  // The object of the last look. The requests that are still to come keep their
-  // roots, so the address is none of theirs if its root is gone.
+  // The object that was last asked about. Its root may have been destroyed
+  // since, so the pointer is only compared. No later request has a new root at
+  // the same address: all requests have owned their roots since Read was
+  // called.
   const storage::Root* root_ = nullptr;
   std::string object_;
   storage::ObjectVersion version_;

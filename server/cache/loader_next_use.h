@@ -9,16 +9,17 @@ namespace forebay::cache {
 
 // Tells when one loader wants each sample of its dataset next.
 //
-// Thread-safe: reading threads call it while the loader moves on. Must not
-// block for long: each sample takes the same short time. No errors: the loader
-// never wants a sample that it does not know.
+// Thread-safe: reading threads call it while the loader moves on. Shared by the
+// loader and the registry. Must not block for long: each sample takes the same
+// short time. Has no errors: a loader never wants a sample that it does not
+// know.
 class LoaderNextUse {
  public:
   virtual ~LoaderNextUse() = default;
 
-  // Lowers each of `nanos` to the time from `now_nanos` until the loader wants
-  // that one of `samples`, if that is sooner; not below 0. The spans have equal
-  // lengths.
+  // Lowers each element of `nanos` to the time from `now_nanos` until the
+  // loader wants the element of `samples` at the same index, if that is sooner.
+  // The times are nanoseconds, at least 0. The spans have equal lengths.
   virtual void Lower(std::int64_t now_nanos,
                      absl::Span<const std::uint64_t> samples,
                      absl::Span<std::int64_t> nanos) const = 0;

@@ -11,13 +11,13 @@
 
 namespace forebay::cache {
 
-// A read in flight that is about to be sent below.
+// A read in flight that is about to be sent to the source below.
 struct Miss {
-  std::size_t stripe = 0;
+  std::size_t stripe = 0;  // index of the stripe that has it
   std::shared_ptr<InFlightRead> in_flight;
-  storage::ReadRequest request;  // without its `done`
-  EntryMetadata metadata;        // of the entry that it becomes
-  std::uint64_t ticket = 0;      // of the read below
+  storage::ReadRequest request;  // without `done`, which the stripe has taken
+  EntryMetadata metadata;        // of the entry that the bytes will be
+  std::uint64_t ticket = 0;      // of the read below; 0 before it is sent
 };
 
 }  // namespace forebay::cache

@@ -8,21 +8,23 @@
 
 namespace forebay::cache {
 
-// Answers of NextUse that are not a number of nanoseconds.
-inline constexpr std::int64_t kNever =
-    INT64_MAX;  // no registered loader wants it
+// The answer of NextUse for a sample that no registered loader wants.
+inline constexpr std::int64_t kNever = INT64_MAX;
+// The answer of NextUse for a sample of which it knows nothing.
 inline constexpr std::int64_t kUnknown = -1;
 
-// Tells when samples are wanted again by any reader; eviction is based on it.
+// Tells when samples are wanted again by any reader. Eviction is based on it.
 //
-// Thread-safe. Must not block for long. No errors: a wrong answer costs a hit,
-// never a wrong byte.
+// Thread-safe. The daemon owns it, and it outlives the caches that ask. Must
+// not block for long. Has no errors: a wrong answer costs a hit, never a wrong
+// byte.
 class NextUse {
  public:
   virtual ~NextUse() = default;
 
   // Writes to `nanos` the time from `now_nanos` until each of `samples` is
-  // wanted: not negative, kNever or kUnknown. The spans have equal lengths.
+  // wanted: nanoseconds of at least 0, kNever or kUnknown. The spans have equal
+  // lengths.
   virtual void Ask(std::int64_t now_nanos,
                    absl::Span<const storage::SampleRef> samples,
                    absl::Span<std::int64_t> nanos) const = 0;

@@ -61,7 +61,8 @@ void NextUseRegistry::Ask(std::int64_t now_nanos,
                           absl::Span<const storage::SampleRef> samples,
                           absl::Span<std::int64_t> nanos) const {
   FOREBAY_CHECK(samples.size() == nanos.size());
-  // Asks each loader once for all samples of its dataset.
+  // Samples are taken dataset by dataset, so that each loader is asked once,
+  // for all samples of its dataset.
   std::vector<std::size_t> left(samples.size());
   std::iota(left.begin(), left.end(), 0);
   std::vector<std::uint64_t> ids;

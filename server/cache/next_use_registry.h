@@ -13,16 +13,16 @@
 
 namespace forebay::cache {
 
-// Tells when a sample is wanted next: when the first of the registered loaders
-// of its dataset wants it. It is never wanted if its dataset has no loader. It
-// is unknown if the sample has no dataset (0).
+// Tells when a sample is wanted next by asking all registered loaders of its
+// dataset: the soonest answer counts. The answer is kNever if the dataset has
+// no loader, and kUnknown if the sample has no dataset (0).
 //
-// Thread-safe. Owned by the daemon; outlives all registrations. Never blocks:
-// no lock is held while a loader is asked. No errors.
+// Thread-safe. The daemon owns it; it outlives all registrations. Never blocks:
+// no lock is held while a loader is asked. Has no errors.
 class NextUseRegistry final : public NextUse {
  public:
-  // Registers a loader until destruction. Does nothing without a registry
-  // (null) or a dataset (0).
+  // Registers a loader until destruction. A registration without a registry
+  // (null) or a dataset (0) does nothing.
   class Registration {
    public:
     Registration(NextUseRegistry* next_use_registry, std::uint64_t dataset,
@@ -45,11 +45,12 @@ class NextUseRegistry final : public NextUse {
 
   void Add(std::uint64_t dataset, std::shared_ptr<const LoaderNextUse> loader);
   void Remove(std::uint64_t dataset, const LoaderNextUse* loader);
-  // Returns null if the dataset has no loader.
+  // Returns the loaders of a dataset; null if it has none.
   std::shared_ptr<const Loaders> Of(std::uint64_t dataset) const;
 
   mutable base::Mutex mutex_;
-  // Ask uses a list without the lock, so lists are replaced, never changed.
+  // The loaders by dataset. Ask uses a list without the lock, so a list is
+  // replaced by another, never changed.
   absl::flat_hash_map<std::uint64_t, std::shared_ptr<const Loaders>> datasets_
       ABSL_GUARDED_BY(mutex_);
 };

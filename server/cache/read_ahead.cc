@@ -10,12 +10,18 @@
 namespace forebay::cache {
 namespace {
 
+// How many triggers are skipped once a neighbour got no memory: so many that
+// failed attempts cost little, and so few that free memory is soon noticed.
 constexpr int kSkipped = 32;
 
-// Returns the time within which the reader wants all of its neighbours; others
-// count as wanted if they are wanted as soon. For some neighbours, NextUse
-// tells when other loaders want them, or they were just requested. So the
-// median pace of the reader's neighbours counts.
+// Returns the time in nanoseconds within which the reader wants all of its own
+// neighbours; -1 if unknown. Neighbours that only other readers want are read
+// if they are wanted within this time.
+//
+// The pace of a neighbour is the time until its use over its distance in the
+// reader's order. For some neighbours NextUse tells when another loader wants
+// them, or they were just requested. Therefore the median of all paces is
+// multiplied by the farthest distance.
 Evictor::Horizon HorizonOf(
     const std::vector<storage::ReadAheadHint>& neighbours,
     const std::vector<std::int64_t>& nanos) {
@@ -32,7 +38,7 @@ Evictor::Horizon HorizonOf(
   const auto middle =
       paces.begin() + static_cast<std::ptrdiff_t>(paces.size() / 2);
   std::nth_element(paces.begin(), middle, paces.end());
-  // The paces of ranks differ a little.
+  // A factor of two allows for the paces of ranks, which differ a little.
   const double horizon = 2 * *middle * static_cast<double>(farthest);
   constexpr std::int64_t kMaxHorizon = INT64_MAX / 4;
   return horizon < static_cast<double>(kMaxHorizon)
@@ -44,7 +50,8 @@ Evictor::Horizon HorizonOf(
 
 void ReadAhead::Begin(const std::vector<Trigger>& triggers,
                       std::int64_t now_nanos, std::vector<Miss>* misses) {
-  // The first of one number has all neighbours of the others.
+  // Samples with equal NumberOf have the same neighbours. The first trigger of
+  // each number begins the reads of all these neighbours.
   std::set<std::pair<const storage::ReadAheadHints*, std::uint64_t>> begun;
   Evictor::Draw draw;
   for (const Trigger& trigger : triggers) {
@@ -88,7 +95,8 @@ bool ReadAhead::BeginAll(const Trigger& trigger, Neighbours neighbours,
     request.sample = neighbours[i].sample;
     request.purpose.job = trigger.job;
     request.purpose.payers = trigger.payers;
-    // The time at which it is needed, if known.
+    // The urgency of the read is the time until the neighbour is wanted, if
+    // known.
     request.purpose.urgency =
         static_cast<std::uint64_t>(nanos[i] < 0 ? INT64_MAX : nanos[i]);
     request.purpose.next_use_nanos = nanos[i] < 0 ? INT64_MAX : nanos[i];

@@ -17,18 +17,20 @@
 
 namespace forebay::cache {
 
-// Reads the neighbours of a sample together with it. The reader's read-ahead
-// hints list them. It reads all that the reader wants itself, and those that
-// others want about as soon. The bytes are cached before any reader waits for
-// them.
+// Reads the neighbours of a sample together with it, as the reader's read-ahead
+// hints list them. A neighbour is read if the reader wants it itself, or if
+// other readers want it about as soon. Its bytes are cached before any reader
+// waits for them.
 //
-// Bytes that are evicted before their use would be read twice. So a read ahead
-// takes free memory and that of entries that are wanted later. It never evicts
-// bytes that were read ahead and are wanted as soon. If the cache is too small,
-// the remaining neighbours are read when they are wanted.
+// Bytes that are evicted before their use would be read twice. A read ahead
+// therefore takes free memory, and the memory of entries that are wanted later.
+// It never evicts bytes that were read ahead and are wanted about as soon. If
+// that memory is not enough, the remaining neighbours are read when they are
+// wanted.
 //
-// Thread-safe. Owned by the cache. The arguments of its constructor outlive it.
-// Never blocks: calls read-ahead hints and NextUse without any lock. No errors.
+// Thread-safe. The cache owns it. The arguments of its constructor outlive it.
+// Never blocks: read-ahead hints and NextUse are called without any lock. Has
+// no errors.
 class ReadAhead {
  public:
   // A sample whose neighbours are to be read.
@@ -41,27 +43,31 @@ class ReadAhead {
     std::uint64_t job = 0;
     std::shared_ptr<const std::vector<std::uint64_t>> payers;
     bool is_missed = false;  // the sample itself is read now
-    bool is_due = false;     // as the request's neighbours_due
+    bool is_due = false;     // the request's neighbours_due
   };
 
   ReadAhead(std::vector<Stripe>* stripes, Evictor* evictor,
             const NextUse* next_use)
       : stripes_(stripes), evictor_(evictor), next_use_(next_use) {}
 
-  // Appends the reads in flight that it began to `misses`, with their charges.
-  // Triggers are in the order in which their samples are wanted.
+  // Begins reads of the triggers' neighbours. Appends them to `misses`, with
+  // their charges, for the caller to send. Triggers are in the order in which
+  // their samples are wanted.
   void Begin(const std::vector<Trigger>& triggers, std::int64_t now_nanos,
              std::vector<Miss>* misses);
 
  private:
   using Neighbours = std::vector<storage::ReadAheadHint>;
 
-  // Returns false if one of them got no memory.
+  // Begins reads of the `neighbours` that FilterByNextUse leaves and that are
+  // neither cached nor in flight. Returns false if one of them got no memory.
   bool BeginAll(const Trigger& trigger, Neighbours neighbours,
                 std::int64_t now_nanos, Evictor::Draw* draw,
                 std::vector<Miss>* misses);
-  // Writes when each neighbour is wanted, and removes those that are not wanted
-  // soon. Returns the time within which all others are wanted.
+  // Removes the neighbours that the reader does not want itself, unless others
+  // want them soon. Writes to `nanos` the time until each remaining neighbour
+  // is wanted. Returns the horizon: the time within which the reader wants its
+  // own neighbours.
   Evictor::Horizon FilterByNextUse(Neighbours* neighbours,
                                    std::int64_t now_nanos,
                                    std::vector<std::int64_t>* nanos) const;
@@ -69,8 +75,8 @@ class ReadAhead {
   std::vector<Stripe>* const stripes_;
   Evictor* const evictor_;
   const NextUse* const next_use_;
-  // Triggers to skip. After a failure there is no memory for a while, and each
-  // attempt takes time.
+  // The number of triggers still to skip. If a neighbour got no memory, there
+  // will be none for a while, and each attempt takes time.
   std::atomic<int> skips_left_ = 0;
 };
 

@@ -7,12 +7,16 @@
 namespace forebay::cache {
 namespace {
 
-// Bytes from one measurement to the next.
+// The bytes from one measurement to the next. kWindowBytes applies if no read
+// is in flight when the measurement ends, and kBusyWindowBytes otherwise. The
+// bytes of reads in flight are missing from a measurement, and must be few
+// compared with the bytes that it counts.
 constexpr double kWindowBytes = 8e6;
 constexpr double kBusyWindowBytes = 64e6;
-// The fastest measurement grows by this factor with each further one.
+// The cost grows by at most this factor with each measurement, so that slow
+// measurements take some dozens to replace a fast one.
 constexpr double kDecay = 1.02;
-// A read is never free: bytes of the page cache take a copy, at least.
+// The least cost: even bytes in the page cache are copied, at 50 GB/s at most.
 constexpr double kMinNanosPerByte = 0.02;
 
 }  // namespace
@@ -36,8 +40,8 @@ void ReadCost::End(std::int64_t now_nanos, std::uint64_t bytes) {
   AdvanceLocked(now_nanos);
   --in_flight_;
   bytes_ += static_cast<double>(bytes) + kRequestBytes;
-  // Reads in flight took part of the time, and their bytes are not counted yet:
-  // little compared with so many bytes.
+  // Reads in flight have taken part of the time, but their bytes are not
+  // counted yet. The larger window makes that error small.
   if (bytes_ < (in_flight_ == 0 ? kWindowBytes : kBusyWindowBytes)) return;
   nanos_per_byte_ =
       std::max(kMinNanosPerByte,

@@ -3,11 +3,14 @@
 namespace forebay::cache {
 namespace {
 
-// Evictions before the estimate counts.
+// How many evictions a dataset must have before its estimate counts.
 constexpr double kMinEvicted = 64;
+// The number of counted evictions at which the totals are halved.
 constexpr double kMaxEvicted = 4 * kMinEvicted;
+// How many variants are declined before one is made in spite of the estimate.
 constexpr std::uint32_t kDeclinedInARow = 31;
-// Datasets come and go: beyond this number, all are forgotten.
+// The most datasets. Datasets come and go: beyond this number, all are
+// forgotten, and their estimates begin anew.
 constexpr std::size_t kMaxDatasets = 4096;
 
 }  // namespace

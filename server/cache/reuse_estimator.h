@@ -10,26 +10,28 @@
 namespace forebay::cache {
 
 // Estimates, for each dataset, how often a cached variant is used before it is
-// evicted, and so what making the next one may cost. Until enough were evicted,
-// variants count as used often. Where they do not pay, it still accepts one at
-// times, because readers come and go.
+// evicted. This number of uses bounds the CPU time that making the next variant
+// may cost. Until enough variants were evicted, all are worth making. Where
+// variants do not pay, one is still made now and then, because readers come and
+// go.
 //
-// Thread-safe. Never blocks. No errors.
+// Thread-safe. The cache owns it. Never blocks. Has no errors.
 class ReuseEstimator {
  public:
-  // Records that a variant was evicted after so many uses.
+  // Records that a variant was evicted after `uses` uses.
   void RecordEviction(std::uint64_t dataset, std::uint32_t uses);
-  // Returns whether to make one more, at `costs_nanos`, if each use saves
-  // `saves_nanos`.
+  // Returns whether to make another variant, which costs `costs_nanos` of CPU
+  // time, if each use saves `saves_nanos`.
   bool IsWorthMaking(std::uint64_t dataset, std::int64_t costs_nanos,
                      std::int64_t saves_nanos);
 
  private:
-  // Totals in which older evictions weigh less.
+  // The evictions of a dataset's variants and their uses, in totals that are
+  // halved now and then, so that older evictions weigh less.
   struct Record {
     double evicted = 0;
     double uses = 0;
-    std::uint32_t declined = 0;
+    std::uint32_t declined = 0;  // in a row
   };
 
   base::Mutex mutex_;

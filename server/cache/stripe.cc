@@ -8,10 +8,11 @@
 namespace forebay::cache {
 namespace {
 
-// The lead of a read in flight that had no waiters when it was sent.
+// The value of `lead` in a read that had no waiters when it was sent. It equals
+// no index, so the source is later told of all waiters.
 constexpr std::size_t kNoWaiter = SIZE_MAX;
 
-// Returns an extent that owns its parts.
+// Returns the extent with parts of its own.
 Extent Owned(const ExtentView& extent,
              const std::shared_ptr<const std::string>& root) {
   return {.root = root,
@@ -58,7 +59,7 @@ Stripe::Found Stripe::CheckStaleness(
     storage::ReadRequest& request, std::uint64_t memory, std::int64_t now_nanos,
     std::int64_t saves_nanos) {
   base::MutexLock lock(&mutex_);
-  // LookUp counted it as a hit.
+  // LookUp counted the request as a hit. It may turn out not to be one.
   TrafficLocked(request.purpose.job).memory.Remove(extent.length);
   if (extent.variant != storage::kEncoded) decoded_.RemoveHit(saves_nanos);
   const auto known = table_.find(extent);
@@ -69,7 +70,8 @@ Stripe::Found Stripe::CheckStaleness(
   if (entry.cached == nullptr) {
     return JoinedLocked(*entry.in_flight, request, now_nanos);
   }
-  // Bytes that were read meanwhile must be checked, too.
+  // The entry may have been read anew since LookUp. Such bytes are checked too:
+  // nothing says that the object did not change again.
   auto in_flight = std::make_shared<InFlightRead>();
   in_flight->extent = &known->first;
   in_flight->wanted = request.version.revision;
@@ -134,8 +136,8 @@ Stripe::Found Stripe::JoinedLocked(InFlightRead& in_flight,
                                    storage::ReadRequest& request,
                                    std::int64_t now_nanos) {
   Found found;
-  // Bytes of another revision may have another layout, and an error may concern
-  // that revision alone.
+  // A read for another revision does not answer the request: its bytes may have
+  // another layout, and its error may concern that revision alone.
   if (in_flight.wanted != request.version.revision) {
     found.absent = in_flight.extent->variant != storage::kEncoded;
     found.read_alone = !found.absent;
@@ -184,7 +186,8 @@ std::vector<storage::ReadPurpose> Stripe::NoteSent(InFlightRead& in_flight,
 std::vector<InFlightRead::Waiter> Stripe::Complete(
     InFlightRead& in_flight, std::shared_ptr<const CachedBytes> kept, bool ok,
     std::int64_t now_nanos) {
-  // Freed without the lock.
+  // `completed` and `confirmed` are declared before the lock, so that what they
+  // own is freed after the lock is released.
   std::shared_ptr<InFlightRead> completed;
   std::shared_ptr<const CachedBytes> confirmed;
   base::MutexLock lock(&mutex_);
@@ -235,7 +238,7 @@ void Stripe::Insert(const ExtentView& extent,
 }
 
 std::optional<EntryMetadata> Stripe::Drop(const ExtentView& extent) {
-  std::shared_ptr<const CachedBytes> dropped;  // freed without the lock
+  std::shared_ptr<const CachedBytes> dropped;  // freed after the lock
   base::MutexLock lock(&mutex_);
   const auto known = table_.find(extent);
   if (known == table_.end() || known->second.cached == nullptr) {
@@ -299,7 +302,8 @@ std::shared_ptr<const CachedBytes> Stripe::Evict(
   if (!candidates_.Has(candidate)) return nullptr;
   const auto known = table_.find(*extents_[candidate.handle]);
   FOREBAY_CHECK(known != table_.end());
-  // No other thread can add a reference while the lock is held.
+  // A count of one is the table's own reference. No other thread can add one
+  // while the lock is held.
   if (known->second.cached.use_count() != 1) return nullptr;
   evicted_.Add(known->first.length);
   std::shared_ptr<const CachedBytes> cached = RemoveCachedLocked(known->second);
@@ -325,7 +329,7 @@ void Stripe::Forget(std::uint64_t job) {
   jobs_.erase(known);
 }
 
-void Stripe::AddTo(Snapshot* snapshot) const {
+void Stripe::AddTo(CacheSnapshot* snapshot) const {
   base::MutexLock lock(&mutex_);
   snapshot->entries += candidates_.size();
   snapshot->entry_bytes += entry_bytes_;

@@ -7,7 +7,8 @@
 namespace forebay::daemon {
 namespace {
 
-// Slots, reads and scratch of a few loaders.
+// The bytes that "auto" leaves for the slots, reads and scratch of a few
+// loaders.
 constexpr std::uint64_t kLeftToLoaders = std::uint64_t{512} << 20;
 
 }  // namespace

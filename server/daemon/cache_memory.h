@@ -8,9 +8,10 @@
 
 namespace forebay::daemon {
 
-// Returns the bytes that `cache.memory` means where `memory.limit` is `limit`
-// bytes. It is a size, a share of the limit, "0", or "auto": a quarter of the
-// limit, or less, so that enough is left for the loaders of a small host.
+// Returns the size of the cache in bytes. `setting` is the value of the key
+// `cache.memory`, and `limit` that of `memory.limit` in bytes. The setting is a
+// size, a share of the limit, "0" or "auto". "auto" means a quarter of the
+// limit, or less on a small host, so that enough is left for loaders.
 // Thread-safe; never blocks. INVALID_ARGUMENT quotes the text.
 absl::StatusOr<std::uint64_t> CacheMemory(std::string_view setting,
                                           std::uint64_t limit);

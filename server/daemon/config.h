@@ -9,16 +9,17 @@
 
 namespace forebay::daemon {
 
-// Reads the daemon's TOML file into the schema of config.proto: a table is a
-// message, a key is a field. Fields that the file leaves out stay unset and
-// read as their defaults. deploy/forebayd.toml documents every key.
+// Reads the daemon's TOML file into the schema of config.proto. A table of the
+// file is a message, and a key is a field. Fields that the file leaves out stay
+// unset and read as their defaults. deploy/forebayd.toml documents every key.
 //
-// Thread-safe. ReadConfig blocks for file I/O. Errors: NOT_FOUND,
-// PERMISSION_DENIED (the file), INVALID_ARGUMENT (its content): one sentence
-// that names the file, the key and the line.
+// Thread-safe. Blocks for file I/O. NOT_FOUND and PERMISSION_DENIED concern the
+// file, INVALID_ARGUMENT its content. A message is one sentence that names the
+// file, the key and the line.
 absl::StatusOr<proto::Config> ReadConfig(const std::string& path);
 
-// The same for a text; `name` stands for the file.
+// Reads a TOML text in the same way. `name` stands for the file in messages.
+// Thread-safe; never blocks.
 absl::StatusOr<proto::Config> ParseConfig(std::string_view toml,
                                           std::string_view name);
 

@@ -21,20 +21,24 @@ namespace forebay::daemon {
 namespace {
 
 constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
-// The time that requests have to end when they are interrupted.
+// The time that requests have to end once they are interrupted.
 constexpr std::chrono::seconds kRequestsEnd(2);
-// Threads of one scan, each of which waits for a directory.
+// The most threads of one scan of a folder. Each waits for the file system most
+// of the time, so there are more threads than CPUs.
 constexpr int kMostScanThreads = 64;
 
+// Returns the time since 1970 (UTC), which indexes compare with times of files.
 std::int64_t WallClockNanos() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::system_clock::now().time_since_epoch())
       .count();
 }
 
-// The seed of eviction's draws. It only changes which hits are missed.
+// The seed of the cache's draws for eviction. A fixed seed makes runs alike.
+// The seed never affects the bytes of a batch.
 constexpr std::uint64_t kCacheSeed = 1;
 
+// Returns the facts of a GPU in use that `forebayctl status` shows.
 admin::GpuUse UseOf(device::Device& device) {
   const device::CopyCounters counters = device.copier().counters();
   return {.ordinal = device.info().ordinal,
@@ -91,22 +95,23 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
                 .budget = &budget_,
                 .recent_list_nanos = Nanos(config_.index().list_seconds())}),
       executor_(resources.cpus, {.max_cpus = resources.max_cpus}),
-      inflated_reads_(&stored_, &executor_, &budget_, &read_shares_),
+      decompressed_reads_(&stored_, &executor_, &budget_, &read_shares_),
       gathered_reads_(&stored_, &budget_, &read_shares_),
       local_reads_(config_.storage(), &executor_, &budget_, &read_shares_),
       remote_reads_(RemoteEnvironment::OfProcess(config_), &stored_,
                     &read_shares_),
-      memory_watch_(resources.producers),
+      memory_watch_(resources.user_code_memory),
       busy_at_nanos_(started_at_nanos_) {
   sources_.Add([](const storage::Root&) { return true; }, &stored_);
-  sources_.Add(&storage::inflated::InflatedSource::Leads, &inflated_reads_);
+  sources_.Add(&storage::compressed::DecompressedSource::Leads,
+               &decompressed_reads_);
   sources_.Add(&storage::gathered::GatheredSource::Leads, &gathered_reads_);
   stored_.Add(
       [](const storage::Root& root) {
         return dynamic_cast<const storage::local::LocalRoot*>(&root) != nullptr;
       },
       local_reads_.source());
-  for (int i = 0; i < executor_.workers(); ++i) {
+  for (int i = 0; i < executor_.places(); ++i) {
     workspaces_.push_back(
         std::make_unique<pipeline::Workspace>(resources.workspace));
   }
@@ -123,6 +128,11 @@ Daemon::Daemon(const proto::Config& config, std::string config_file,
       index_directory_);
 }
 
+// The order of the sources, from the streams down: front_ (memory or cache),
+// cache_, the tier on disk, coalesced_, sources_ (decompressed, gathered or
+// stored), stored_ (local files, buckets, web servers). Memory that the daemon
+// needs from its start is reserved here. If the limit is too small for it, the
+// daemon does not start.
 absl::Status Daemon::Assemble(const Resources& resources) {
   FOREBAY_ASSIGN_OR_RETURN(
       scratch_, budget_.Reserve(resources.scratch, "decoder scratch"));
@@ -180,6 +190,9 @@ absl::Status Daemon::Assemble(const Resources& resources) {
   return absl::OkStatus();
 }
 
+// The steps end the parts from the trainers down: nothing new arrives at a part
+// that is waited for. If requests hang, Leave ends here, because they use parts
+// that the later steps would stop.
 std::string Daemon::Leave(const std::function<void(std::string)>& step) {
   step("requests of trainers");
   const std::vector<std::string> hung = sessions_->Leave(kRequestsEnd);
@@ -188,7 +201,7 @@ std::string Daemon::Leave(const std::function<void(std::string)>& step) {
   if (!hung.empty())
     return absl::StrCat("requests of trainers (", absl::StrJoin(hung, "; "),
                         ")");
-  // Ends the producers, which workers may wait for.
+  // Closing the sessions ends the workers, which the threads may wait for.
   sessions_.reset();
   step("samples that are being made");
   executor_.Stop();
@@ -213,17 +226,18 @@ std::vector<base::Fd> Daemon::Locks() const {
   return locks;
 }
 
-// Workers ask the source for more, and its readers call the workers, as do
-// copies that end: all stop first, and go last.
+// The executor's tasks read from sources, and reads and copies that complete
+// submit tasks to the executor. Therefore the executor, the sources and the
+// copies are all stopped before any of them is destroyed.
 Daemon::~Daemon() {
   admin_.reset();
-  // Ends the producers, which workers may wait for.
+  // Closing the sessions ends the workers, which the threads may wait for.
   sessions_.reset();
   executor_.Stop();
   devices_.Stop();
   if (disk_tier_ != nullptr) disk_tier_->Stop();
   if (coalesced_ != nullptr) coalesced_->Stop();
-  inflated_reads_.Stop();
+  decompressed_reads_.Stop();
   gathered_reads_.Stop();
   aside_.Stop(std::chrono::hours(24));
 }
@@ -285,7 +299,8 @@ void Daemon::Tick() {
   sessions_->Tick();
   disk_tier_->Tick();
   const std::int64_t idle = Nanos(config_.session().idle_seconds());
-  // A job's process, a file system or a GPU may let its own part hang.
+  // Each kind is released on a thread of its own: a process of a job, a file
+  // system or a GPU may block its release for long.
   sessions_->RunAside("idle memory",
                       [this, idle] { registry_->ReclaimIdle(idle); });
   sessions_->RunAside("idle indexes", [this] { catalog_.FreeIdle(); });
@@ -310,11 +325,11 @@ admin::DaemonInfo Daemon::Info() const {
   info.memory_used = budget_.used();
   info.memory_slots = registry_->SlotBytes();
   info.memory_cache = cache_->capacity();
-  const producer::MemorySnapshot producers = memory_watch_.snapshot();
-  info.producers = {.count = producers.producers,
-                    .memory_used = producers.used,
-                    .memory_limit = producers.limit,
-                    .ended = producers.ended};
+  const worker::MemorySnapshot workers = memory_watch_.snapshot();
+  info.user_workers = {.count = workers.workers,
+                       .memory_used = workers.used,
+                       .memory_limit = workers.limit,
+                       .ended = workers.ended};
   info.workers = static_cast<std::uint32_t>(executor_.cpus());
   info.workers_busy = static_cast<std::uint32_t>(executor_.busy());
   info.tasks_queued = executor_.queued();
@@ -334,9 +349,9 @@ admin::DaemonInfo Daemon::Info() const {
   for (const storage::http::JobRequests& of : remote_reads_.requests())
     info.remote_requests.push_back(ToInfo(of));
   info.warnings = warnings_;
-  if (producers.ended > 0) {
+  if (workers.ended > 0) {
     info.warnings.push_back(absl::StrCat(
-        producers.ended,
+        workers.ended,
         " worker processes were ended since all had more memory than "
         "producer.memory allows: the log names their datasets"));
   }

@@ -15,10 +15,10 @@
 #include "server/base/memory_budget.h"
 #include "server/cache/cache.h"
 #include "server/cache/next_use_registry.h"
+#include "server/daemon/decompressed_reads.h"
 #include "server/daemon/disk_tier.h"
 #include "server/daemon/gathered_reads.h"
 #include "server/daemon/gpus.h"
-#include "server/daemon/inflated_reads.h"
 #include "server/daemon/local_reads.h"
 #include "server/daemon/remote_reads.h"
 #include "server/daemon/resources.h"
@@ -30,23 +30,26 @@
 #include "server/job/registry.h"
 #include "server/pipeline/shared_workspace.h"
 #include "server/pipeline/workspace.h"
-#include "server/producer/answer_waiter.h"
-#include "server/producer/memory_watch.h"
 #include "server/session/request_pool.h"
 #include "server/session/server.h"
 #include "server/storage/all_job_shares.h"
 #include "server/storage/coalesced_source.h"
 #include "server/storage/memory/memory_source.h"
 #include "server/storage/routed_source.h"
+#include "server/worker/answer_waiter.h"
+#include "server/worker/memory_watch.h"
 
 namespace forebay::daemon {
 
-// The assembly: the one place that names concrete classes and joins them. Made
-// and run on one thread; Stop may be called from any thread. Owns everything.
-// Run blocks until Stop; Leave and destruction block for what is under way,
-// perhaps for ever. Errors: Create's (the memory limit, the sockets).
+// The assembly: the one place that names concrete classes and joins them.
+//
+// One thread creates, runs and destroys it; Stop may be called from any thread.
+// It owns all parts. Run blocks until Stop. Leave and destruction block for
+// work that is under way, which may hang for ever. Create fails if memory or a
+// socket cannot be had.
 class Daemon {
  public:
+  // Creates a daemon whose sockets listen. `config_file` is shown to people.
   static absl::StatusOr<std::unique_ptr<Daemon>> Create(
       const proto::Config& config, std::string config_file,
       RuntimeDir runtime_dir);
@@ -58,29 +61,37 @@ class Daemon {
   // session.exit_when_idle_seconds.
   void Run();
   void Stop() { loop_->Stop(); }
-  // Ends the service after Run, and the work that is under way. Calls `step`
-  // with what it waits for next, each time. Returns what hangs, for people; if
-  // that is not empty, this object cannot be destroyed.
+  // Ends the service after Run, and the work that is under way. Before each
+  // wait, calls `step` with the name of the work that it waits for. Returns the
+  // name of the work that hangs; if it is not empty, this object cannot be
+  // destroyed.
   std::string Leave(const std::function<void(std::string)>& step);
   // Returns further descriptors of the locks that keep other daemons out. A
-  // thread that hangs in the kernel keeps descriptors open after the end of its
-  // process, and so locks that are not given up by flock(2).
+  // thread that hangs in the kernel keeps the descriptors of its process open
+  // after the process has ended. Their locks then last, unless flock(2) gives
+  // them up.
   std::vector<base::Fd> Locks() const;
-  // Whether it stopped because it cannot go on, so that another should start.
+  // Returns whether the daemon stopped because it cannot continue, so that
+  // another one should be started.
   bool failed() const { return failed_; }
 
  private:
   Daemon(const proto::Config& config, std::string config_file,
          RuntimeDir runtime_dir, const Resources& resources);
 
-  // Sets memory aside, and joins the sources with those that read through them.
+  // Reserves memory, and joins the sources with their readers.
   absl::Status Assemble(const Resources& resources);
+  // Opens the sockets, and sets up the loop's timers.
   absl::Status Listen();
+  // Releases what has been idle for long, and stops an idle daemon. The loop
+  // calls it every second.
   void Tick();
+  // Returns the facts that `forebayctl status` shows.
   admin::DaemonInfo Info() const;
 
-  // Ends memory that jobs leave. Goes last: what still ends then does so at
-  // once, after it was stopped.
+  // Frees the memory that jobs leave, on threads of its own. It is the first
+  // member, so destroyed last: members destroyed before it may still hand it
+  // work, which then runs at once.
   session::RequestPool aside_;
   const proto::Config config_;
   const std::string config_file_;
@@ -93,40 +104,43 @@ class Daemon {
   const std::int64_t started_at_nanos_;
 
   base::MemoryBudget budget_;
-  base::MemoryReservation scratch_;  // of all workers, and of the shared one
+  base::MemoryReservation scratch_;  // of workspaces_ and shared_workspace_
   base::MemoryReservation spare_buffers_;
   std::vector<std::unique_ptr<pipeline::Workspace>> workspaces_;
   std::unique_ptr<pipeline::SharedWorkspace> shared_workspace_;
   dataset::Catalog catalog_;
   cache::NextUseRegistry next_use_registry_;
   std::unique_ptr<base::EventLoop> loop_;
-  // Reads and tasks under way refer to what stands above, and end before it
-  // goes. The sources go before the cache that reads them: they fail what still
-  // waits for them.
+  // Reads and tasks under way refer to the members above, and end before those
+  // are destroyed. The sources are declared after the cache that reads them, so
+  // that they are destroyed first and fail the reads that still wait.
   std::unique_ptr<storage::CoalescedSource> coalesced_;
   std::unique_ptr<cache::Cache> cache_;
   std::unique_ptr<DiskTier> disk_tier_;
-  // The source that streams read: memory directly, and all else through the
-  // cache.
+  // The source that streams read. It reads samples in memory directly, and all
+  // others through the cache.
   storage::RoutedSource front_;
   executor::ThreadPoolExecutor executor_;
-  // The source of objects, inflated, gathered or as they are stored.
+  // The source below the tiers. It reads compressed files by
+  // `decompressed_reads_`, gathered samples by `gathered_reads_`, and all
+  // others by `stored_`.
   storage::RoutedSource sources_;
   storage::RoutedSource stored_;
-  storage::AllJobShares read_shares_;  // of all that shares reads out
+  // All parts that share reads out among jobs.
+  storage::AllJobShares read_shares_;
   storage::memory::MemorySource memory_;
-  InflatedReads inflated_reads_;
+  DecompressedReads decompressed_reads_;
   GatheredReads gathered_reads_;
   LocalReads local_reads_;
   RemoteReads remote_reads_;
-  producer::MemoryWatch memory_watch_;
-  // Goes before what its callbacks use.
-  producer::AnswerWaiter answer_waiter_;
+  worker::MemoryWatch memory_watch_;
+  // Destroyed before the members that its callbacks use.
+  worker::AnswerWaiter answer_waiter_;
   std::unique_ptr<job::Registry> registry_;
   std::unique_ptr<session::Server> sessions_;
   std::unique_ptr<admin::AdminServer> admin_;
 
-  std::int64_t busy_at_nanos_;  // when there was a session last
+  std::int64_t busy_at_nanos_;  // the last time at which there was a session
   bool failed_ = false;
 };
 

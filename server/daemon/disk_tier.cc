@@ -10,18 +10,21 @@
 
 namespace forebay::daemon {
 
-using cache::disk::Directory;
+using cache::disk::CacheDirectory;
 using cache::disk::DiskCache;
 
 namespace {
 
+// Locks the configured directory and opens the tier in it. Sets `used` to the
+// directory, which the tier owns.
 absl::StatusOr<std::unique_ptr<DiskCache>> OpenTier(
     const proto::CacheConfig& config, const DiskCache::Deps& deps,
-    Directory** used) {
+    CacheDirectory** used) {
   FOREBAY_ASSIGN_OR_RETURN(
       const std::uint64_t bytes,
       base::ParseByteSize(config.disk_size(), /*total=*/0));
-  FOREBAY_ASSIGN_OR_RETURN(auto directory, Directory::Lock(config.directory()));
+  FOREBAY_ASSIGN_OR_RETURN(auto directory,
+                           CacheDirectory::Lock(config.directory()));
   *used = directory.get();
   return DiskCache::Create({.store = {.capacity = bytes}}, std::move(directory),
                            deps);
@@ -33,6 +36,8 @@ DiskTier::DiskTier(const proto::CacheConfig& config,
                    const DiskCache::Deps& deps)
     : below_(deps.below) {
   if (config.directory().empty()) return;
+  // A tier that cannot be opened does not keep the daemon from serving: reads
+  // then go to the source below, and `doctor` shows the reason.
   auto tier = OpenTier(config, deps, &directory_);
   if (!tier.ok()) {
     refusal_ =
@@ -41,13 +46,13 @@ DiskTier::DiskTier(const proto::CacheConfig& config,
     return;
   }
   tier_ = *std::move(tier);
-  const cache::disk::Snapshot snapshot = tier_->Snapshot();
+  const cache::disk::DiskSnapshot snapshot = tier_->Snapshot();
   spdlog::info("the cache on disk, {}, holds {} entries in {} of {} MiB",
                config.directory(), snapshot.entries, snapshot.used >> 20,
                snapshot.capacity >> 20);
 }
 
-std::optional<cache::disk::Snapshot> DiskTier::Snapshot() const {
+std::optional<cache::disk::DiskSnapshot> DiskTier::Snapshot() const {
   if (tier_ == nullptr) return std::nullopt;
   return tier_->Snapshot();
 }

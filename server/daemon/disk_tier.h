@@ -7,7 +7,7 @@
 
 #include "proto/config.pb.h"
 #include "server/cache/disk/disk_cache.h"
-#include "server/cache/disk/snapshot.h"
+#include "server/cache/disk/disk_snapshot.h"
 #include "server/cache/disk/volume.h"
 #include "server/schedule/job_shares.h"
 #include "server/storage/byte_source.h"
@@ -15,41 +15,45 @@
 namespace forebay::daemon {
 
 // The cache's second tier, if the configuration names a directory that can be
-// used; else reads go to the source below. Logs which, and why.
+// used. Otherwise reads go to the source below. The log says which, and why.
 //
-// Thread-safe. Owns the tier; the surroundings outlive it. Construction and
-// destruction block for the disk. No errors: there is always a source.
+// Thread-safe. Owns the tier; the members of `deps` outlive it. Construction
+// and destruction block for the disk. Has no errors: without a tier, source()
+// is the source below.
 class DiskTier {
  public:
   DiskTier(const proto::CacheConfig& config,
            const cache::disk::DiskCache::Deps& deps);
 
+  // Returns the tier, or the source below if there is none.
   storage::ByteSource* source() {
     return tier_ != nullptr ? tier_.get() : below_;
   }
-  // Shares the tier's disk among jobs. Returns null if there is no tier.
+  // Returns the interface that sets how jobs share the tier's disk; null if
+  // there is no tier.
   schedule::JobShares* shares() {
     return tier_ != nullptr ? tier_->shares() : nullptr;
   }
-  // To be called every second or so, as DiskCache's.
+  // Calls DiskCache::Tick. Call it about every second.
   void Tick() {
     if (tier_ != nullptr) tier_->Tick();
   }
-  // To be called before the source below goes, as DiskCache's.
+  // Calls DiskCache::Stop. Call it before the source below is destroyed.
   void Stop() {
     if (tier_ != nullptr) tier_->Stop();
   }
-  // The descriptor that the directory's lock is held by; it belongs to the
-  // tier. Returns -1 if there is no tier.
+  // Returns the descriptor that holds the directory's lock, which the tier
+  // owns; -1 if there is no tier.
   int lock() const { return tier_ != nullptr ? directory_->lock() : -1; }
-  // Returns nullopt if there is no tier.
-  std::optional<cache::disk::Snapshot> Snapshot() const;
-  // Why there is no tier: a sentence. Empty: there is one, or none is wanted.
+  // Returns the tier's state; nullopt if there is no tier.
+  std::optional<cache::disk::DiskSnapshot> Snapshot() const;
+  // Returns a sentence that says why there is no tier; empty if there is a
+  // tier, or none is configured.
   const std::string& refusal() const { return refusal_; }
 
  private:
   storage::ByteSource* const below_;
-  cache::disk::Directory* directory_ = nullptr;  // the tier's
+  cache::disk::CacheDirectory* directory_ = nullptr;  // the tier owns it
   std::unique_ptr<cache::disk::DiskCache> tier_;
   std::string refusal_;
 };

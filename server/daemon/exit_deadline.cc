@@ -49,6 +49,8 @@ void ExitDeadline::Expire() {
   actions_.exit();
 }
 
+// Expire runs without the mutex: it does not return if `exit` ends the process,
+// and Begin must not block meanwhile.
 void ExitDeadline::Watch() {
   {
     base::MutexLock lock(&mutex_);

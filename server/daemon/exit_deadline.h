@@ -11,25 +11,25 @@
 
 namespace forebay::daemon {
 
-// Bounds the time that a process takes to leave. A thread that hangs in the
-// kernel cannot be joined, nor killed: destructors that wait for it never
-// return.
+// Bounds the time that a process takes to exit. A thread that hangs in the
+// kernel can be neither joined nor killed, so destructors that wait for it
+// never return.
 //
-// Thread-safe; the caller owns it. Has a thread of its own, which ends the
-// process when a step, or all together, take too long. Destruction ends that
-// thread. Calls do not block, except that Expire does not return if `exit` does
-// not. No errors.
+// Thread-safe. A thread of its own ends the process when a step, or all steps
+// together, take too long. The caller owns it; destruction ends that thread.
+// Calls do not block, except that Expire does not return if `exit` does not.
+// Has no errors.
 class ExitDeadline {
  public:
   struct Actions {
-    // Lets go of what the process would keep while a thread of it hangs. Must
-    // not block.
+    // Releases what the process would keep while one of its threads hangs, such
+    // as locks. Must not block.
     std::function<void()> let_go;
     // Ends the process, without destructors.
     std::function<void()> exit;
   };
 
-  // The longest times: of a step, and of all together.
+  // The longest times of a step, and of all steps together.
   struct Limits {
     std::chrono::nanoseconds step;
     std::chrono::nanoseconds all;
@@ -39,12 +39,14 @@ class ExitDeadline {
   ExitDeadline(Actions actions, std::string step, const Limits& limits);
   ~ExitDeadline();
 
-  // Begins another step; `step` says what the process waits for in it.
+  // Ends the current step and begins another, in which the process waits for
+  // `step`.
   void Begin(std::string step);
-  // Ends the process now, and logs that it does not wait for the step.
+  // Ends the process now. Logs the step that it no longer waits for.
   void Expire();
 
  private:
+  // The body of the thread: waits for the end of the step, and expires.
   void Watch();
 
   const Actions actions_;

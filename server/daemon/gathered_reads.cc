@@ -7,8 +7,9 @@ namespace {
 
 using storage::gathered::GatheredSource;
 
+// The most reads at once; fewer where memory is short (ReservedReads).
 constexpr std::size_t kMostReads = 32;
-// Of buffers for the next reads.
+// The bytes of buffers that are kept for the next reads.
 constexpr std::uint64_t kSpareBytes = std::uint64_t{2} << 20;
 
 }  // namespace

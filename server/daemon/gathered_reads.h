@@ -12,16 +12,16 @@
 
 namespace forebay::daemon {
 
-// The source of samples that are gathered of pieces of a file, with memory set
-// aside for it.
+// The source of samples that are gathered from pieces of a file, with memory
+// reserved for their reads.
 //
-// Thread-safe. The source below, the budget and `shares` outlive it, but for
-// what Stop says. Destruction ends its reads: the source below has stopped.
-// Does not block otherwise. Errors are those of GatheredSource and of
-// ReservedReads.
+// Thread-safe. The daemon owns it. The budget and `shares` outlive it, as does
+// the source below unless Stop was called. Destruction ends its reads; the
+// source below has stopped by then. All other calls do not block. Errors are
+// those of GatheredSource and of ReservedReads.
 class GatheredReads final : public storage::ByteSource {
  public:
-  // `shares` learns what shares these reads out.
+  // Creates the source, and adds its scheduler to `shares`.
   GatheredReads(storage::ByteSource* below, base::MemoryBudget* budget,
                 storage::AllJobShares* shares);
 

@@ -29,13 +29,15 @@ std::string InstalledPlugin(const std::string& folder) {
         .lexically_normal();
   };
   std::error_code error;
-  // In the wheel, programs lie in a folder of the package.
+  // The plug-in lies beside the program in a build folder, one folder up in the
+  // Python wheel, and in lib/forebay in an installation.
   for (const char* const place : {"/", "/../"}) {
     if (std::filesystem::exists(in(place), error)) return in(place);
   }
   return in("/../lib/forebay/");
 }
 
+// Returns the GPUs and their driver in one line for the log.
 std::string Describe(const cuda::Inventory& inventory) {
   std::string text = absl::StrCat(inventory.devices.size(), " GPU",
                                   inventory.devices.size() == 1 ? "" : "s");
@@ -75,7 +77,8 @@ cuda::Inventory Gpus::inventory() const {
 
 absl::StatusOr<cuda::Driver*> Gpus::AwaitDriver(
     const std::stop_token& stop) const {
-  // A driver that wakes many GPUs takes some seconds.
+  // A driver that initialises many GPUs takes some seconds; after a minute it
+  // probably hangs.
   constexpr std::int64_t kLongNanos = 60'000'000'000;
   const base::Clock& clock = *base::Clock::Monotonic();
   const std::int64_t until = clock.NowNanos() + kLongNanos;
@@ -113,7 +116,7 @@ std::unique_ptr<cuda::Driver> OpenGpuDriver(const std::string& plugin,
     return *std::move(driver);
   }
   std::string why(driver.status().message());
-  // A host without a plug-in or a GPU is no reason to warn.
+  // Many hosts have neither a plug-in nor a GPU, so that is not a warning.
   auto level = spdlog::level::info;
   if (automatic && absl::IsNotFound(driver.status())) {
     why = absl::StrCat("no GPU plug-in is installed: ", why);
@@ -125,7 +128,8 @@ std::unique_ptr<cuda::Driver> OpenGpuDriver(const std::string& plugin,
 }
 
 std::uint64_t SlotMemoryOf(const std::string& setting, std::uint64_t total) {
-  // Little beside what trainers need, and room for many batches of uint8.
+  // The part of a GPU's memory that "auto" means: little compared with what
+  // trainers need, but room for many batches of uint8.
   constexpr std::uint64_t kShare = 32;
   if (setting == "auto") return total / kShare;
   return base::ParseByteSize(setting, total).value_or(total / kShare);

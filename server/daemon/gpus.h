@@ -10,25 +10,28 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "cuda/device.h"
+#include "cuda/driver.h"
 #include "server/base/mutex.h"
 
 namespace forebay::daemon {
 
-// The host's GPUs. A thread of its own opens their driver: that may take
-// seconds, and hang for a sick GPU, which must keep no trainer waiting.
+// The host's GPUs. A thread of its own opens their driver, which may take
+// seconds, or hang if a GPU is broken. Trainers that use no GPU do not wait for
+// it.
 //
 // Thread-safe. Owns the driver. inventory() does not block; AwaitDriver and
-// destruction wait until the driver is open. Errors: AwaitDriver's.
+// destruction block until the driver is open. Only AwaitDriver has errors.
 class Gpus {
  public:
+  // Starts the thread, which calls `open`.
   explicit Gpus(std::function<std::unique_ptr<cuda::Driver>()> open);
   ~Gpus();
 
-  // Returns none until the driver is open, and says so in `absence`.
+  // Returns the GPUs. Until the driver is open there are none;
+  // Inventory::absence then says why.
   cuda::Inventory inventory() const;
-  // Waits until the driver is open. CANCELLED: `stop` came first. INTERNAL: it
-  // takes too long.
+  // Waits until the driver is open. CANCELLED: `stop` was requested first.
+  // INTERNAL: the driver took more than 60 s.
   absl::StatusOr<cuda::Driver*> AwaitDriver(const std::stop_token& stop) const;
 
  private:
@@ -38,18 +41,19 @@ class Gpus {
   std::thread thread_;
 };
 
-// Returns the driver of the plug-in that the key cuda.plugin names, else a
-// driver of no GPUs that has the reason. "auto" is as config.proto says;
-// `folder` is the program's. Logs the GPUs in one line. Blocks, as
-// cuda::OpenPlugin does.
+// Returns the driver of the plug-in that `plugin`, the key cuda.plugin, names
+// (see config.proto). If the plug-in cannot be opened, returns a driver without
+// GPUs that tells the reason. `folder` is the folder of the program, in which
+// "auto" looks. Logs the GPUs in one line. Blocks, as cuda::OpenPlugin does.
 std::unique_ptr<cuda::Driver> OpenGpuDriver(const std::string& plugin,
                                             const std::string& folder);
 
-// Returns the bytes of a GPU of `total` that cuda.memory allows slots to take.
-// The setting was checked.
+// Returns how many bytes slots may take on a GPU that has `total` bytes of
+// memory. `setting` is the value of the key cuda.memory, which was checked
+// before.
 std::uint64_t SlotMemoryOf(const std::string& setting, std::uint64_t total);
 
-// Returns the folder of this process's program; empty: unknown.
+// Returns the folder of this process's program; empty if it is unknown.
 std::string ProgramFolder();
 
 }  // namespace forebay::daemon

@@ -13,6 +13,7 @@
 namespace forebay::daemon {
 namespace {
 
+// Returns the value of an environment variable; empty if it is not set.
 std::string FromEnvironment(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -45,9 +46,9 @@ HdfsReads::HdfsReads(HdfsSetup setup, storage::http::Client* client)
 
 absl::StatusOr<std::shared_ptr<const storage::Root>> HdfsReads::Open(
     const std::string& uri) const {
-  storage::webhdfs::Settings settings = {setup_.endpoint, setup_.user,
-                                         setup_.token};
-  // A malformed URI reads no file.
+  storage::webhdfs::WebHdfsSettings settings = {setup_.endpoint, setup_.user,
+                                                setup_.token};
+  // A malformed URI is refused before the token's file is read.
   FOREBAY_RETURN_IF_ERROR(
       storage::webhdfs::HdfsRoot::Create(uri, settings).status());
   if (!setup_.token_file.empty()) {

@@ -14,26 +14,30 @@
 
 namespace forebay::daemon {
 
-// The settings of HDFS: the configuration's, else the environment's.
+// The settings of HDFS. A key of the configuration takes precedence over the
+// environment (HADOOP_USER_NAME, HADOOP_TOKEN).
 struct HdfsSetup {
-  std::string endpoint;
-  std::string user;
-  std::string token_file;
-  std::string token;  // if there is no file
+  std::string endpoint;    // a URL; empty if a dataset's URI names the host
+  std::string user;        // empty if none is sent
+  std::string token_file;  // a path; empty if there is none
+  std::string token;       // a delegation token, used if there is no file
 
+  // Returns the settings of this process.
   static HdfsSetup OfProcess(const proto::HdfsConfig& config);
 };
 
-// The parts that read HDFS by WebHDFS.
+// The parts that read HDFS by its HTTP protocol, WebHDFS.
 //
-// Thread-safe. `client` outlives it; its roots may outlive it. Destruction ends
-// the reads that are under way. Open blocks for file I/O.
+// Thread-safe. RemoteReads owns it. `client` outlives it; its roots may outlive
+// it. Destruction ends the reads that are under way. Only Open has errors; it
+// blocks for file I/O.
 class HdfsReads {
  public:
   HdfsReads(HdfsSetup setup, storage::http::Client* client);
 
-  // Reads the token's file once more, and returns a root. Errors: those of
-  // HdfsRoot::Create, and of the file.
+  // Returns the root that `uri` names. The token's file is read each time,
+  // because tokens expire and are replaced. Errors are those of
+  // HdfsRoot::Create and of reading the file.
   absl::StatusOr<std::shared_ptr<const storage::Root>> Open(
       const std::string& uri) const;
 

@@ -7,14 +7,16 @@
 namespace forebay::daemon {
 namespace {
 
-// Larger than a photograph's bytes: these come and go all the time, and mapping
-// costs faults.
+// The number of bytes from which malloc maps a piece by itself. Most
+// photographs are smaller. They are allocated all the time, and each mapping
+// would cost system calls and page faults.
 constexpr int kMappedBytes = 2 << 20;
 
-// Free bytes that an arena keeps at its end.
+// The free bytes that an arena keeps at its end.
 constexpr int kKeptBytes = 1 << 20;
 
-// Enough for the threads that are busy at once beside the workers.
+// The number of arenas on a host of few CPUs: enough for the busy threads that
+// are not the executor's.
 constexpr int kFewArenas = 8;
 
 }  // namespace

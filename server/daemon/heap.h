@@ -3,10 +3,11 @@
 
 namespace forebay::daemon {
 
-// Sets up malloc so that freed memory goes back to the system. Large pieces,
-// such as indexes, are mapped one by one; there are no more arenas than `cpus`,
-// or a few. By default malloc learns to keep pieces of up to 32 MiB in arenas,
-// eight a CPU. To be called before the first thread starts.
+// Sets up malloc so that freed memory goes back to the system. Pieces of 2 MiB
+// or more, such as indexes, are mapped one by one, and there are at most `cpus`
+// arenas, or eight. By default glibc raises the size for mapping up to 32 MiB,
+// and has eight arenas for each CPU, which keep what is freed (mallopt(3)).
+// Call it before the first thread starts. Has no errors.
 void SetUpHeap(int cpus);
 
 }  // namespace forebay::daemon

@@ -17,28 +17,31 @@
 
 namespace forebay::daemon {
 
-// The source of one failure domain of local files, which is a file system or
-// what lies beyond those of some roots: a ring or threads, and a scheduler in
-// front.
+// The source of one failure domain of local files: an io_uring or threads, and
+// a scheduler in front. A domain is one file system, or all files that lie
+// beyond the file systems of some roots.
 //
-// Thread-safe. The caller owns it. Destruction calls `on_end` first, and waits
-// for the reads in flight. Errors are those of the sources.
+// Thread-safe. The caller owns it. Read does not block. Destruction calls
+// `on_end` first, and blocks for the reads in flight. Errors are those of the
+// sources.
 class LocalDomain final : public storage::SharedOutSource {
  public:
   using OnEnd = std::function<void(LocalDomain*)>;
 
-  // A job with so many stalled reads gets no further ones. The numbers are
-  // about a quarter of the places for reads that hang.
+  // The number of stalled reads at which a job gets no further reads, so that a
+  // file that hangs cannot take all places. Each number is about a quarter of
+  // the reads that may hang before all places are taken.
   static constexpr std::size_t kMostStalledInRing = 16;
   static constexpr std::size_t kMostStalledInThreads = 8;
 
-  // `memory`: of the ring's own buffers.
+  // Creates a domain that is read through `ring`, whose buffers have `memory`.
   LocalDomain(std::unique_ptr<storage::local::UringSource> ring,
               base::MemoryReservation memory, OnEnd on_end)
       : on_end_(std::move(on_end)),
         memory_(std::move(memory)),
         ring_(std::move(ring)),
         scheduled_(ring_.get(), {.most_stalled = kMostStalledInRing}) {}
+  // Creates a domain that is read by threads.
   LocalDomain(std::unique_ptr<storage::local::LocalSource> threads,
               OnEnd on_end)
       : on_end_(std::move(on_end)),
@@ -68,7 +71,7 @@ class LocalDomain final : public storage::SharedOutSource {
   // Returns false if the system refused a thread that reads need.
   bool has_threads() const { return scheduled_.has_thread(); }
 
-  // Returns the CPU time that reading has taken.
+  // Returns the CPU time that reading has taken, in nanoseconds.
   std::int64_t cpu_nanos() const {
     return ring_ != nullptr ? ring_->cpu_nanos() : threads_->cpu_nanos();
   }

@@ -19,17 +19,18 @@ using storage::local::UringSource;
 
 namespace {
 
-// Bytes of a ring's buffers for reads past the page cache: those that the
-// kernel keeps pinned, and those that are kept besides. The cache holds on to
-// most.
+// The bytes of a ring's buffers for reads that bypass the page cache: buffers
+// that the kernel keeps pinned, and further ones that are kept for the next
+// reads.
 constexpr std::size_t kPinnedBytes = std::size_t{8} << 20;
 constexpr std::size_t kSparePageBytes = std::size_t{6} << 20;
 constexpr std::size_t kRingBytes = kPinnedBytes + kSparePageBytes;
 
-// The slots of a ring: twice what the scheduler sends down at once, since a job
-// may have sent that much before its first read counts as stalled.
+// The entries of a ring: twice the reads that the scheduler sends down at once.
+// A job may have sent that many before its first read counts as stalled.
 constexpr unsigned kRingDepth = 128;
 
+// Returns whether a domain consists of files beyond the file systems of roots.
 bool IsBeyond(const std::string& domain) {
   return domain.starts_with(LocalRoot::kBeyond);
 }
@@ -55,7 +56,8 @@ LocalReads::LocalReads(const proto::StorageConfig& config,
                  return MakeDomain(file_system);
                },
            .objects_move = true,
-           // The file systems of a host are few.
+           // Domains beyond the roots' file systems are limited in number, as
+           // clients can make many of them; the file systems of a host are few.
            .is_limited = &IsBeyond,
            .limited_kind =
                "folders with files on further file systems (by links or "
@@ -112,6 +114,10 @@ std::unique_ptr<storage::SharedOutSource> LocalReads::MakeDomain(
   return domain;
 }
 
+// The first ring uses the memory that the daemon reserved at its start. Each
+// further ring reserves memory if the budget has some to spare; otherwise it
+// has no buffers of its own. After the first ring has ended, the next new ring
+// uses that memory.
 std::unique_ptr<LocalDomain> LocalReads::MakeRing() {
   bool is_first = false;
   {

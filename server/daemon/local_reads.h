@@ -23,50 +23,58 @@
 
 namespace forebay::daemon {
 
-// The source of local files. Each file system has a source of its own: an
-// io_uring where it is one of this host, the host allows that and the
-// configuration wants it, else threads. What lies beyond a root's own file
-// system has threads of its own, which roots with the same extra roots share. A
-// scheduler in front of each shares it out among jobs. Logs which of both is
-// used, and why.
+// The source of local files. Each file system has a source of its own, so that
+// a file system that hangs delays no reads of others.
 //
-// Thread-safe. Owns the sources; destruction ends their reads. Does not block,
-// but for ReleaseIdle, which waits for idle threads to end. Errors are those of
-// the sources.
+// A file system of this host is read through io_uring, if the host allows that
+// and the configuration wants it. All others are read by threads. Files beyond
+// a root's own file system (by links or mount points) have threads of their
+// own, which roots with the same extra roots share. A scheduler in front of
+// each source shares it out among jobs. The log says whether io_uring or
+// threads are used, and why.
+//
+// Thread-safe. Owns the sources; destruction ends their reads. Calls do not
+// block, except ReleaseIdle, which waits for idle threads to end. Errors are
+// those of the sources.
 class LocalReads {
  public:
-  // The most bytes of buffers that reads keep for the next ones, with those of
-  // the first ring. Further rings have memory of the budget's, if it has some.
+  // The most bytes of buffers that are kept for the next reads, including the
+  // buffers of the first ring. Further rings reserve memory from the budget, if
+  // it has some to spare.
   static constexpr std::size_t kKeptBytes = std::size_t{20} << 20;
 
-  // `shares` learns what shares these reads out. It, the budget and the
-  // executor, which looks again at files that were touched, outlive the last
-  // call.
+  // Creates the source, and adds its schedulers to `shares`. The executor
+  // checks files whose modification time alone has changed. `shares`, the
+  // budget and the executor outlive the last call.
   LocalReads(const proto::StorageConfig& config, executor::Executor* executor,
              base::MemoryBudget* budget, storage::AllJobShares* shares);
   ~LocalReads();
 
+  // Returns the source of all local files.
   storage::ByteSource* source() { return &*rechecked_; }
-  // Returns the sums over all file systems that are read. While none is, the
-  // concurrency is that of one file system.
+  // Returns the sums over all file systems that are being read. If there are
+  // none, the concurrency is that of one file system.
   storage::SourceState state() const;
-  // CPU time that reading has taken.
+  // Returns the CPU time that reading has taken, in nanoseconds.
   std::int64_t cpu_nanos() const;
 
   bool io_uring() const { return has_rings_; }
-  // Why io_uring is not used: a clause. Empty: it is, or it is not wanted.
+  // Returns a clause that says why io_uring is not used. It is empty if
+  // io_uring is used, or not wanted.
   const std::string& refusal() const { return refusal_; }
 
   // Ends the sources of file systems that nobody reads from any more.
   void ReleaseIdle() { domains_.ReleaseIdle(); }
 
  private:
-  // Returns null if the system refuses the threads that it takes.
+  // Returns a new source for a file system; null if the system refuses the
+  // threads that it takes.
   std::unique_ptr<storage::SharedOutSource> MakeDomain(
       const std::string& file_system);
-  // Returns null if no ring can be had.
+  // Returns a new source with an io_uring; null if the system refuses one.
   std::unique_ptr<LocalDomain> MakeRing();
-  // Books a domain's end.
+  // Removes `domain`, which is ending, from `live_`, and adds its CPU time to
+  // `ended_cpu_nanos_`.
   void OnEnd(LocalDomain* domain);
 
   const int threads_;
@@ -79,7 +87,8 @@ class LocalReads {
   // The domain whose ring has the memory that is reserved from the start.
   LocalDomain* first_ring_ ABSL_GUARDED_BY(mutex_) = nullptr;
   std::int64_t ended_cpu_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
-  // In front of the rest, and destroyed after it.
+  // The source in front of `domains_`. It is declared before `domains_`, and so
+  // destroyed after it.
   std::optional<storage::RecheckedSource> rechecked_;
   storage::DomainSource domains_;
 };

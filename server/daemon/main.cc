@@ -1,4 +1,4 @@
-// forebayd: the daemon's command line.
+// The command line of forebayd, the daemon.
 #include <google/protobuf/stubs/logging.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -38,25 +38,28 @@
 namespace forebay::daemon {
 namespace {
 
-// Exit codes, beside 0 and 1.
+// The exit codes beside 0 and 1.
 constexpr int kUsage = 2;     // a bad command line
 constexpr int kOccupied = 3;  // another daemon has the directory
 
 constexpr double kLongestIdleSeconds = 604800;
 
+// The options of the command line.
 struct Flags {
   std::string runtime_dir;
   std::string config;
   double exit_when_idle = -1;
 };
 
-// The time that the daemon waits for each part of its end, and for all: less
-// than TimeoutStopSec of its unit, after which systemd kills it.
+// The time that the daemon waits for each step of its exit, and for all steps
+// together. Both are less than TimeoutStopSec of its systemd unit, after which
+// systemd kills the process.
 constexpr ExitDeadline::Limits kLeavingLimits = {
     .step = std::chrono::seconds(4), .all = std::chrono::seconds(8)};
 
-// SIGTERM and SIGINT as a descriptor; blocked before any thread starts, so that
-// all inherit it.
+// Returns a descriptor that is readable once SIGTERM or SIGINT arrives. Both
+// signals are blocked here, before any thread starts, so that all threads
+// inherit the block and none is interrupted.
 absl::StatusOr<base::Fd> TerminationSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -78,8 +81,8 @@ void RaiseDescriptorLimit() {
     spdlog::warn("the limit of open files stays: {}", std::strerror(errno));
 }
 
-// Protobuf reports each message that it cannot read. Its sender is answered, so
-// that the log needs it for debugging alone.
+// Lowers protobuf's own log to debug level, except for fatal errors. Protobuf
+// logs messages that it cannot read, but their senders get an error anyway.
 void LogProtobuf() {
   google::protobuf::SetLogHandler([](google::protobuf::LogLevel level,
                                      const char* /*file*/, int /*line*/,
@@ -91,15 +94,17 @@ void LogProtobuf() {
   });
 }
 
-// Returns the path as users can follow it whatever their directory is; empty
-// if it is empty.
+// Returns the path as an absolute one, so that it means the same in any working
+// directory; empty if it is empty.
 std::string AbsolutePath(const std::string& path) {
   std::error_code unknown_directory;
   const auto absolute = std::filesystem::absolute(path, unknown_directory);
   return path.empty() || unknown_directory ? path : absolute.string();
 }
 
-// Destroys the daemon, or ends the process if it hangs.
+// Ends the daemon's parts step by step and destroys it. If a step hangs, the
+// deadline releases the locks, so that another daemon can start, and ends the
+// process without destructors.
 void Leave(std::unique_ptr<Daemon> daemon, int exit_status) {
   const std::vector<base::Fd> locks = daemon->Locks();
   ExitDeadline deadline({.let_go =
@@ -118,6 +123,9 @@ void Leave(std::unique_ptr<Daemon> daemon, int exit_status) {
   daemon.reset();
 }
 
+// Runs the daemon until it stops. The order matters: malloc is set up and
+// signals are blocked before any thread exists. The directory is locked before
+// a socket in it is replaced.
 absl::Status Serve(const Flags& flags) {
   proto::Config config;
   if (!flags.config.empty()) {
@@ -129,6 +137,8 @@ absl::Status Serve(const Flags& flags) {
   SetUpHeap(base::ReadCgroupLimits().cpus);
   FOREBAY_RETURN_IF_ERROR(base::StartLog(config.log().level()));
   LogProtobuf();
+  // A write to a socket whose peer has gone then fails, instead of ending the
+  // process.
   signal(SIGPIPE, SIG_IGN);
   RaiseDescriptorLimit();
   FOREBAY_RETURN_IF_ERROR(pipeline::LimitVectorTarget(config.cpu().simd()));
@@ -147,6 +157,7 @@ absl::Status Serve(const Flags& flags) {
   return status;
 }
 
+// Reads the command line, serves, and returns the exit code.
 int Main(int argc, char** argv) {
   Flags flags;
   CLI::App app(
@@ -184,7 +195,7 @@ int Main(int argc, char** argv) {
   }
   const absl::Status status = Serve(flags);
   if (status.ok()) return EXIT_SUCCESS;
-  // The log may not have begun.
+  // The error goes to stderr itself, because the log may not have been set up.
   std::cerr << (base::IsJournalListening() ? "<3>" : "")
             << "forebayd: " << status.message() << '\n';
   return absl::IsAlreadyExists(status) ? kOccupied : EXIT_FAILURE;

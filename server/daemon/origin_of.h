@@ -7,9 +7,9 @@
 
 namespace forebay::daemon {
 
-// Returns the origin of the server that a read below a root of this kind asks,
-// or "" for a root of another kind. Hosts fail by themselves, so that each
-// origin is a failure domain.
+// Returns the origin (scheme, host and port) of the server that a read below a
+// root of type `Kind` asks; "" for a root of another type. Hosts fail
+// independently, so each origin is a failure domain. Thread-safe; never blocks.
 template <typename Kind>
 std::string OriginOf(const storage::ReadRequest& request) {
   const auto* const root = dynamic_cast<const Kind*>(request.root.get());

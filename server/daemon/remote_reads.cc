@@ -28,13 +28,27 @@ namespace http = storage::http;
 constexpr char kNoCredentials[] =
     "no credentials: the daemon found none in GOOGLE_APPLICATION_CREDENTIALS, "
     "gcloud's files or at a metadata server";
-// A look takes some seconds where there are no credentials.
-constexpr std::int64_t kLookAgainNanos = 60'000'000'000;
+// How credentials of Cloud Storage are found. The first gs:// URI starts a
+// search: in GOOGLE_APPLICATION_CREDENTIALS, in gcloud's files, then at a
+// metadata server, which takes seconds where there is none. The mutex is
+// released during a search, because every other call needs it; `looking_` is
+// true meanwhile. Other threads that open gs:// URIs wait for the first search.
+// During a later search they use the source without credentials.
+//
+// If nothing is found, a source without credentials reads public buckets, and
+// the search is made again a minute later at the earliest. Once credentials are
+// found, a second source is added, which gets all new reads. Reads under way
+// end in the source that began them.
 
-// The longest wait for a look that another thread makes.
+// The least time between two searches for credentials. A search that finds none
+// takes some seconds.
+constexpr std::int64_t kRecheckNanos = 60'000'000'000;
+
+// The longest wait for a search that another thread makes.
 constexpr auto kLookPatience = std::chrono::floor<std::chrono::seconds>(
     std::chrono::nanoseconds(http::kAwaitedPatience.silent_host_nanos));
 
+// Returns whether a root is of type `Kind`.
 template <typename Kind>
 bool IsA(const storage::Root& root) {
   return dynamic_cast<const Kind*>(&root) != nullptr;
@@ -81,7 +95,7 @@ absl::StatusOr<std::shared_ptr<const storage::Root>> RemoteReads::Open(
     FOREBAY_ASSIGN_OR_RETURN(
         const std::string endpoint,
         gcs::EndpointFrom(environment_.emulator_host.c_str()));
-    // A malformed URI starts no look for credentials.
+    // A malformed URI is refused before the search for credentials.
     FOREBAY_RETURN_IF_ERROR(gcs::GcsRoot::Create(uri, endpoint).status());
     const absl::Status status = PrepareGcs(stop);
     if (!status.ok()) return base::Annotate(status, uri);
@@ -110,7 +124,8 @@ absl::StatusOr<http::Client*> RemoteReads::ClientLocked() {
         engine_, http::Engine::Create(
                      {.trusted = http::FindTrustedCertificates(
                           http::CertificatesEnvironment::OfProcess())}));
-    // Hosts that fail together must not try again together.
+    // The seed of the random delays before retries differs from host to host,
+    // so that hosts whose requests fail together do not retry together.
     const auto seed =
         static_cast<std::uint64_t>(base::Clock::Wall()->NowNanos());
     client_ = std::make_unique<http::Client>(engine_.get(),
@@ -144,7 +159,7 @@ absl::Status RemoteReads::PrepareGcs(const std::stop_token& stop) {
     if (looking_ && !buckets_.empty()) return absl::OkStatus();
     FOREBAY_RETURN_IF_ERROR(AwaitLookLocked(stop));
     if (!buckets_.empty() && (buckets_.back()->credentials != nullptr ||
-                              clock_->NowNanos() < look_again_nanos_))
+                              clock_->NowNanos() < recheck_at_nanos_))
       return absl::OkStatus();
     FOREBAY_ASSIGN_OR_RETURN(client, ClientLocked());
     looking_ = true;
@@ -155,7 +170,7 @@ absl::Status RemoteReads::PrepareGcs(const std::stop_token& stop) {
   looking_ = false;
   changed_.NotifyAll();
   FOREBAY_RETURN_IF_ERROR(found.status());
-  look_again_nanos_ = clock_->NowNanos() + kLookAgainNanos;
+  recheck_at_nanos_ = clock_->NowNanos() + kRecheckNanos;
   if (*found == nullptr && !buckets_.empty()) return absl::OkStatus();
   std::unique_ptr<Buckets> buckets = BucketsFor(*std::move(found), client);
   shares_->Add(buckets->source.get());
@@ -216,7 +231,8 @@ absl::Status RemoteReads::PrepareHttp() {
   return absl::OkStatus();
 }
 
-// Reads files with the mutex released, which all other places need.
+// Creating S3Reads reads files, so the mutex, which every other call needs, is
+// released meanwhile. If two threads create one, the first to finish is used.
 absl::StatusOr<S3Reads*> RemoteReads::PrepareS3() {
   http::Client* client = nullptr;
   {

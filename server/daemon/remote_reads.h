@@ -20,7 +20,7 @@
 #include "server/daemon/s3_reads.h"
 #include "server/storage/all_job_shares.h"
 #include "server/storage/domain_source.h"
-#include "server/storage/gcs/credentials.h"
+#include "server/storage/gcs/gcs_credentials.h"
 #include "server/storage/gcs/gcs_lister.h"
 #include "server/storage/gcs/gcs_protocol.h"
 #include "server/storage/gcs/kept_token.h"
@@ -29,40 +29,41 @@
 #include "server/storage/http/engine.h"
 #include "server/storage/http/http_lister.h"
 #include "server/storage/http/http_protocol.h"
-#include "server/storage/http/ledger.h"
+#include "server/storage/http/request_ledger.h"
 #include "server/storage/object_lister.h"
 #include "server/storage/root_opener.h"
 #include "server/storage/routed_source.h"
 
 namespace forebay::daemon {
 
-// The settings for remote storage: the environment's and the configuration's.
+// The settings for remote storage, from the environment and the configuration.
 struct RemoteEnvironment {
-  std::string emulator_host;  // STORAGE_EMULATOR_HOST; "": Google's own server
+  std::string emulator_host;  // STORAGE_EMULATOR_HOST; "" for Google's server
   storage::gcs::CredentialsEnvironment credentials;
   S3Setup s3;
   HdfsSetup hdfs;
 
-  // An emulator is shown only credentials that were named for it: those of
-  // GOOGLE_APPLICATION_CREDENTIALS or GCE_METADATA_HOST.
+  // Reads the settings of this process. If there is an emulator, it gets only
+  // credentials that were named for it, by GOOGLE_APPLICATION_CREDENTIALS or
+  // GCE_METADATA_HOST: never those of gcloud's files or of the host.
   static RemoteEnvironment OfProcess(const proto::Config& config = {});
 };
 
-// Datasets on other hosts: buckets of Google Cloud Storage (gs://) and of S3
-// (s3://), and HDFS (hdfs://, webhdfs://, swebhdfs://), read with the daemon's
-// own credentials, and web servers (http://, https://), which get none. Each
-// host has a queue and limits of its own, so that none holds up reads of
-// another. The first root of a kind starts what it takes (a thread,
-// connections, a look for credentials) and adds its route. If there are no
-// credentials, the daemon looks again later: a host may start it before it has
-// any.
+// Datasets on other hosts. Buckets of Google Cloud Storage (gs://) and S3
+// (s3://) and HDFS (hdfs://, webhdfs://, swebhdfs://) are read with the
+// daemon's own credentials. Web servers (http://, https://) get none. Each host
+// has a queue and limits of its own, so that no host delays reads of another.
 //
-// Thread-safe. `routes`, `shares` and `clock` outlive it. Destruction, when no
-// call is under way, ends the reads that are. Open blocks for a few seconds
-// where it asks a metadata server, and for file I/O; if another call looks for
-// the same credentials, for 13 s at most. List and Stat block as ObjectLister
-// says. Errors: those of RootOpener and
-// ObjectLister.
+// The first root of a kind starts what the kind needs (a thread, connections, a
+// search for credentials) and adds its route. If no credentials are found, the
+// daemon searches again later: a host may start it before it has any.
+//
+// Thread-safe. The daemon owns it. `routes`, `shares` and `clock` outlive it.
+// No call may be under way at destruction, which ends the reads under way. Open
+// blocks for file I/O, and for a few seconds where it asks a metadata server.
+// While another call searches for the same credentials, Open waits for at most
+// 13 s. List and Stat block as ObjectLister says. Errors are those of
+// RootOpener and ObjectLister.
 class RemoteReads final : public storage::RootOpener,
                           public storage::ObjectLister {
  public:
@@ -84,43 +85,55 @@ class RemoteReads final : public storage::RootOpener,
   // Ends the sources of hosts that nobody reads from any more.
   void ReleaseIdle();
 
-  // The requests made so far, by job.
+  // Returns the requests made so far, by job.
   std::vector<storage::http::JobRequests> requests() const;
-  // The sources that are open, by name.
+  // Returns the sources that are open, and their names: "buckets" (Cloud
+  // Storage), "web", "s3" and "hdfs".
   std::vector<std::pair<std::string, storage::SourceState>> States() const;
-  // The credentials that buckets are read with, for people; "": none was opened
-  // yet.
+  // Returns the names of the credentials that buckets are read with; "" if no
+  // bucket was opened yet.
   std::string credentials() const;
 
  private:
-  // The parts that read buckets. Later ones need earlier ones, and are
-  // destroyed first.
+  // The parts that read buckets of Cloud Storage with one set of credentials.
+  // Later members use earlier ones, and are destroyed first.
   struct Buckets {
     std::string credentials_name;
-    std::unique_ptr<storage::gcs::TokenSource> credentials;  // null: none
+    std::unique_ptr<storage::gcs::TokenSource> credentials;  // null if none
     std::unique_ptr<storage::gcs::KeptToken> token;
     std::unique_ptr<storage::gcs::GcsLister> lister;
     std::unique_ptr<storage::DomainSource> source;
   };
 
+  // Searches for credentials of Cloud Storage and makes the parts that use
+  // them. Does nothing if they were found already, or were searched for in the
+  // last minute.
   absl::Status PrepareGcs(const std::stop_token& stop);
-  // Waits while another thread looks for credentials of Cloud Storage.
+  // Waits while another thread searches for credentials of Cloud Storage.
+  // CANCELLED: `stop` was requested. UNAVAILABLE: the search takes too long.
   absl::Status AwaitLookLocked(const std::stop_token& stop)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Makes the parts that read buckets of Cloud Storage by these credentials.
+  // Returns the parts that read buckets of Cloud Storage with `credentials`.
   std::unique_ptr<Buckets> BucketsFor(
       std::unique_ptr<storage::gcs::TokenSource> credentials,
       storage::http::Client* client) const;
-  // Names the credentials that buckets of Cloud Storage are read with.
+  // Returns the name of the credentials that buckets of Cloud Storage are read
+  // with.
   std::string GcsReader() const;
+  // Makes the parts that read web servers, unless that was done.
   absl::Status PrepareHttp();
+  // Makes the parts that read S3, unless that was done. Returns them.
   absl::StatusOr<S3Reads*> PrepareS3();
   absl::StatusOr<std::shared_ptr<const storage::Root>> OpenS3(
       const std::string& uri);
   absl::StatusOr<std::shared_ptr<const storage::Root>> OpenHdfs(
       const std::string& uri);
+  // Returns the HTTP client that all kinds share. The first call starts its
+  // thread.
   absl::StatusOr<storage::http::Client*> ClientLocked()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns the lister for roots of this kind. INVALID_ARGUMENT: no root of the
+  // kind was opened.
   absl::StatusOr<storage::ObjectLister*> ListerOf(
       const storage::Root& root) const;
 
@@ -133,16 +146,16 @@ class RemoteReads final : public storage::RootOpener,
 
   mutable base::Mutex mutex_;
   base::CondVar changed_;
-  // Whether a thread looks for credentials with the mutex released.
+  // Whether a thread searches for credentials, with the mutex released.
   bool looking_ ABSL_GUARDED_BY(mutex_) = false;
-  std::int64_t look_again_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Later ones need earlier ones, and are destroyed first.
+  std::int64_t recheck_at_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Later members use earlier ones, and are destroyed first.
   std::unique_ptr<storage::http::Engine> engine_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<storage::http::Client> client_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<storage::http::HttpLister> http_lister_
       ABSL_GUARDED_BY(mutex_);
-  // The last one is used. One without credentials may be before it; its reads
-  // end by themselves.
+  // New reads use the last element. An element before it has no credentials: it
+  // was made before some were found. The reads that it began end in it.
   std::vector<std::unique_ptr<Buckets>> buckets_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<storage::DomainSource> http_source_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<S3Reads> s3_ ABSL_GUARDED_BY(mutex_);

@@ -2,12 +2,12 @@
 #define FOREBAY_SERVER_DAEMON_REQUEST_FIGURES_H_
 
 #include "server/admin/daemon_info.h"
-#include "server/storage/http/ledger.h"
+#include "server/storage/http/request_ledger.h"
 
 namespace forebay::daemon {
 
-// Returns the requests of a job as they are reported. Thread-safe; never blocks
-// or fails.
+// Returns the counts of a job's requests in the form that `admin` reports.
+// Thread-safe; never blocks; has no errors.
 admin::RemoteRequestsInfo ToInfo(const storage::http::JobRequests& of);
 
 }  // namespace forebay::daemon

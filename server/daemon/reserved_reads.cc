@@ -8,10 +8,12 @@
 namespace forebay::daemon {
 namespace {
 
-// The reads take at most this part of the memory.
+// The reads take at most 1/kReadsPart of the daemon's memory, but kFewestReads
+// are always possible at once.
 constexpr std::uint64_t kReadsPart = 64;
 constexpr std::uint64_t kFewestReads = 2;
-// Its readers have reserved them.
+// The most bytes that the reads in flight may ask for together. Their readers
+// have reserved the memory of these bytes.
 constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
 
 }  // namespace
@@ -40,6 +42,8 @@ void ReservedReads::Read(absl::Span<storage::ReadRequest> requests) {
   }
 }
 
+// A failed reservation is tried again by the next read: memory may be free by
+// then.
 absl::Status ReservedReads::Prepare() {
   base::MutexLock lock(&mutex_);
   if (memory_.bytes() > 0) return absl::OkStatus();

@@ -18,24 +18,24 @@
 
 namespace forebay::daemon {
 
-// Reads of a source, of which each takes memory besides the bytes that it
-// gives. A scheduler in front shares the source out among jobs, and lets
-// through as many reads as memory was set aside for: by the first read, so that
-// a daemon that has none of them has no less.
+// A source whose reads take memory besides the bytes that they give. A
+// scheduler in front shares the source out among jobs, and lets through as many
+// reads at once as memory is reserved for. The first read reserves the memory,
+// so that a daemon without such reads has it for other uses.
 //
-// Thread-safe. The source below, the budget and `shares` outlive it. Does not
-// block. Errors are those of the source below; RESOURCE_EXHAUSTED: the budget
-// has no room.
+// Thread-safe. The caller owns it. The source below, the budget and `shares`
+// outlive it. Does not block. Errors are those of the source below, and
+// RESOURCE_EXHAUSTED if the budget has no room.
 class ReservedReads final : public storage::ByteSource {
  public:
   struct Options {
-    std::uint64_t bytes_of_read = 0;  // of memory
-    std::size_t most_reads = 0;       // at once
-    std::uint64_t spare_bytes = 0;    // of buffers that the source keeps
-    std::string purpose;              // of the memory, for people
+    std::uint64_t bytes_of_read = 0;  // memory that each read takes
+    std::size_t most_reads = 0;       // the most reads at once
+    std::uint64_t spare_bytes = 0;    // buffers that the source keeps
+    std::string purpose;              // of the memory, for messages
   };
 
-  // `shares` learns what shares these reads out.
+  // Creates the source, and adds its scheduler to `shares`.
   ReservedReads(storage::ByteSource* below, base::MemoryBudget* budget,
                 storage::AllJobShares* shares, Options options);
 
@@ -46,7 +46,8 @@ class ReservedReads final : public storage::ByteSource {
   }
 
  private:
-  // Caps are on bytes as they lie in files: the source below keeps them.
+  // Passes weights on to the scheduler, but not caps. Caps bound the bytes read
+  // from files, and the source below enforces them.
   class Weights final : public schedule::JobShares {
    public:
     explicit Weights(schedule::JobShares* shares) : shares_(shares) {}
@@ -59,7 +60,7 @@ class ReservedReads final : public storage::ByteSource {
     schedule::JobShares* const shares_;
   };
 
-  // Sets the memory aside, unless that was done.
+  // Reserves the memory, unless that was done.
   absl::Status Prepare();
 
   base::MemoryBudget* const budget_;

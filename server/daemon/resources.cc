@@ -16,6 +16,10 @@
 
 namespace forebay::daemon {
 
+// A percentage refers to the memory that the cgroup allows. For the cache it
+// refers to the daemon's limit, and for variants to the cache. A limit that
+// this host cannot meet gives a warning and not an error, because the daemon
+// can still serve smaller loads.
 absl::StatusOr<Resources> MeasureResources(const proto::Config& config) {
   Resources resources;
   const base::CgroupLimits limits = base::ReadCgroupLimits();
@@ -25,7 +29,7 @@ absl::StatusOr<Resources> MeasureResources(const proto::Config& config) {
   FOREBAY_ASSIGN_OR_RETURN(
       resources.cache, CacheMemory(config.cache().memory(), resources.memory));
   FOREBAY_ASSIGN_OR_RETURN(
-      resources.producers,
+      resources.user_code_memory,
       base::ParseByteSize(config.producer().memory(), limits.memory_bytes));
   resources.variants = resources.cache;
   if (const std::string& variants = config.cache().decoded();
@@ -46,7 +50,8 @@ absl::StatusOr<Resources> MeasureResources(const proto::Config& config) {
   FOREBAY_ASSIGN_OR_RETURN(
       const double max_cpus,
       base::ParseCpuShare(config.cpu().limit(), limits.cpus));
-  // More workers would only wait for one another.
+  // If there were more threads than CPUs that cpu.limit allows, they would only
+  // wait for one another.
   resources.cpus =
       config.cpu().workers() != 0
           ? static_cast<int>(config.cpu().workers())
@@ -57,12 +62,12 @@ absl::StatusOr<Resources> MeasureResources(const proto::Config& config) {
   FOREBAY_ASSIGN_OR_RETURN(
       const std::uint64_t scratch,
       base::ParseByteSize(config.image().scratch_limit(), limits.memory_bytes));
-  const int workers = executor::ThreadPoolExecutor::WorkersFor(resources.cpus);
+  const int places = executor::ThreadPoolExecutor::PlacesFor(resources.cpus);
   const ScratchMemory shares =
-      ShareOutScratch(scratch, resources.memory, workers);
-  resources.scratch = shares.total(workers);
+      ShareOutScratch(scratch, resources.memory, places);
+  resources.scratch = shares.total(places);
   resources.workspace = {.max_pixels = config.image().max_pixels(),
-                         .scratch_bytes = shares.worker,
+                         .scratch_bytes = shares.place,
                          .larger_scratch_bytes = shares.shared};
   return resources;
 }

@@ -11,22 +11,22 @@
 
 namespace forebay::daemon {
 
-// The configured limits, in figures of this host.
+// The configured limits, as numbers for this host.
 struct Resources {
-  std::uint64_t memory = 0;    // bytes
-  std::uint64_t cache = 0;     // bytes, of them
-  std::uint64_t variants = 0;  // of it
-  std::uint64_t scratch = 0;
-  std::uint64_t producers = 0;          // bytes, besides
-  int cpus = 0;                         // that the executor uses
-  double max_cpus = 0;                  // of all its tasks
-  pipeline::WorkspaceLimits workspace;  // of one worker
-  std::vector<std::string> warnings;
+  std::uint64_t memory = 0;    // bytes of the daemon
+  std::uint64_t cache = 0;     // bytes of `memory` for the cache
+  std::uint64_t variants = 0;  // bytes of `cache` that variants may take
+  std::uint64_t scratch = 0;   // bytes of `memory` for decoding
+  std::uint64_t user_code_memory = 0;   // bytes of all workers, not in `memory`
+  int cpus = 0;                         // threads of the executor at once
+  double max_cpus = 0;                  // CPU time of all tasks per second
+  pipeline::WorkspaceLimits workspace;  // of one place for a task
+  std::vector<std::string> warnings;    // sentences for administrators
 };
 
-// Reads the limits of this host and of the process's cgroup. Thread-safe; never
-// blocks. INVALID_ARGUMENT: a figure of the configuration is none, or too
-// large.
+// Computes the limits from the configuration, this host and the process's
+// cgroup. Thread-safe. Blocks for files of the kernel only. INVALID_ARGUMENT: a
+// value of the configuration is malformed, or too large.
 absl::StatusOr<Resources> MeasureResources(const proto::Config& config);
 
 }  // namespace forebay::daemon

@@ -14,31 +14,36 @@
 namespace forebay::daemon {
 namespace {
 
+// Returns the value of an environment variable; empty if it is not set.
 std::string Environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
-// systemd separates several directories by colons; the first is ours.
+// Returns the first directory of a list. systemd separates the directories of a
+// unit by colons (systemd.exec(5)), and our unit has the daemon's first.
 std::string FirstOf(const std::string& list) {
   return list.substr(0, list.find(':'));
 }
 
+// Returns the directory that is used if the command line names none.
 std::string DefaultPath() {
   if (std::string path = Environment("FOREBAY_RUNTIME_DIR"); !path.empty())
     return path;
   if (std::string path = FirstOf(Environment("RUNTIME_DIRECTORY"));
       !path.empty())
     return path;
-  // A container may have the variable without the directory.
+  // A container may have inherited the variable without having the directory.
   if (std::string path = Environment("XDG_RUNTIME_DIR");
       !path.empty() && access(path.c_str(), F_OK) == 0)
     return path + "/forebay";
   return absl::StrCat("/tmp/forebay-", geteuid());
 }
 
+// Opens a directory. Checks that it belongs to this user and that nobody else
+// may use it: whoever can write there could replace the sockets.
 absl::StatusOr<base::Fd> OpenPrivate(const std::string& path) {
-  // Not through a link: under /tmp any user could have made one.
+  // O_NOFOLLOW refuses a symbolic link, which any user could have made in /tmp.
   base::Fd directory(
       open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!directory && errno == ENOTDIR) {
@@ -58,6 +63,8 @@ absl::StatusOr<base::Fd> OpenPrivate(const std::string& path) {
 
 }  // namespace
 
+// The lock is on a file beside the sockets, because a socket's file cannot be
+// locked. The kernel releases the lock however the process ends.
 absl::StatusOr<RuntimeDir> RuntimeDir::Open(std::string path) {
   if (path.empty()) path = DefaultPath();
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)

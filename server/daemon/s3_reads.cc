@@ -6,7 +6,7 @@
 #include "server/base/status.h"
 #include "server/daemon/origin_of.h"
 #include "server/storage/http/ranged_source.h"
-#include "server/storage/s3/credentials.h"
+#include "server/storage/s3/s3_credentials.h"
 #include "server/storage/s3/s3_root.h"
 
 namespace forebay::daemon {
@@ -45,7 +45,7 @@ S3Reads::S3Reads(const S3Setup& setup, storage::s3::Endpoint endpoint,
 
 absl::StatusOr<std::shared_ptr<const storage::Root>> S3Reads::Open(
     const std::string& uri) {
-  // A malformed URI starts no look for credentials.
+  // A malformed URI is refused before the search for credentials.
   FOREBAY_RETURN_IF_ERROR(storage::s3::S3Root::Create(uri, endpoint_).status());
   const absl::Status renewed = credentials_.Renew();
   if (!renewed.ok()) return base::Annotate(renewed, uri);

@@ -16,33 +16,35 @@
 
 namespace forebay::daemon {
 
-// The settings of S3: the configuration's, and the environment's.
+// The settings of S3, from the configuration and from the environment.
 struct S3Setup {
-  storage::s3::Settings settings;
+  storage::s3::S3Settings settings;
   storage::s3::Environment environment;
 };
 
 // The parts that read buckets of S3, with the daemon's own credentials, from
 // the one server that the daemon's configuration or environment names.
 //
-// Thread-safe. `client` outlives it; its own roots may outlive it. Destruction
-// ends the reads that are under way. Create and Open block for file I/O. Errors
-// of Create: INVALID_ARGUMENT (settings of no use), and those of files that
-// cannot be read; they name the setting or file.
+// Thread-safe. RemoteReads owns it. `client` outlives it; its roots may outlive
+// it. Destruction ends the reads that are under way. Only Create and Open have
+// errors; both block for file I/O.
 class S3Reads {
  public:
+  // Creates the parts. INVALID_ARGUMENT: a setting cannot be used. Other errors
+  // are those of reading files. Messages name the setting or the file.
   static absl::StatusOr<std::unique_ptr<S3Reads>> Create(
       const S3Setup& setup, storage::http::Client* client);
 
-  // Looks for credentials once more, and returns the root of a bucket. Errors:
-  // those of S3Root::Create and FindCredentials.
+  // Returns the root of the bucket that `uri` names. Searches for credentials
+  // each time, because they may have changed. Errors are those of
+  // S3Root::Create and FindCredentials.
   absl::StatusOr<std::shared_ptr<const storage::Root>> Open(
       const std::string& uri);
 
   storage::DomainSource* source() { return &source_; }
   storage::s3::S3Lister* lister() { return &lister_; }
   const storage::DomainSource& source() const { return source_; }
-  // Names the credentials, for people.
+  // Returns a name for the credentials, for messages.
   std::string credentials() const { return credentials_.name(); }
 
  private:

@@ -5,20 +5,25 @@
 namespace forebay::daemon {
 namespace {
 
+// Scratch takes at most 1/kPart of the daemon's memory.
 constexpr std::uint64_t kPart = 4;
-// A 24-megapixel photograph that is jittered before it is resized fits in.
-constexpr std::uint64_t kMaxOfAWorker = std::uint64_t{128} << 20;
+// The most bytes of one place: enough for a 24-megapixel photograph whose
+// colours are jittered before it is resized.
+constexpr std::uint64_t kMaxOfAPlace = std::uint64_t{128} << 20;
 
 }  // namespace
 
+// If scratch is enough for the largest image in every place, nothing is shared.
+// Otherwise the shared workspace gets up to half of all scratch, and the places
+// divide the rest. The image limit is lowered if half of all scratch is less.
 ScratchMemory ShareOutScratch(std::uint64_t image_limit,
-                              std::uint64_t memory_limit, int workers) {
+                              std::uint64_t memory_limit, int places) {
   const std::uint64_t all = memory_limit / kPart;
-  const auto count = static_cast<std::uint64_t>(workers);
-  if (image_limit <= std::min(kMaxOfAWorker, all / count))
-    return {.worker = image_limit, .shared = 0};
+  const auto count = static_cast<std::uint64_t>(places);
+  if (image_limit <= std::min(kMaxOfAPlace, all / count))
+    return {.place = image_limit, .shared = 0};
   const std::uint64_t shared = std::min(image_limit, all / 2);
-  return {.worker = std::min(kMaxOfAWorker, (all - shared) / count),
+  return {.place = std::min(kMaxOfAPlace, (all - shared) / count),
           .shared = shared};
 }
 

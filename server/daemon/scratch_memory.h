@@ -5,22 +5,24 @@
 
 namespace forebay::daemon {
 
-// Bytes of decoder scratch that are set aside when the daemon starts.
+// The bytes of decoder scratch that are reserved when the daemon starts.
 struct ScratchMemory {
-  std::uint64_t worker = 0;  // of each worker
-  std::uint64_t shared = 0;  // of the shared workspace; 0: none is needed
+  std::uint64_t place = 0;   // of each place for a task
+  std::uint64_t shared = 0;  // of the shared workspace; 0 if none is needed
 
-  std::uint64_t total(int workers) const {
-    return worker * static_cast<std::uint64_t>(workers) + shared;
+  // Returns the bytes of all places and of the shared workspace.
+  std::uint64_t total(int places) const {
+    return place * static_cast<std::uint64_t>(places) + shared;
   }
 };
 
-// Shares scratch out so that one image may need `image_limit` of it. Where that
-// is much, or workers are many, each worker has less of its own; larger images
-// take turns in the shared workspace. The total stays within a quarter of
-// `memory_limit`. Thread-safe; never blocks; no errors.
+// Divides scratch so that one image may need `image_limit` bytes of it. If
+// `image_limit` is large, or places are many, each place gets less. Images that
+// need more than a place has take turns in the shared workspace. The total
+// stays within a quarter of `memory_limit`. Thread-safe; never blocks; has no
+// errors.
 ScratchMemory ShareOutScratch(std::uint64_t image_limit,
-                              std::uint64_t memory_limit, int workers);
+                              std::uint64_t memory_limit, int places);
 
 }  // namespace forebay::daemon
 

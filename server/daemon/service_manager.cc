@@ -8,7 +8,8 @@
 namespace forebay::daemon {
 namespace {
 
-// Leaves the environment as it is: others may read it.
+// Sends a state. The environment stays as it is, because other threads may be
+// reading it.
 void Notify(const std::string& state) {
   static_cast<void>(sd_notify(/*unset_environment=*/0, state.c_str()));
 }
@@ -17,6 +18,7 @@ void Notify(const std::string& state) {
 
 ServiceManager::ServiceManager() {
   std::uint64_t timeout_micros = 0;
+  // systemd recommends to report at half of its limit (sd_watchdog_enabled(3)).
   if (sd_watchdog_enabled(/*unset_environment=*/0, &timeout_micros) > 0) {
     watchdog_interval_ = std::chrono::microseconds(timeout_micros / 2);
   }

@@ -5,27 +5,27 @@
 
 namespace forebay::daemon {
 
-// Tells systemd the daemon's state, over the socket that $NOTIFY_SOCKET names.
-// Sends nothing if that is not set.
+// Tells systemd the daemon's state (sd_notify(3)), over the socket that
+// $NOTIFY_SOCKET names. Sends nothing if $NOTIFY_SOCKET is not set.
 //
-// Thread-safe. Does not block. No errors: a service manager that does not
-// listen must not stop the service.
+// Thread-safe. The daemon owns it. Does not block. Has no errors: the daemon
+// serves even if the service manager does not listen.
 class ServiceManager {
  public:
   // Reads $WATCHDOG_USEC and $WATCHDOG_PID.
   ServiceManager();
 
-  // The period at which Watchdog() is to be called: half of the service
-  // manager's limit. Zero: never.
+  // Returns the period at which Watchdog() is to be called, which is half of
+  // the service manager's limit. Zero means never.
   std::chrono::microseconds watchdog_interval() const {
     return watchdog_interval_;
   }
 
-  // The sockets listen.
+  // Says that the sockets listen.
   void Ready() const;
-  // The daemon has begun to leave.
+  // Says that the daemon has begun to exit.
   void Stopping() const;
-  // The main loop is alive.
+  // Says that the main loop still runs.
   void Watchdog() const;
 
  private:

@@ -12,11 +12,11 @@
 #include "server/base/working_memory.h"
 #include "server/dataset/array_record/array_record_files.h"
 #include "server/dataset/folder/revalidation.h"
-#include "server/dataset/hdf5/format_choice.h"
+#include "server/dataset/hdf5/hdf5_format_choice.h"
 #include "server/dataset/listing/brace_expansion.h"
 #include "server/dataset/listing/file_list.h"
 #include "server/dataset/listing/remote_file_list.h"
-#include "server/dataset/lmdb/format_choice.h"
+#include "server/dataset/lmdb/lmdb_format_choice.h"
 #include "server/dataset/manifest/manifest_dataset.h"
 #include "server/dataset/mds/column_choice.h"
 #include "server/dataset/npz/npz_choice.h"
@@ -34,12 +34,12 @@ namespace {
 
 using storage::local::LocalRoot;
 
-// A request to a bucket takes as long as reading a megabyte does. Small files
-// are therefore read with what is between their headers.
+// A request to a bucket takes as long as reading a megabyte. So headers that
+// lie close together are read in one request, with the bytes between them.
 constexpr std::size_t kRemoteFilesAtOnce = 32;
 constexpr ReadSizes kRemoteReadSizes = {.min = 256 << 10, .max = 2 << 20};
 
-// Returns null if `root` is no folder of this host.
+// Returns `root` as a folder of this host, or null if it is not one.
 const LocalRoot* AsFolder(const storage::Root& root) {
   return dynamic_cast<const LocalRoot*>(&root);
 }
@@ -53,12 +53,12 @@ absl::Status NoFiles(const storage::Root& root) {
       absl::StrCat(root.uri(), ": no files were named"));
 }
 
-// Tells apart the sets of files of one root.
+// Returns a text that tells sets of files below one root apart.
 std::string NameOf(const std::vector<std::string>& patterns) {
   return absl::StrJoin(patterns, std::string(1, '\0'));
 }
 
-// Completes the request. Errors name the root.
+// Sets the request's format, fields and types. Errors name the root.
 absl::Status ChooseFormat(const proto::DatasetSpec& spec,
                           base::MemoryBudget* budget,
                           records::RecordRequest* request,
@@ -77,10 +77,10 @@ absl::Status ChooseFormat(const proto::DatasetSpec& spec,
   } else if (spec.format() == proto::DatasetSpec::MDS) {
     status = complete(mds::ColumnChoice::Create(fields, types));
   } else if (spec.format() == proto::DatasetSpec::LMDB) {
-    status =
-        complete(lmdb::FormatChoice::Create(fields, types, spec.database()));
+    status = complete(
+        lmdb::LmdbFormatChoice::Create(fields, types, spec.database()));
   } else if (spec.format() == proto::DatasetSpec::HDF5) {
-    status = complete(hdf5::FormatChoice::Create(fields, types, budget));
+    status = complete(hdf5::Hdf5FormatChoice::Create(fields, types, budget));
   } else {
     const auto choice = tfrecord::ExampleChoice::Create(fields, types);
     if (choice.ok()) {
@@ -129,7 +129,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
     const Opening& opening, std::optional<std::string_view> table) {
   if (AsFolder(*root) == nullptr && options_.lister == nullptr) {
     return absl::InvalidArgumentError(
-        absl::StrCat(root->uri(), ": is no folder"));
+        absl::StrCat(root->uri(), ": is not a folder"));
   }
   switch (spec.format()) {
     case proto::DatasetSpec::IMAGE_FOLDER:
@@ -287,7 +287,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenRecords(
                    : ListFiles(*root, patterns, memory, search);
   };
   request.source = &source;
-  request.marks = is_folder;
+  request.reads_transaction_ids = is_folder;
   if (!is_folder) {
     request.files_at_once = kRemoteFilesAtOnce;
     request.read_sizes = kRemoteReadSizes;
@@ -297,8 +297,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenRecords(
   return records_.Open(request, warnings, opening);
 }
 
-// Environments are folders with a file of that name, or such files themselves:
-// the first one tells.
+// An LMDB environment is a folder with a file data.mdb, or such a file itself.
+// The first pattern decides which of the two all patterns mean.
 absl::StatusOr<std::vector<storage::ListedObject>> Catalog::ListEnvironments(
     const storage::Root& root, const std::vector<std::string>& patterns,
     base::WorkingMemory& memory, const std::stop_token& stop) const {
@@ -311,7 +311,7 @@ absl::StatusOr<std::vector<storage::ListedObject>> Catalog::ListEnvironments(
       ListFiles(root, {absl::StrCat(one, std::string(kFile))}, memory, stop);
   if (!first.ok()) {
     auto files = ListFiles(root, patterns, memory, stop);
-    // A folder that lacks it is no file.
+    // If the pattern names a folder, the error says that it lacks data.mdb.
     return absl::IsInvalidArgument(files.status()) ? first : files;
   }
   std::vector<std::string> in_folders;

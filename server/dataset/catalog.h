@@ -32,67 +32,74 @@ class DatasetSpec;
 
 namespace forebay::dataset {
 
-// All datasets of the host that lie below a root. Makes of each spec a request
-// to the catalog of its format.
+// Opens all datasets of the host. The catalog turns each proto::DatasetSpec
+// into a request to the catalog of its format, which finds or builds the index.
 //
-// Thread-safe; owns nothing that it hands out, and need not outlive it. Open
-// blocks as the format's catalog does, perhaps for minutes while it scans a
-// large tree, but returns soon after its stop is requested unless others wait
-// for the same. MarkStale does not block, FreeIdle for the disk.
+// Thread-safe. Owns nothing that it hands out, and datasets may outlive it.
+// Open may block for minutes, while the format's catalog scans a large tree.
+// Open returns soon after its stop is requested, unless other openings wait for
+// the same index. MarkStale does not block; FreeIdle blocks for the disk.
+// Errors are those that each method lists.
 class Catalog {
  public:
   explicit Catalog(CatalogOptions options);
 
-  // Where indexes are saved; empty: they are in memory only.
+  // Returns the directory in which indexes are saved. If it is empty, indexes
+  // are in memory only.
   const std::string& index_directory() const {
     return options_.index_directory;
   }
 
-  // The dataset below `root`, which `source` reads. Of a manifest without a
-  // name, the rows are those of `table`, which is CSV. Adds to `warnings`, a
-  // sentence each, what failed without harm, such as saving the index. An
-  // opening that is stopped leaves a scan to the others that wait for it.
-  // `source` is that of the opening, if a job pays. Errors name the path:
-  // INVALID_ARGUMENT: an unknown format, or fields that are none; CANCELLED:
-  // stopped; others: those of the lister and of the format
-  // (folder/folder_scan.h, shards/shard_catalog.h,
-  // manifest/manifest_catalog.h, npy/npy_catalog.h, npz/npz_catalog.h,
-  // records/record_catalog.h, tokens/token_catalog.h, zip/zip_catalog.h).
+  // Opens the dataset below `root`. `source` reads the files; if a job pays,
+  // `source` is `opening.reads`. If `spec` is a manifest without a name, its
+  // rows are those of `table`, a CSV text. Adds a sentence to `warnings` for
+  // each failure without harm, such as that the index could not be saved. If
+  // this opening is stopped, its scan goes on for other openings that wait for
+  // it. Errors name the path: INVALID_ARGUMENT: an unknown format, or unusable
+  // fields; CANCELLED: stopped; others: those of the lister and of the format
+  // (folder/folder_scan.h, shards/shard_catalog.h, manifest/manifest_catalog.h,
+  // npy/npy_catalog.h, npz/npz_catalog.h, records/record_catalog.h,
+  // tokens/token_catalog.h, zip/zip_catalog.h).
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
       const Opening& opening = {},
       std::optional<std::string_view> table = std::nullopt);
 
-  // The present version of the object, or regular file, `name` below `root`.
-  // Blocks for the disk or the network, but not for long once `stop` is
-  // requested. Errors name the object: INVALID_ARGUMENT: it is no regular file,
-  // or the root's objects are none that can be asked for; others: those of
-  // LocalRoot::Stat and of the lister.
+  // Returns the present version of the object, or regular file, `name` below
+  // `root`. Blocks for the disk or the network, but not for long once `stop` is
+  // requested. Errors name the object: INVALID_ARGUMENT: the file is not
+  // regular, or the root's objects have no versions to ask for; others: those
+  // of LocalRoot::Stat and of the lister.
   absl::StatusOr<storage::ObjectVersion> FindVersion(
       const storage::Root& root, const std::string& name,
       const std::stop_token& stop) const;
 
-  // To be called when a file was not as the dataset, or one that it is made of,
-  // says: the next Open scans. Those that have the dataset open keep it as it
-  // is.
+  // Makes the next Open scan again. Called when a file differed from what
+  // `dataset`, or a dataset that it is composed of, says. Loaders that have the
+  // dataset open keep it unchanged.
   void MarkStale(const Dataset& dataset);
 
-  // Frees large indexes that were last opened long ago and are not open any
-  // more, and removes the files of those that were marked. Call it now and
-  // then.
+  // Frees large indexes that no loader has open and that were last opened over
+  // kIdleNanos ago. Removes the files of indexes that were marked stale. To be
+  // called periodically.
   void FreeIdle() {
     kept_.GiveUpIdle(kIdleNanos);
     folders_.RemoveStale();
   }
 
  private:
-  // Ten minutes: a run that failed is started again by then.
+  // An idle index stays for ten minutes: most runs that failed are started
+  // again within that time.
   static constexpr std::int64_t kIdleNanos = 600'000'000'000;
 
+  // Lists the files or objects below `root` that match `patterns`, with their
+  // versions. Counts the list in `memory`.
   absl::StatusOr<std::vector<storage::ListedObject>> ListFiles(
       const storage::Root& root, const std::vector<std::string>& patterns,
       base::WorkingMemory& memory, const std::stop_token& stop) const;
+  // The calls below each make one format's request from `spec`, and have that
+  // format's catalog open it. Their errors are those of Open.
   absl::StatusOr<std::shared_ptr<const Dataset>> OpenShards(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
@@ -126,6 +133,7 @@ class Catalog {
       storage::ByteSource& source, std::vector<std::string>* warnings,
       const Opening& opening);
 
+  // Lists the data files of the LMDB environments that match `patterns`.
   absl::StatusOr<std::vector<storage::ListedObject>> ListEnvironments(
       const storage::Root& root, const std::vector<std::string>& patterns,
       base::WorkingMemory& memory, const std::stop_token& stop) const;

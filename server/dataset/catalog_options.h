@@ -10,18 +10,23 @@
 
 namespace forebay::dataset {
 
+// The settings of a Catalog, and the objects that it uses but does not own.
 struct CatalogOptions {
-  // Where indexes are saved. If empty, they are in memory only.
+  // The directory in which indexes are saved. If it is empty, indexes are in
+  // memory only.
   std::string index_directory;
-  // Directories that one scan lists at once; at least 1.
+  // The number of directories or small files that one scan reads at once; at
+  // least 1.
   int scan_threads = 8;
-  // Nanoseconds since the epoch.
+  // Returns the wall-clock time, in nanoseconds since the Unix epoch.
   std::function<std::int64_t()> wall_clock;
-  // Lists remote roots. Null if there are none.
+  // Lists the objects of remote roots. Null if the daemon has no remote roots.
   storage::ObjectLister* lister = nullptr;
-  // Counts datasets and the work of making them; outlives both.
+  // The budget that counts datasets and the work of building them. It outlives
+  // the catalog and the datasets.
   base::MemoryBudget* budget = nullptr;
-  // How long a list of a remote root is used without another, in nanoseconds.
+  // A list of a remote root's objects is used again if it is at most this old,
+  // in nanoseconds.
   std::int64_t recent_list_nanos = 60'000'000'000;
 };
 

@@ -20,10 +20,11 @@
 
 namespace forebay::dataset {
 
-// 16 bytes that change when any sample's name, size, time or label does.
+// A dataset's version: 16 bytes that change when any sample's name, size, time
+// or label does.
 using Version = std::array<std::uint8_t, 16>;
 
-// The elements of an array.
+// The type of an array: the type of its elements, and its shape.
 struct ArrayType {
   proto::DType dtype = proto::DType::kUint8;
   std::vector<std::uint64_t> shape;  // of one sample
@@ -31,7 +32,7 @@ struct ArrayType {
   bool operator==(const ArrayType&) const = default;
 };
 
-// Bytes of one. Its size does not overflow.
+// Returns the bytes of one such array. The caller has ruled out overflow.
 inline std::uint64_t BytesOf(const ArrayType& type) {
   std::uint64_t bytes = proto::SizeOf(type.dtype);
   for (const std::uint64_t extent : type.shape) bytes *= extent;
@@ -40,37 +41,39 @@ inline std::uint64_t BytesOf(const ArrayType& type) {
 
 // A field that every sample of a dataset has.
 struct Field {
-  std::string name;  // see IsFieldName
-  // Says how its bytes are decoded; never kSampleId.
+  std::string name;  // valid by IsFieldName
+  // The kind says how the field's bytes are decoded. It is never kSampleId.
   proto::FieldKind kind = proto::FieldKind::kBytes;
-  // Bytes of the longest value that a sample has.
+  // The bytes of the longest value that any sample has.
   std::uint64_t longest = 0;
-  // The type of arrays whose bytes are their elements alone, in C order. Other
-  // arrays are .npy files, which say their type themselves.
+  // The type of arrays whose bytes are their elements alone, in C order.
+  // Without it, arrays are .npy files, whose headers say their type.
   std::optional<ArrayType> array = {};
-  // Whether it lies on the host even for loaders on GPUs.
+  // Whether batches have the field in host memory, even for loaders on GPUs.
   bool on_host = false;
-  // Bytes of the shortest value, of .npy files.
+  // The bytes of the shortest value. Only .npy files need it: see ragged().
   std::uint64_t shortest = 0;
-  // Whether a value is any number of such arrays, one behind the other: `array`
-  // is what it has at each index of its first axis.
+  // Whether a value is a sequence of arrays of the type `array`, of any number.
+  // Each of these arrays is a row: the part of the value at one index of its
+  // first axis.
   bool has_rows = false;
-  // The names that its part of a sample may have, as they were asked for.
-  // Empty: all samples have it by one name.
+  // The names that the field's member may have in a sample, as the user wrote
+  // them. Empty if the member has the same name in all samples.
   std::string alternatives = {};
 
-  // Whether its arrays may differ in length: of one writer, .npy files of one
-  // type and shape have equal sizes.
+  // Whether the field's arrays may differ in length. If `array` is unset, the
+  // arrays are .npy files, and they differ in length if the files differ in
+  // size.
   bool ragged() const {
     return kind == proto::FieldKind::kArray &&
            (has_rows || (!array.has_value() && shortest < longest));
   }
 };
 
-// A batch has one field more: its samples' numbers.
+// The most fields of a dataset. A batch has one more: the samples' numbers.
 inline constexpr std::size_t kMaxDatasetFields = proto::kMaxFields - 1;
 
-// Whether a field may have that name.
+// Whether a field may have the name `name`.
 inline bool IsFieldName(std::string_view name) {
   return !name.empty() && name.size() < proto::kMaxFieldName &&
          name.find('\0') == name.npos;
@@ -78,152 +81,172 @@ inline bool IsFieldName(std::string_view name) {
 
 // The bytes of a field within its sample's extent.
 struct FieldRange {
-  std::uint64_t offset = 0;  // from the extent's start; bytes
+  std::uint64_t offset = 0;  // bytes from the extent's start
   std::uint64_t length = 0;  // bytes
 };
 
-// Bytes that were made of a sample's own, such as numbers that it packs.
+// Bytes that were computed from a sample's bytes, such as decompressed numbers.
 struct MadeBytes {
   absl::Span<const std::uint8_t> bytes;
 };
 
-// An image's or a clip's bytes are made of these, by Unpack, if somebody wants
-// them.
-struct PackedRange {
+// The compressed bytes of an image or a clip, within the sample's extent.
+// Dataset::Decompress decompresses them if a reader wants them.
+struct CompressedRange {
   FieldRange range;
 };
 
-// A sample's value of a field: bytes to be read and decoded, or a value that
-// the index knows. That is an integer, or a text that lives as long as the
-// dataset. Or bytes that ReadValues has made, or that Unpack makes.
+// A sample's value of a field. A FieldRange says where the value's bytes lie;
+// they are then read and decoded. An integer or a text is the value itself,
+// from the index; the text lives as long as the dataset. ReadValues makes
+// MadeBytes. Decompress decompresses a CompressedRange.
 using FieldValue = std::variant<FieldRange, std::int64_t, std::string_view,
-                                MadeBytes, PackedRange>;
+                                MadeBytes, CompressedRange>;
 
-// Gives Unpack room for so many bytes, or says why there is none.
-using UnpackRoom =
+// Returns a buffer of the given number of bytes, for Decompress, or the reason
+// why there is no such buffer.
+using DecompressionRoom =
     absl::FunctionRef<absl::StatusOr<absl::Span<std::uint8_t>>(std::uint64_t)>;
 
-// Keeps the bytes that are made of one sample's. Not thread-safe; owns them;
-// never blocks.
+// Keeps the bytes that are computed from one sample's bytes.
+//
+// Not thread-safe. Owns the buffers that Add returns. Never blocks. Only
+// AddDecompressed has errors: those of the room.
 class MadeValues {
  public:
   MadeValues() = default;
-  // AddUnpacked uses `room`, which is there as long as it is asked.
-  explicit MadeValues(const UnpackRoom* room) : room_(room) {}
+  // Makes AddDecompressed take its buffer from `room`, which outlives every
+  // call of AddDecompressed.
+  explicit MadeValues(const DecompressionRoom* room) : room_(room) {}
 
-  // Returns room for so many, which lives as long as this, and is aligned for
-  // any number.
+  // Returns a buffer of `bytes` bytes, which lives as long as this object and
+  // is aligned for any number.
   absl::Span<std::uint8_t> Add(std::size_t bytes) {
     auto& made = made_.emplace_back(std::make_unique<std::uint8_t[]>(bytes));
     bytes_ += bytes;
     return {made.get(), bytes};
   }
-  // Returns room to unpack a sample into, which is asked for once at most. It
-  // lives until an image is decoded. Errors: those of the room.
-  absl::StatusOr<absl::Span<std::uint8_t>> AddUnpacked(std::uint64_t bytes) {
+  // Returns a buffer of `bytes` bytes to decompress a sample into. Callers ask
+  // at most once. The buffer lives until an image is decoded, since decoding
+  // uses the same memory. Errors: those of the room.
+  absl::StatusOr<absl::Span<std::uint8_t>> AddDecompressed(
+      std::uint64_t bytes) {
     if (room_ != nullptr) return (*room_)(bytes);
     return Add(bytes);
   }
-  // Bytes of all rooms that it owns.
+  // Returns the bytes of all buffers that this object owns.
   std::uint64_t bytes() const { return bytes_; }
 
  private:
-  const UnpackRoom* room_ = nullptr;
+  const DecompressionRoom* room_ = nullptr;
   std::vector<std::unique_ptr<std::uint8_t[]>> made_;
   std::uint64_t bytes_ = 0;
 };
 
-// Where a sample's bytes lie. A sample is read as one extent.
+// The place of a sample's bytes. A sample is read as one extent.
 struct Sample {
   std::string object;
   storage::ObjectVersion version;
-  std::shared_ptr<const storage::ObjectLayout> layout;  // as a ReadRequest's
+  std::shared_ptr<const storage::ObjectLayout> layout;  // see ReadRequest
   std::uint64_t offset = 0;                             // bytes
   std::uint64_t length = 0;                             // bytes
 };
 
-// A sample, by the dataset that it comes from.
+// A sample, identified by the dataset that it comes from and its number in that
+// dataset.
 struct SourceSample {
   std::size_t source = 0;  // index into Dataset::sources()
-  std::uint64_t id = 0;    // in that dataset
+  std::uint64_t id = 0;    // its number in that dataset
 };
 
-// A fixed, versioned set of samples, by number. A dataset may be made of others
-// and have some of their samples. Caches know a sample by the dataset that it
-// comes from, so that all such datasets share what is cached of it.
+// A fixed, versioned set of samples, numbered from 0. A dataset may be composed
+// of other datasets, and have all or some of their samples. Caches identify a
+// sample by the dataset that it comes from. So all datasets that have the
+// sample share its cached bytes.
 //
-// Immutable and thread-safe; shared by all jobs that read it. Never blocks and,
-// but for ReadValues and Unpack, has no errors; only building a dataset may
-// block or fail.
+// Immutable and thread-safe. Shared by all jobs that read it. Never blocks.
+// Only ReadValues and Decompress have errors; building a dataset may block or
+// fail.
 class Dataset {
  public:
   virtual ~Dataset() = default;
 
+  // Returns the number of samples.
   virtual std::uint64_t size() const = 0;
-  // At least one, at most kMaxDatasetFields.
+  // Returns the fields: at least one, at most kMaxDatasetFields.
   virtual const std::vector<Field>& fields() const = 0;
-  // In all calls below, `id` is less than size().
+  // Returns where a sample's bytes lie. In all calls below, `id` is less than
+  // size().
   virtual Sample At(std::uint64_t id) const = 0;
-  // Fills `values`, fields().size() long, with what the sample has of each.
-  // Not to be called if is_self_describing().
+  // Fills `values` with the sample's value of each field. `values` has
+  // fields().size() items. Must not be called if is_self_describing().
   virtual void ValuesOf(std::uint64_t id,
                         absl::Span<FieldValue> values) const = 0;
-  // Whether a sample's bytes alone say what it has of each field.
+  // Whether a sample's fields are found only in its bytes. If so, ReadValues
+  // finds them.
   virtual bool is_self_describing() const { return false; }
-  // As ValuesOf. `read` is all that was read of the sample, and `made` gets
-  // what is made of that; values point into both. DATA_LOSS: the sample is
-  // damaged, or lacks a field that others have; INVALID_ARGUMENT: it has
-  // another type of a field. Errors give the reason alone.
+  // Fills `values` as ValuesOf does, but from `read`, the bytes of the sample's
+  // whole extent. `made` keeps bytes that are computed from `read`. The values
+  // point into `read` and `made`. Errors give the reason alone. DATA_LOSS: the
+  // sample is damaged, or lacks a field that others have. INVALID_ARGUMENT: the
+  // sample's value of a field has another type than the field.
   virtual absl::Status ReadValues(std::uint64_t id,
                                   absl::Span<const std::uint8_t> read,
                                   absl::Span<FieldValue> values,
                                   MadeValues* made) const;
-  // Returns the image of which the sample has `packed`, the bytes of a
-  // PackedRange. It is a part of `packed`, or all of the room, which is asked
-  // for once at most. Errors give the reason alone: DATA_LOSS: it is damaged;
-  // that of `room`. Only to be called where a value is such a range.
-  virtual absl::StatusOr<absl::Span<const std::uint8_t>> Unpack(
-      std::uint64_t id, absl::Span<const std::uint8_t> packed,
-      UnpackRoom room) const;
-  // Fills `bytes`, fields().size() long, with as many as the sample's values
-  // have at most, as far as the index knows: no more than their `longest`. An
-  // image and a number count as 0.
+  // Returns the image or clip that a CompressedRange stands for; `compressed`
+  // has the range's bytes. The result is a part of `compressed`, or the whole
+  // buffer from `room`, which is asked at most once. Called only if the sample
+  // has a CompressedRange. Errors give the reason alone: DATA_LOSS: the bytes
+  // are damaged; others: those of `room`.
+  virtual absl::StatusOr<absl::Span<const std::uint8_t>> Decompress(
+      std::uint64_t id, absl::Span<const std::uint8_t> compressed,
+      DecompressionRoom room) const;
+  // Fills `bytes`, which has fields().size() items, with an upper bound of each
+  // value's bytes. The bound is the value's length if the index knows it, and
+  // otherwise the field's `longest`. Images and integers count as 0.
   virtual void MostBytesOf(std::uint64_t id,
                            absl::Span<std::uint64_t> bytes) const;
-  // Bytes of the sample without others in its extent, unpacked.
+  // Returns the decompressed bytes of the sample, without other samples in its
+  // extent.
   virtual std::uint64_t SizeOf(std::uint64_t id) const { return At(id).length; }
-  // Whether several samples may have one extent. Then caches cannot tell apart
-  // what is made of them.
+  // Whether several samples may have one extent. If so, caches cannot tell such
+  // samples' decoded images apart.
   virtual bool shares_extents() const { return false; }
-  // Whether its samples are made by producers, and have no bytes to read.
+  // Whether workers make the samples, so that they have no bytes to read.
   virtual bool is_produced() const { return false; }
-  // Then: if not 0, sample number k is made by producer k % lanes().
+  // Returns the number of workers among which the samples are divided: worker k
+  // % lanes() makes sample k. Returns 0 if any worker may make any sample.
   virtual std::uint32_t lanes() const { return 0; }
-  // Whether each sample can be made once only, in their order.
+  // Whether each sample can be made only once, in the order of their numbers.
   virtual bool is_live() const { return false; }
-  // For people: the sample's name within its object. Empty if the object has no
-  // other samples.
+  // Returns the sample's name within its object, for people. Empty if the
+  // object has no other samples.
   virtual std::string NameOf(std::uint64_t id) const;
-  // Bytes of the largest sample.
+  // Returns the bytes of the largest sample.
   virtual std::uint64_t largest_sample() const = 0;
-  // Names by label.
+  // Returns the names of the classes, by label.
   virtual const std::vector<std::string>& classes() const = 0;
+  // Returns the dataset's version, which all datasets of equal contents share.
   virtual const Version& version() const = 0;
-  // Identifies the index that says where its samples lie. One version may have
-  // several indexes at a time, if files were replaced with equal times. Null if
-  // the version alone tells datasets apart.
+  // Returns a pointer that identifies the index, which says where the samples
+  // lie. Datasets of one version may have different indexes at a time, if files
+  // were replaced and kept their sizes and times. Returns null if the version
+  // alone tells datasets apart.
   virtual const void* index() const;
-  // The root of its samples. If it is made of others, that of the first: the
-  // sources say where each sample lies.
+  // Returns the root of the samples. A composed dataset returns the root of its
+  // first source; the roots of sources() say where each sample lies.
   virtual const std::shared_ptr<const storage::Root>& root() const = 0;
-  // For people.
+  // Returns the dataset's URI, for people.
   virtual std::string uri() const;
 
-  // The datasets that its samples come from, which live as long as it does. If
-  // it is made of no others, that is the dataset itself.
+  // Returns the datasets that the samples come from. They live as long as this
+  // dataset. A dataset that is not composed of others returns itself.
   virtual std::vector<const Dataset*> sources() const;
+  // Returns the source of sample `id`, and the sample's number in that source.
   virtual SourceSample SourceSampleOf(std::uint64_t id) const;
-  // Adds the numbers that this sample has here, in any order.
+  // Appends to `ids` the numbers, in any order, that the source sample `sample`
+  // has in this dataset.
   virtual void FindSamples(const SourceSample& sample,
                            std::vector<std::uint64_t>* ids) const;
 };
@@ -255,9 +278,9 @@ inline void Dataset::MostBytesOf(std::uint64_t id,
     }
   }
 }
-inline absl::StatusOr<absl::Span<const std::uint8_t>> Dataset::Unpack(
-    std::uint64_t, absl::Span<const std::uint8_t>, UnpackRoom) const {
-  return absl::InternalError("has nothing that is packed");
+inline absl::StatusOr<absl::Span<const std::uint8_t>> Dataset::Decompress(
+    std::uint64_t, absl::Span<const std::uint8_t>, DecompressionRoom) const {
+  return absl::InternalError("has nothing that is compressed");
 }
 inline std::string Dataset::NameOf(std::uint64_t) const { return {}; }
 inline const void* Dataset::index() const { return nullptr; }

@@ -12,18 +12,25 @@
 #include "server/base/mutex.h"
 #include "server/base/start_thread.h"
 
+// If the server of a network file system is gone, a system call may never
+// return, and no signal ends it. So the question is asked on a thread of its
+// own, and the caller waits at most as long as `patience` says. While this
+// thread hangs, further checks fail at once; they do not start more threads.
+
 namespace forebay::dataset {
 namespace {
 
+// Asks the file system for its free space, by statvfs.
 void AskForSpace(const std::string& path) {
   struct statvfs space;
-  // A folder that is not there yet is an answer, too.
+  // The error of a missing folder is an answer, too.
   static_cast<void>(statvfs(path.c_str(), &space));
 }
 
 }  // namespace
 
-// Shared with the thread that asks, which may outlive the probe.
+// The state that the probe shares with the thread that asks. The thread may
+// outlive the probe.
 struct FolderProbe::State {
   State(std::string path, Options settings)
       : folder(std::move(path)), options(std::move(settings)) {}
@@ -32,8 +39,8 @@ struct FolderProbe::State {
   const Options options;
   base::Mutex mutex;
   base::CondVar answered;
-  bool asking ABSL_GUARDED_BY(mutex) = false;
-  bool overdue ABSL_GUARDED_BY(mutex) = false;
+  bool asking ABSL_GUARDED_BY(mutex) = false;   // a thread is asking
+  bool overdue ABSL_GUARDED_BY(mutex) = false;  // its answer is late
 };
 
 FolderProbe::FolderProbe(std::string folder)
@@ -55,7 +62,7 @@ absl::Status FolderProbe::Check() const {
       shared->overdue = false;
       shared->answered.NotifyAll();
     });
-    // Whoever uses the folder will see.
+    // If no thread can be started, the folder is assumed to answer.
     if (!thread.joinable()) return absl::OkStatus();
     thread.detach();
     state.asking = true;

@@ -11,28 +11,31 @@
 namespace forebay::dataset {
 
 // Tells whether the file system of a folder answers. The folder of indexes may
-// lie on a network file system that hangs. All openings use it, but none needs
-// it.
+// lie on a network file system that hangs. Openings use that folder, but can do
+// without it.
 //
-// Thread-safe; copies share what they know. Asks on a thread of its own, which
-// is left to itself if it hangs.
+// Thread-safe; copies share one state. Each question has a detached thread of
+// its own; a thread that hangs is left alone. Check blocks for at most
+// `patience`. Its only error is UNAVAILABLE.
 class FolderProbe {
  public:
+  // How a probe asks, and for how long it waits.
   struct Options {
-    // Asks the file system that a path lies on; returns when it has answered.
+    // Asks the file system of `path` something. Returns when the file system
+    // has answered.
     std::function<void(const std::string& path)> ask;
     // The longest wait for an answer.
     std::chrono::nanoseconds patience = std::chrono::seconds(2);
   };
 
-  // By default asks for the file system's free space: network file systems keep
-  // no answer to that.
+  // Makes a probe that asks for the file system's free space: network file
+  // systems do not cache that answer.
   explicit FolderProbe(std::string folder);
   FolderProbe(std::string folder, Options options);
 
-  // Blocks until there is an answer, but no longer than its patience, and not
-  // at all while an earlier question is overdue. UNAVAILABLE, which names the
-  // folder: there is none.
+  // Blocks until the file system has answered, or `patience` is over. Does not
+  // block if an earlier question is overdue and unanswered. UNAVAILABLE, naming
+  // the folder: there is no answer.
   absl::Status Check() const;
 
  private:

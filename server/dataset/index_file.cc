@@ -10,7 +10,7 @@ namespace {
 
 static_assert(sizeof(Version) == kIndexFileChecksumBytes);
 
-// An index of some 300 million samples.
+// The largest index file, in bytes: that of some 300 million samples.
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 34;  // bytes
 
 }  // namespace

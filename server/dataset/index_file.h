@@ -18,13 +18,14 @@
 #include "server/dataset/own_file.h"
 #include "server/dataset/version_digest.h"
 
-// The common parts of all index files: a header, arrays of plain items
-// and a checksum of all before it, XXH3-128 in its canonical form. Everything
-// is little-endian, with nothing in between. Thread-safe and never blocks, but
-// for the reader.
+// The common parts of all index files: a header, arrays of trivially copyable
+// items, and a checksum of all bytes before the checksum (XXH3-128 in its
+// canonical form). Numbers are little-endian. There is no padding between the
+// parts. The functions are thread-safe and never block; IndexFileReader has a
+// contract of its own.
 //
-// The checksum finds accidents. A user who can write the file can write any
-// index, but not one that makes a reader go out of bounds.
+// The checksum finds accidental damage only. A user who can write the file can
+// write any index, so decoders check every offset against its bounds.
 
 namespace forebay::dataset {
 
@@ -32,21 +33,25 @@ static_assert(std::endian::native == std::endian::little);
 
 inline constexpr std::size_t kIndexFileChecksumBytes = 16;
 
-// The start of each header.
+// The start of each index file's header.
 struct IndexFileType {
-  char magic[8];
-  std::uint32_t version;
-  std::uint32_t dataset_format;  // 0 where all files are of one
+  char magic[8];          // names the kind of index
+  std::uint32_t version;  // of the format; files of other versions are not read
+  std::uint32_t dataset_format;  // 0 for an index of only one format
 };
 static_assert(sizeof(IndexFileType) == 16);
 
-// DATA_LOSS: the file is damaged, or a part of the index in it.
+// Returns the error of a damaged index file (DATA_LOSS); `reason` continues the
+// phrase "the index file".
 absl::Status DamagedIndexFile(std::string_view reason);
+// Returns the error of an index with an item out of range (DATA_LOSS): `what`
+// names the kind of item, `number` the item.
 absl::Status DamagedIndex(std::string_view what, std::uint64_t number);
 
-// Appends the checksum.
+// Appends the checksum of `bytes`.
 void SealIndexFile(std::string& bytes);
 
+// Appends the bytes of `items` as they lie in memory.
 template <typename Item>
 void AppendItems(std::string& bytes, const std::vector<Item>& items) {
   static_assert(std::is_trivially_copyable_v<Item>);
@@ -54,26 +59,27 @@ void AppendItems(std::string& bytes, const std::vector<Item>& items) {
                items.size() * sizeof(Item));
 }
 
-// Reads an index file from its front to its checksum, piece by piece, so that
-// its bytes are in memory once. What it gave is not to be trusted before
-// Finish() has succeeded.
+// Reads an index file from its start to its checksum, piece by piece, so that
+// its bytes are in memory only once. Callers must not trust what they have read
+// until Finish() has succeeded.
 //
-// Not thread-safe. Owns the file, but no bytes that are in memory. Blocks for
-// the disk. Errors: DATA_LOSS: the file is damaged. Others: the disk's.
+// Not thread-safe. Owns the open file, but not bytes passed to the constructor.
+// Blocks for the disk. Errors: DATA_LOSS: the file is damaged; others: the
+// disk's.
 class IndexFileReader {
  public:
-  // Reads bytes in memory, which outlive it.
+  // Reads from `bytes`, which outlive the reader.
   explicit IndexFileReader(absl::Span<const std::uint8_t> bytes)
       : IndexFileReader(OwnFile{{}, bytes.size()}, bytes.data()) {}
-  // Opens a file. Errors, which name it: those of OpenOwnFile; DATA_LOSS: it is
-  // implausibly large.
+  // Opens a file. Errors name the file. DATA_LOSS: the file is implausibly
+  // large. Others: those of OpenOwnFile.
   static absl::StatusOr<IndexFileReader> Open(const std::string& path);
 
-  // Bytes before the checksum that are yet to be taken.
+  // Returns the number of bytes before the checksum that are not taken yet.
   std::uint64_t left() const { return left_; }
 
-  // Takes a header, which begins with an IndexFileType. DATA_LOSS, too: the
-  // file is too short or of another type.
+  // Takes a header, which begins with an IndexFileType. DATA_LOSS also means
+  // that the file is too short or of another type.
   template <typename Header>
   absl::StatusOr<Header> TakeHeader(const IndexFileType& type) {
     Header header;
@@ -84,15 +90,17 @@ class IndexFileReader {
     return header;
   }
 
-  // Takes `count` items. DATA_LOSS, too: the file has fewer.
+  // Takes `count` items. DATA_LOSS also means that the file has fewer items.
   template <typename Items>
   absl::Status TakeItems(std::uint64_t count, Items* items);
 
-  // Compares the checksum. DATA_LOSS, too: there is something before it.
+  // Compares the checksum. DATA_LOSS also means that some bytes before the
+  // checksum were not taken.
   absl::Status Finish();
 
  private:
-  // So much of a file stays in the CPU's cache until it has its place.
+  // Bytes of a piece. A piece this small is still in the CPU's cache when it is
+  // digested.
   static constexpr std::uint64_t kPieceBytes = std::uint64_t{256} << 10;
 
   IndexFileReader(OwnFile file, const std::uint8_t* bytes)
@@ -101,16 +109,19 @@ class IndexFileReader {
         left_(file_.size -
               std::min<std::uint64_t>(file_.size, kIndexFileChecksumBytes)) {}
 
+  // Takes a header into `header` and compares its start with `type`.
   absl::Status TakeTyped(const IndexFileType& type,
                          absl::Span<std::uint8_t> header);
+  // Fills `bytes` from the file and adds them to the digest.
   absl::Status Take(absl::Span<std::uint8_t> bytes);
+  // Fills `bytes` from the file without counting or digesting them.
   absl::Status Read(absl::Span<std::uint8_t> bytes);
 
   OwnFile file_;
-  const std::uint8_t* bytes_ = nullptr;  // null: they are in the file
-  std::uint64_t read_ = 0;               // bytes
-  std::uint64_t left_ = 0;
-  VersionDigest digest_;  // of what was taken
+  const std::uint8_t* bytes_ = nullptr;  // null if `file_` is read
+  std::uint64_t read_ = 0;               // bytes read so far
+  std::uint64_t left_ = 0;               // bytes
+  VersionDigest digest_;                 // of the bytes taken so far
 };
 
 template <typename Items>

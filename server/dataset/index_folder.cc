@@ -15,17 +15,24 @@
 namespace forebay::dataset {
 namespace {
 
+// Indexes may take half of the disk's free bytes and of the bytes that they
+// take already.
 constexpr std::uint64_t kDiskPart = 2;
 constexpr std::string_view kDigits = "0123456789abcdef";
-constexpr std::size_t kDigestDigits = 32;  // see IndexStore::PathOf
+// An IndexStore's files begin with a digest of 128 bits, in hexadecimal digits
+// (IndexStore::PathOf).
+constexpr std::size_t kDigestDigits = 32;
 
+// An index file in the folder.
 struct KeptFile {
   std::string name;
   std::pair<std::int64_t, std::int64_t> used;  // seconds and nanoseconds
   std::uint64_t bytes = 0;
 };
 
-// Whether a name begins with a digest, or is one of FolderIndexStore's.
+// Whether a file is an index, by its name. Names by IndexStore begin with a
+// digest. Names by FolderIndexStore begin with the numbers that identify the
+// folder.
 bool IsIndex(std::string_view name) {
   const std::size_t digits = name.find_first_not_of(kDigits);
   if (digits == name.npos) return false;
@@ -35,7 +42,7 @@ bool IsIndex(std::string_view name) {
          folder.find_first_not_of("0123456789abcdef-") == folder.npos;
 }
 
-// Returns the indexes in an open directory, the last used one first.
+// Returns the indexes in an open directory, the most recently used one first.
 std::vector<KeptFile> FilesIn(DIR* directory) {
   std::vector<KeptFile> files;
   while (const dirent* const entry = readdir(directory)) {

@@ -10,13 +10,13 @@
 namespace forebay::dataset {
 namespace {
 
-// Bytes of a file besides the index's parts.
+// An upper bound of the bytes of a file's header and checksum.
 constexpr std::uint64_t kFileBytes = 4096;
 
 }  // namespace
 
-// Two datasets with one digest replace each other's file. Then neither finds
-// its own, and both are scanned.
+// If two datasets had the same digest, each would replace the other's file.
+// Then neither would find its own index, and both would scan.
 std::string IndexStore::PathOf(std::string_view dataset) const {
   const XXH128_hash_t digest = XXH3_128bits(dataset.data(), dataset.size());
   return absl::StrCat(directory_, "/",
@@ -34,6 +34,7 @@ absl::Status IndexStore::OfOthers(std::string_view dataset,
 absl::Status IndexStore::Save(std::string_view dataset, std::uint64_t bytes,
                               absl::FunctionRef<std::string()> encode) const {
   FOREBAY_RETURN_IF_ERROR(Check());
+  // The encoded file lies in memory until it is written.
   base::WorkingMemory memory(budget_, "the file of an index");
   FOREBAY_RETURN_IF_ERROR(memory.Grow(bytes + kFileBytes));
   FOREBAY_RETURN_IF_ERROR(ReplaceOwnFile(PathOf(dataset), encode()));

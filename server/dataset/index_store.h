@@ -16,14 +16,16 @@
 
 namespace forebay::dataset {
 
-// Indexes of one format on disk, one file a dataset (own_file.h), in a
-// directory that only the daemon's user may write. Thread-safe. Load and Save
-// block for the disk, but do not begin if that does not answer (folder_probe.h,
-// UNAVAILABLE). Errors name the file or the directory.
+// Saves indexes of one format on disk, each in a file of its own (own_file.h),
+// in a directory that only the daemon's user may write.
+//
+// Thread-safe. Owns nothing but its settings. Load and Save block for the disk.
+// Before that they ask whether the disk answers (folder_probe.h); if it does
+// not, they fail with UNAVAILABLE. Errors name the file or the directory.
 class IndexStore {
  public:
-  // The first write makes `directory`, for its owner alone. The budget outlives
-  // the store and the indexes. `ending`: of the files' names.
+  // Names files with the suffix `ending`. The first write creates `directory`,
+  // for its owner alone. The budget outlives the store and the indexes.
   IndexStore(std::string directory, std::string ending,
              base::MemoryBudget* budget)
       : directory_(std::move(directory)),
@@ -31,14 +33,16 @@ class IndexStore {
         budget_(budget),
         probe_(directory_) {}
 
-  // The path of a dataset's file. `dataset`, any text, tells datasets apart.
+  // Returns the path of a dataset's file. `dataset` is any text that tells
+  // datasets apart.
   std::string PathOf(std::string_view dataset) const;
 
-  // UNAVAILABLE: the directory does not answer.
+  // Checks that the directory's file system answers. UNAVAILABLE: it does not.
   absl::Status Check() const { return probe_.Check(); }
 
-  // Returns what `decode` makes of the file; it takes an IndexFileReader and a
-  // WorkingMemory. Errors: those of IndexFileReader::Open, and of `decode`.
+  // Returns the index that `decode` reads from the dataset's file. `decode`
+  // takes an IndexFileReader and a WorkingMemory. Errors: those of Check, of
+  // IndexFileReader::Open, and of `decode`.
   template <typename Decode>
   auto Load(std::string_view dataset, const Decode& decode) const
       -> decltype(decode(std::declval<IndexFileReader&>(),
@@ -51,14 +55,14 @@ class IndexStore {
     if (!index.ok()) return base::Annotate(index.status(), path);
     return index;
   }
-  // The error of an index that is of other objects than there are now; `what`
-  // they are, for people.
+  // Returns the error (NOT_FOUND) of a saved index whose objects have changed
+  // since. `what` names the objects, for people.
   absl::Status OfOthers(std::string_view dataset, std::string_view what) const;
 
-  // Writes what `encode` makes, which takes so many bytes of memory meanwhile
-  // and a little more. On failure the former index is still there. Else the
-  // folder is trimmed (index_folder.h).
-  // RESOURCE_EXHAUSTED: the budget has no room for it. Others: the disk's.
+  // Writes the text that `encode` returns; reserves `bytes` bytes of memory for
+  // it, and a little more. Afterwards trims the folder (index_folder.h). On
+  // failure the former file is still there. RESOURCE_EXHAUSTED: the budget has
+  // no room for the encoded index. Others: the disk's.
   absl::Status Save(std::string_view dataset, std::uint64_t bytes,
                     absl::FunctionRef<std::string()> encode) const;
 

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+// Indexes are freed while the mutex is not held. Each method moves them to a
+// list that it declares before the lock. So the list is destroyed after the
+// lock is released.
+
 namespace forebay::dataset {
 
 KeptIndexes::KeptIndexes(base::MemoryBudget* budget,
@@ -24,6 +28,7 @@ void KeptIndexes::Keep(std::string_view place,
                    [place](const Kept& kept) { return kept.place == place; });
   if (earlier != kept_.end()) Take(earlier, &freed);
   if (bytes < kLeast || bytes > most) return;
+  // The least recently opened indexes make room for the new index.
   while (bytes > most - bytes_) TakeLast(&freed);
   kept_.push_front({std::string(place), std::move(index), bytes, now});
   bytes_ += bytes;

@@ -15,35 +15,38 @@
 
 namespace forebay::dataset {
 
-// Keeps large indexes for a while after the last loader that had them open, so
-// that the next one need not read them. The most recently opened ones are kept,
-// as far as they take no more than a part of the memory. All are given up when
-// a reservation would find no room.
+// Keeps large indexes for a while after their last loader has closed them, so
+// that the next loader need not read them again. Only the most recently opened
+// indexes are kept, as many as fit a part of the memory limit. All of them are
+// freed before the budget refuses a reservation.
 //
-// Thread-safe. Shares the indexes with all that have them open. Never blocks,
-// but for freeing what it gives up. Has no errors.
+// Thread-safe. Shares each index with all loaders that have it open. Blocks
+// only to free indexes. Has no errors.
 class KeptIndexes {
  public:
-  // Bytes. Smaller ones are read in no time.
+  // Indexes of fewer bytes are not kept: reading such an index again takes
+  // milliseconds.
   static constexpr std::uint64_t kLeast = std::uint64_t{4} << 20;
-  // At most this part of the budget is kept.
+  // The kept indexes take at most one eighth of the budget's limit.
   static constexpr std::uint64_t kPart = 8;
 
-  // The budget outlives it. `now`: nanoseconds by a clock that nobody sets
-  // back.
+  // Registers with `budget`, which outlives this object. `now` returns the
+  // nanoseconds of a monotonic clock.
   KeptIndexes(base::MemoryBudget* budget, std::function<std::int64_t()> now);
   ~KeptIndexes();
   KeptIndexes(const KeptIndexes&) = delete;
   KeptIndexes& operator=(const KeptIndexes&) = delete;
 
-  // Keeps an index of so many bytes, which has just been opened, instead of an
-  // earlier one of that place.
+  // Keeps an index of `bytes` bytes that has just been opened. Replaces an
+  // earlier index with the same `place`. A place is any text that tells
+  // datasets apart.
   void Keep(std::string_view place, std::shared_ptr<const void> index,
             std::uint64_t bytes);
-  // Gives up those that were not opened for so long.
+  // Frees the indexes that were last opened at least `idle_nanos` ago.
   void GiveUpIdle(std::int64_t idle_nanos);
 
  private:
+  // An index that is kept, and when it was last opened.
   struct Kept {
     std::string place;
     std::shared_ptr<const void> index;
@@ -51,10 +54,13 @@ class KeptIndexes {
     std::int64_t opened_at_nanos = 0;
   };
 
+  // Frees all indexes. The budget calls this when it is short of memory.
   void GiveUpAll();
-  // Moves one into `freed`, which is to be freed without the mutex.
+  // Moves one index into `freed`. The caller destroys `freed` after it has
+  // released the mutex, since freeing a large index takes long.
   void Take(std::list<Kept>::iterator kept, std::list<Kept>* freed)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Moves the index that was opened the longest ago into `freed`.
   void TakeLast(std::list<Kept>* freed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     Take(std::prev(kept_.end()), freed);
   }
@@ -62,9 +68,9 @@ class KeptIndexes {
   base::MemoryBudget* const budget_;
   const std::function<std::int64_t()> now_;
   base::Mutex mutex_;
-  // The most recently opened one comes first.
+  // The kept indexes, most recently opened first.
   std::list<Kept> kept_ ABSL_GUARDED_BY(mutex_);
-  std::uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // of all
+  std::uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // of kept_
 };
 
 }  // namespace forebay::dataset

@@ -10,6 +10,8 @@ absl::Status TakeObjects(
     storage::ObjectLister& lister, const storage::Root& root,
     const std::stop_token& stop,
     const std::function<absl::Status(storage::ListedObject)>& take) {
+  // The lister calls from several threads, so the mutex makes `take`
+  // sequential.
   base::Mutex mutex;
   absl::Status taken;
   std::stop_source end;  // requested by the caller, or when `take` fails

@@ -9,9 +9,9 @@
 
 namespace forebay::dataset {
 
-// Gives `take` every object below `root`, one at a time, until it fails.
-// Blocks for the network, but returns soon after `stop` is requested.
-// Thread-safe. Errors: that of `take`, else those of the lister.
+// Calls `take` with every object below `root`, one at a time, until `take`
+// fails. Thread-safe. Blocks for the network, but returns soon after `stop` is
+// requested. Errors: those of `take` and of the lister.
 absl::Status TakeObjects(
     storage::ObjectLister& lister, const storage::Root& root,
     const std::stop_token& stop,

@@ -9,55 +9,62 @@
 
 namespace forebay::dataset {
 
+// A range of an object's bytes.
 struct ByteRange {
   std::uint64_t offset = 0;  // bytes
   std::uint64_t length = 0;  // bytes
 };
 
-// The size of an object that is known only when its end is seen.
+// The size of an object whose end is not known before it is read, such as a
+// decompressed file. It is larger than any real object.
 inline constexpr std::uint64_t kUnknownSize = std::uint64_t{1} << 62;
 
-// Finds the samples of one object, such as a file. It reads nothing itself: it
-// says what to read, and is given the bytes.
+// Finds the samples of one object, such as a file. The parser reads nothing
+// itself: it says which bytes it needs, and the caller passes them in.
 //
-// Used by one thread. The caller owns it. Never blocks. Errors end it and name
-// the object, but for RESOURCE_EXHAUSTED, that of the memory in which it counts
-// what it finds.
+// Used by one thread. The caller owns it. Never blocks. Errors end the parsing
+// and name the object; only RESOURCE_EXHAUSTED, from the memory that counts the
+// samples, does not name it.
 class ObjectParser {
  public:
   virtual ~ObjectParser() = default;
 
-  // Returns what to read next, within the object, and at least a byte; nothing
-  // if all samples were found.
+  // Returns the range to read next: at least one byte, within the object.
+  // Returns nothing when all samples are found.
   virtual std::optional<ByteRange> next_read() const = 0;
-  // Takes the bytes of next_read().
+  // Parses the bytes of next_read().
   virtual absl::Status Take(absl::Span<const std::uint8_t> bytes) = 0;
-  // To be called if there is no more of an object of kUnknownSize: it has
-  // `size` bytes. What is read next lies within them, or was given in part.
-  // Parsers that are made for objects of known size alone have no such end.
+  // Tells a parser of an object of kUnknownSize that the object has `size`
+  // bytes, once its end is reached. Afterwards next_read() returns ranges
+  // within these bytes; a read that reached beyond the end is repeated within
+  // it. Parsers that are only made for objects of known size do not override
+  // EndAt.
   virtual absl::Status EndAt(std::uint64_t size);
 };
 
-// How much to read at a time, in bytes; at least what the parser must see at
-// once. A read is twice as long as the last one if what the parser wants lies
-// no further off than that was long: to read small samples is cheaper than to
-// step over them. It is half as long if that lies further off. The longer a
-// read takes to begin, as over a network, the larger the minimum should be.
+// The minimum and maximum length of a read, in bytes. A parser sets a larger
+// minimum if it must see more bytes at once. Reading small samples is cheaper
+// than skipping them. So the length doubles if the next wanted byte lies close
+// behind the last read: no further behind its end than that read was long.
+// Otherwise the length halves. A source with a long latency, such as a network,
+// deserves a larger minimum.
 struct ReadSizes {
   std::uint64_t min = 4096;
   std::uint64_t max = std::uint64_t{1} << 18;
 };
 
-// The length of an object's reads, in their order. Used by one thread; never
-// blocks; has no errors.
+// Chooses the length of each read of one object.
+//
+// Used by one thread. Owns nothing. Never blocks. Has no errors.
 class ReadLength {
  public:
   explicit ReadLength(const ReadSizes& sizes)
       : sizes_(sizes), length_(sizes.min) {}
 
-  // Returns the read for what is wanted of an object of `size` bytes.
+  // Returns a range to read that covers `wanted`, in an object of `size` bytes.
   ByteRange For(const ByteRange& wanted, std::uint64_t size) const;
-  // Adapts to what is wanted after the read `last`.
+  // Adapts the length to the distance from `last`, the range that was read
+  // last, to `wanted`, the next range that is needed.
   void Adapt(const ByteRange& last, const ByteRange& wanted);
 
  private:

@@ -10,21 +10,27 @@
 #include "server/base/mutex.h"
 #include "server/base/status.h"
 
-// Several objects are parsed side by side, each with one read in flight. Bytes
-// that arrive are queued, and the caller's thread alone takes them: a read's
-// `done` must not block, and may be called from within Read.
+// Several objects are parsed in parallel, each with one read in flight. The
+// bytes read are queued, and only the caller's thread parses them. `done` of a
+// read cannot parse them: it must not block, and may be called before Read
+// returns.
+//
+// The scan ends with the first error. Reads that are still in flight keep the
+// queue alive; what they add to it is ignored.
 
 namespace forebay::dataset {
 namespace {
 
+// A completed read.
 struct Arrival {
   std::size_t object = 0;
-  std::uint64_t length = 0;  // asked for; bytes
+  std::uint64_t length = 0;  // bytes that were asked for
   absl::Status status;
-  base::Bytes bytes;  // if that is OK
+  base::Bytes bytes;  // the bytes read; empty if `status` is an error
 };
 
-// Thread-safe. Shared with the reads in flight, which may outlive a scan.
+// The queue of completed reads. Thread-safe. Reads in flight, which may outlive
+// the scan, share it. Only Next blocks.
 class Arrivals {
  public:
   void Add(Arrival arrival) {
@@ -39,7 +45,7 @@ class Arrivals {
     changed_.NotifyOne();
   }
 
-  // Blocks until there is an arrival. Returns false if it was stopped.
+  // Blocks until a read has completed. Returns false once the queue is stopped.
   bool Next(Arrival* arrival) {
     base::MutexLock lock(&mutex_);
     while (queue_.empty() && !stopped_) changed_.Wait(&mutex_);
@@ -60,6 +66,8 @@ absl::Status Stopped() {
   return absl::CancelledError("was not scanned to the end");
 }
 
+// Runs a scan on the caller's thread. Keeps objects_at_once objects begun, and
+// handles one completed read after another.
 class Scan {
  public:
   Scan(const ObjectScan& scan, base::WorkingMemory& memory)
@@ -80,6 +88,7 @@ class Scan {
   }
 
  private:
+  // Begins objects until objects_at_once of them are being parsed.
   absl::Status BeginMore() {
     while (begun_ < scan_.objects.size() &&
            parsers_.size() < scan_.objects_at_once) {
@@ -91,7 +100,8 @@ class Scan {
     return absl::OkStatus();
   }
 
-  // Reads on, or ends the object.
+  // Starts the object's next read. If its parser needs no more, ends the
+  // object.
   absl::Status Proceed(std::size_t object) {
     const auto range = parsers_[object]->next_read();
     if (range.has_value()) return Read(object, *range);
@@ -121,6 +131,7 @@ class Scan {
     return absl::OkStatus();
   }
 
+  // Passes the bytes of a read to its object's parser, and frees them.
   absl::Status Take(Arrival& arrival) {
     FOREBAY_RETURN_IF_ERROR(arrival.status);
     if (arrival.bytes.size() != arrival.length) {
@@ -135,6 +146,7 @@ class Scan {
     return absl::OkStatus();
   }
 
+  // Returns the bytes of memory that are counted for a read of `length` bytes.
   std::uint64_t BytesFor(std::uint64_t length) const {
     return storage::HeldBytes(length) +
            (scan_.made == nullptr ? 0 : scan_.made(length));
@@ -143,8 +155,9 @@ class Scan {
   const ObjectScan& scan_;
   base::WorkingMemory& memory_;
   const std::shared_ptr<Arrivals> arrivals_ = std::make_shared<Arrivals>();
-  std::size_t begun_ = 0;
-  // Of the objects that are begun and not done.
+  std::size_t begun_ = 0;  // objects
+  // The parsers of the objects that are begun and not done, by index of the
+  // object.
   std::map<std::size_t, ObjectParser*> parsers_;
 };
 

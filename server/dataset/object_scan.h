@@ -17,34 +17,38 @@
 
 namespace forebay::dataset {
 
-// How objects are scanned, and with which parsers. The functions are called by
-// the thread that scans.
+// Describes a scan: the objects, and callbacks that make their parsers and take
+// their results. The scanning thread calls the callbacks.
 struct ObjectScan {
   storage::ByteSource* source = nullptr;
   std::shared_ptr<const storage::Root> root;
   absl::Span<const storage::ListedObject> objects;
   std::size_t objects_at_once = 16;  // at least 1; each has one read in flight
-  // As a ReadRequest's: for reads that nobody makes a second time, which would
-  // take the place of samples.
+  // Whether reads bypass caches. Set where nobody makes these reads twice:
+  // their bytes would take the place of samples.
   bool uncached = false;
   std::stop_token stop;  // ends the scan early
 
-  // Makes the parser of that object, by its number. The caller owns it.
+  // Makes the parser of an object, given its index in `objects`. The parser is
+  // owned by whoever sets this callback.
   std::function<absl::StatusOr<ObjectParser*>(std::size_t object)> begin;
-  // Called when the parser has found all; it is not used after that.
+  // Called when the object's parser has found all samples. The scan does not
+  // use the parser afterwards.
   std::function<absl::Status(std::size_t object)> end;
-  // Bytes that a parser makes, at most, of a read of `length` bytes, besides
-  // what it counts itself and keeps.
+  // Returns the most bytes of temporary objects that a parser makes from a read
+  // of `length` bytes. Memory that the parser itself counts and keeps is not
+  // included.
   std::function<std::uint64_t(std::uint64_t length)> made = nullptr;
 };
 
-// Parses all objects, several side by side. Counts the reads in `memory`.
+// Parses all objects, several in parallel. Counts the bytes of reads in flight
+// in `memory`.
 //
-// Blocks for the reads, but returns soon after its stop is requested. Reads may
-// still be in flight then, and when it returns an error. Errors name the
-// object: those of the parsers and of the source; DATA_LOSS: a read gave too
-// few bytes. Errors without one: CANCELLED: stopped; RESOURCE_EXHAUSTED: that
-// of `memory`.
+// Blocks for the reads, but returns soon after `scan.stop` is requested. After
+// a stop or an error, reads may still be in flight when it returns. Errors of
+// the parsers and of the source name the object. DATA_LOSS, naming the object:
+// a read returned too few bytes. CANCELLED: the scan was stopped.
+// RESOURCE_EXHAUSTED: the error of `memory`.
 absl::Status ScanObjects(const ObjectScan& scan, base::WorkingMemory& memory);
 
 }  // namespace forebay::dataset

@@ -7,8 +7,8 @@
 namespace forebay::dataset {
 namespace {
 
-// Of an object in the list besides its name's: a node, and its entry in a table
-// that grows.
+// Bytes of memory that an object in the list takes in addition to its name: a
+// node of the map, and its entry in the map's table, which grows.
 constexpr std::uint64_t kBytesEach = sizeof(std::string) +
                                      sizeof(storage::ObjectVersion) +
                                      2 * base::HeapBytes(0) + 32;
@@ -17,6 +17,7 @@ constexpr std::uint64_t kBytesEach = sizeof(std::string) +
 
 absl::StatusOr<storage::ObjectVersion> ObjectVersionLookup::Find(
     const std::string& object) {
+  // Whether to ask for this object by a request of its own.
   bool ask = false;
   {
     base::MutexLock lock(&mutex_);
@@ -39,6 +40,7 @@ absl::StatusOr<const ObjectVersionLookup::Versions*>
 ObjectVersionLookup::List() {
   {
     base::MutexLock lock(&mutex_);
+    // A list takes many requests, so one caller makes it and the others wait.
     while (listing_) changed_.Wait(&mutex_);
     if (listed_ && absl::IsUnimplemented(status_)) return nullptr;
     FOREBAY_RETURN_IF_ERROR(status_);

@@ -16,17 +16,19 @@
 
 namespace forebay::dataset {
 
-// Finds the versions of objects below a root. Asks for the first objects one by
-// one. Later it makes one list of all objects there, where the lister can,
-// since a request for a list tells of a thousand objects.
+// Finds the versions of objects below a root. The first objects are asked for
+// one by one, with a request each. Then the lookup reads a list of all objects
+// below the root, if the lister can make lists. A list costs one request for
+// each thousand objects.
 //
-// Thread-safe. Lister and budget must outlive it. Find blocks for the network,
-// and for another caller's list, but returns soon after `stop` is requested.
-// Errors: those of the lister, which name the object; NOT_FOUND;
-// RESOURCE_EXHAUSTED: the budget has no room for the list.
+// Thread-safe. Owns the list. Lister and budget must outlive it. Find blocks
+// for the network, and while another caller reads the list, but returns soon
+// after `stop` is requested. Errors: those of the lister, which name the
+// object; NOT_FOUND; RESOURCE_EXHAUSTED: the budget has no room for the list.
 class ObjectVersionLookup {
  public:
-  // Asks for `max_asked` objects one by one. Counts the list in the budget.
+  // The first `max_asked` objects are asked for one by one. The list's memory
+  // is counted in `budget`.
   ObjectVersionLookup(storage::ObjectLister* lister,
                       std::shared_ptr<const storage::Root> root,
                       base::MemoryBudget* budget, std::stop_token stop,
@@ -37,12 +39,14 @@ class ObjectVersionLookup {
         memory_(budget, "the list of its objects"),
         left_(max_asked) {}
 
+  // Returns the present version of the object named `object`.
   absl::StatusOr<storage::ObjectVersion> Find(const std::string& object);
 
  private:
   using Versions = std::unordered_map<std::string, storage::ObjectVersion>;
 
-  // Returns null if the lister makes no lists.
+  // Returns the list, which the first caller reads. Returns null if the lister
+  // makes no lists.
   absl::StatusOr<const Versions*> List();
 
   storage::ObjectLister* const lister_;
@@ -52,7 +56,8 @@ class ObjectVersionLookup {
   base::WorkingMemory memory_;
   base::Mutex mutex_;
   base::CondVar changed_;
-  std::size_t left_ ABSL_GUARDED_BY(mutex_);  // to be asked for one by one
+  // The number of objects that may yet be asked for one by one.
+  std::size_t left_ ABSL_GUARDED_BY(mutex_);
   bool listing_ ABSL_GUARDED_BY(mutex_) = false;
   bool listed_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);  // of the list

@@ -8,7 +8,7 @@
 
 namespace forebay::dataset {
 
-// The opening of a dataset, on behalf of a job.
+// Describes the opening of a dataset on behalf of a job.
 struct Opening {
   Opening() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): some readers have no job.
@@ -17,8 +17,8 @@ struct Opening {
 
   // Ends the opening early.
   std::stop_token stop;
-  // The source of all its reads, by which other openings that wait for them
-  // share them. Null if no job pays.
+  // The source of all reads of this opening. The jobs of other openings that
+  // wait for these reads become payers of the source. Null if no job pays.
   storage::PaidSource* reads = nullptr;
 };
 

@@ -13,9 +13,16 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
 
+// A file is replaced in four steps. Their order makes the replacement atomic
+// and durable. First the new file is written, without a name or under a
+// temporary name. Then it is synced. Then a rename puts it in the place of the
+// former file. Last the directory is synced, so that the rename survives a
+// crash, too.
+
 namespace forebay::dataset {
 namespace {
 
+// Writes all of `bytes`, by several calls if the kernel writes them in parts.
 absl::Status WriteAll(int fd, std::string_view bytes, std::string_view path) {
   while (!bytes.empty()) {
     const ssize_t written = write(fd, bytes.data(), bytes.size());
@@ -28,7 +35,8 @@ absl::Status WriteAll(int fd, std::string_view bytes, std::string_view path) {
   return absl::OkStatus();
 }
 
-// Makes `path` and its missing parents, for this user alone.
+// Creates the directory `path` and its missing parents, which only this user
+// may use.
 absl::Status MakeDirectories(const std::string& path) {
   for (std::size_t end = 0; end != path.npos;) {
     end = path.find('/', end + 1);
@@ -39,6 +47,7 @@ absl::Status MakeDirectories(const std::string& path) {
   return absl::OkStatus();
 }
 
+// Makes a rename in the directory durable.
 absl::Status SyncDirectory(const std::string& path) {
   const base::Fd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd || fsync(fd.get()) != 0) return base::ErrnoStatus(errno, path);
@@ -48,7 +57,7 @@ absl::Status SyncDirectory(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<OwnFile> OpenOwnFile(const std::string& path) {
-  // A FIFO in its place must not block.
+  // O_NONBLOCK: opening a FIFO in the file's place must not block.
   base::Fd fd(
       open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat stat;
@@ -60,7 +69,9 @@ absl::StatusOr<OwnFile> OpenOwnFile(const std::string& path) {
     return absl::PermissionDeniedError(
         absl::StrCat(path, ": belongs to user ", stat.st_uid));
   }
-  // Many disks note no reads. On one that takes no writes nothing is noted.
+  // The access time is set explicitly, since with most mount options (noatime,
+  // relatime) reads do not set it. On a read-only file system this fails,
+  // without harm.
   const timespec times[] = {{0, UTIME_NOW}, {0, UTIME_OMIT}};
   (void)futimens(fd.get(), times);
   return OwnFile{std::move(fd), static_cast<std::uint64_t>(stat.st_size)};
@@ -83,6 +94,8 @@ absl::Status ReadAt(const OwnFile& file, std::uint64_t offset,
 absl::StatusOr<NewOwnFile> NewOwnFile::Create(std::string path) {
   const std::string directory = path.substr(0, path.rfind('/'));
   FOREBAY_RETURN_IF_ERROR(MakeDirectories(directory));
+  // Some file systems do not support O_TMPFILE. There the file gets a temporary
+  // name.
   base::Fd unnamed(
       open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (unnamed) return NewOwnFile(std::move(path), {}, std::move(unnamed));
@@ -134,6 +147,8 @@ absl::Status NewOwnFile::Name() {
 }
 
 absl::StatusOr<base::Fd> NewOwnFile::Keep() {
+  // The bytes are durable before the name is. So a file that is found after a
+  // crash is complete.
   if (fsync(fd_.get()) != 0) return base::ErrnoStatus(errno, path_);
   if (temporary_.empty()) FOREBAY_RETURN_IF_ERROR(Name());
   if (rename(temporary_.c_str(), path_.c_str()) != 0)

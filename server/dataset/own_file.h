@@ -12,49 +12,57 @@
 #include "server/base/fd.h"
 
 // Files that the daemon writes for itself, in directories that only its user
-// may write. A file is replaced in one step, so that neither a reader nor a
-// crash leaves half of one. Thread-safe. All calls block for the disk; their
-// errors name the file.
+// may write. A file is replaced atomically by a rename, so neither a reader nor
+// a crash ever finds half of one. The functions are thread-safe and block for
+// the disk. Their errors name the file, unless they say otherwise.
 
 namespace forebay::dataset {
 
-// An open file.
+// A file that is open for reading.
 struct OwnFile {
   base::Fd fd;
   std::uint64_t size = 0;  // bytes
 };
 
-// Notes that it was read, in its access time. NOT_FOUND: there is no file.
-// DATA_LOSS: it is not regular. PERMISSION_DENIED: it belongs to another user.
+// Opens a file for reading. Sets its access time to now: TrimIndexFolder finds
+// the least recently used files by it. NOT_FOUND: there is no file. DATA_LOSS:
+// it is not a regular file. PERMISSION_DENIED: it belongs to another user.
 // Others: the disk's.
 absl::StatusOr<OwnFile> OpenOwnFile(const std::string& path);
 
-// Reads all of `bytes`. Errors, which give the reason alone: DATA_LOSS: the
-// file is shorter; others: the disk's.
+// Fills `bytes` from the file's bytes at `offset`. Errors give the reason
+// alone: DATA_LOSS: the file is shorter; others: the disk's.
 absl::Status ReadAt(const OwnFile& file, std::uint64_t offset,
                     absl::Span<std::uint8_t> bytes);
 
-// A file that is written piece by piece, and is there only when all of it is.
-// Until then it has no name, where the disk's file system can do so: a process
-// that is killed leaves nothing. Not thread-safe.
+// A new file that is written piece by piece, and appears under its path only
+// when it is complete. Where the file system supports O_TMPFILE, the file has
+// no name until then, so a process that is killed leaves nothing behind.
+//
+// Not thread-safe. Owns the file until Keep. Blocks for the disk. Errors are
+// the disk's, and name the file.
 class NewOwnFile {
  public:
-  // Makes missing directories, for their owner alone.
+  // Creates the file. Creates missing directories, which only their owner may
+  // use.
   static absl::StatusOr<NewOwnFile> Create(std::string path);
   NewOwnFile(NewOwnFile&& other) noexcept;
   NewOwnFile& operator=(NewOwnFile&&) = delete;
-  // Removes it, unless it was kept.
+  // Removes the file, unless Keep has succeeded.
   ~NewOwnFile();
 
+  // Appends `bytes` to the file.
   absl::Status Append(std::string_view bytes);
   std::uint64_t size() const { return size_; }  // bytes so far
-  // Reads its first bytes, of which there are as many.
+  // Fills `bytes` with the first bytes of the file. The file must have that
+  // many bytes.
   absl::Status ReadFirst(absl::Span<char> bytes) const;
-  // Puts it in the place of a former one. Returns it, open for reading.
+  // Syncs the file and renames it to its path, in place of a former file.
+  // Returns the new file's descriptor, which is still open for reading.
   absl::StatusOr<base::Fd> Keep();
 
  private:
-  // Gives a file without a name one of its own.
+  // Gives the file, which has no name yet, a temporary name.
   absl::Status Name();
 
   NewOwnFile(std::string path, std::string temporary, base::Fd fd)
@@ -63,16 +71,16 @@ class NewOwnFile {
         fd_(std::move(fd)) {}
 
   const std::string path_;
-  std::string temporary_;  // empty: it has no name, or its final one
+  std::string temporary_;  // empty if the file has no name, or was kept
   base::Fd fd_;
-  std::uint64_t size_ = 0;
+  std::uint64_t size_ = 0;  // bytes
 };
 
-// Makes missing directories, for their owner alone. On failure the former file
-// is still there.
+// Writes a whole file atomically. Creates missing directories, which only their
+// owner may use. On failure the former file is still there.
 absl::Status ReplaceOwnFile(const std::string& path, std::string_view bytes);
 
-// Succeeds, too, if there is no file.
+// Removes a file. Also succeeds if there is no such file.
 absl::Status RemoveOwnFile(const std::string& path);
 
 }  // namespace forebay::dataset

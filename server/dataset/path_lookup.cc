@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <numeric>
 
+// The table has the files' numbers, not their paths: the index holds the paths
+// already. To compare two files, the lookup asks for their paths.
+
 namespace forebay::dataset {
 
 PathLookup::PathLookup(std::size_t files, PathOf path_of) : files_(files) {
   const auto less = [&](std::size_t a, std::size_t b) {
     return path_of(a) < path_of(b);
   };
+  // Scans list most datasets' files in the order of their paths. Such datasets
+  // need no table.
   std::size_t sorted = 1;
   while (sorted < files && !less(sorted, sorted - 1)) ++sorted;
   if (sorted >= files) return;
@@ -19,6 +24,7 @@ PathLookup::PathLookup(std::size_t files, PathOf path_of) : files_(files) {
 
 std::vector<std::size_t> PathLookup::Find(std::string_view path,
                                           PathOf path_of) const {
+  // Binary search for the first file whose path is not less than `path`.
   std::size_t begin = 0;
   for (std::size_t left = files_; left > 0;) {
     const std::size_t half = left / 2;

@@ -9,7 +9,9 @@
 namespace forebay::dataset {
 namespace {
 
-// Takes the first code point off `text`, which is not empty.
+// Removes the first code point from `text`, which is not empty, and returns it.
+// A byte that is not valid UTF-8 becomes a surrogate, U+DC00 plus the byte (PEP
+// 383).
 char32_t TakeCodePoint(std::string_view& text) {
   const std::size_t length = base::Utf8Length(text);
   const auto lead = static_cast<std::uint8_t>(text[0]);
@@ -25,24 +27,30 @@ char32_t TakeCodePoint(std::string_view& text) {
 
 bool IsAscii(char c) { return static_cast<std::uint8_t>(c) < 0x80; }
 
-// Whether a UTF-8 character may have this byte behind its first one.
+// Whether the byte continues a UTF-8 character: its two high bits are 10 (RFC
+// 3629, section 3).
 bool IsContinuation(char c) {
   return (static_cast<std::uint8_t>(c) & 0xC0) == 0x80;
 }
 
 }  // namespace
 
+// UTF-8's bytes sort as code points do. So the first different byte orders most
+// pairs of names. Invalid bytes do not sort like this. So names that differ
+// within a character that is not ASCII are decoded.
 bool PathLess(std::string_view a, std::string_view b) {
   const auto [at_a, at_b] =
       std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-  // Up to an ASCII byte, equal bytes are equal code points.
+  // If each text has an ASCII byte or its end where they first differ, all code
+  // points before are equal, and these bytes decide.
   if ((at_a == a.end() || IsAscii(*at_a)) &&
       (at_b == b.end() || IsAscii(*at_b))) {
     if (at_a == a.end() || at_b == b.end()) return a.size() < b.size();
     return *at_a < *at_b;
   }
-  // Every byte that is not a continuation begins a code point. So equal bytes
-  // before the last of these are equal code points.
+  // Every byte that is not a continuation begins a code point. So the code
+  // points before the last such byte are equal, and decoding begins at that
+  // byte.
   auto equal = static_cast<std::size_t>(at_a - a.begin());
   while (equal > 0 && IsContinuation(a[--equal])) {
   }

@@ -12,19 +12,19 @@
 
 namespace forebay::dataset {
 
-// A part of a file that is read before there is a dataset.
+// A read of a part of a file, before a dataset exists.
 struct RangeRead {
   storage::ByteSource& source;
   const std::shared_ptr<const storage::Root>& root;
   const storage::ListedObject& file;
   ByteRange range;
-  bool uncached = false;  // as ReadRequest's
+  bool uncached = false;  // see ReadRequest
 };
 
-// Returns all bytes of the range, and counts them in `memory`, unless that is
+// Returns all bytes of the range. Counts them in `memory`, unless `memory` is
 // null. Blocks for the read, but not for long once `stop` is requested. Errors:
-// those of storage::ReadNow and of `memory`; DATA_LOSS, naming the file: there
-// are fewer.
+// those of storage::ReadNow and of `memory`; DATA_LOSS, naming the file: the
+// read returned fewer bytes.
 absl::StatusOr<base::Bytes> ReadRange(const RangeRead& read,
                                       base::WorkingMemory* memory,
                                       const std::stop_token& stop);

@@ -9,9 +9,9 @@
 
 namespace forebay::dataset {
 
-// Returns a name that a file gives, as a message may show it: its first bytes,
-// with control characters escaped. A NUL would end the message. Thread-safe;
-// never blocks; has no errors.
+// Returns a name that was read from a file, in a form fit for messages: its
+// first 256 bytes, with control characters escaped. Unescaped, a NUL would end
+// the message. Thread-safe; never blocks; has no errors.
 inline std::string ShownName(std::string_view name) {
   constexpr std::size_t kLongest = 256;  // bytes
   std::string shown;

@@ -19,32 +19,34 @@
 
 namespace forebay::dataset {
 
-// Finds the item of a key, such as a dataset's index, for many callers. One
-// caller at a time searches for a key. Those that waited search after it, and
-// know what it found. If a search found that its host does not answer, those
-// that waited for it do not ask again. All callers share an item as long as any
-// of them holds it. A search's reads count for the jobs of all callers that
-// wait for it.
+// Finds the item of a key, such as a dataset's index, for many callers. At most
+// one caller at a time searches for a key. A caller that waited for another
+// caller's search then searches itself, and starts from the item that the other
+// search found. If a search fails as UNAVAILABLE, the callers that waited for
+// it get its error. All callers share an item as long as any of them holds it.
+// A search's reads are charged to the jobs of all callers that wait for it.
 //
-// Thread-safe. Owns no item. Find blocks for the search and for other searches
-// of its key. A caller that waits returns soon after its stop is requested. The
-// one that searches goes on as long as any caller of its key has not stopped.
+// Thread-safe. Owns no item. Find blocks for its own search, and for other
+// callers' searches of the same key. A waiting caller returns soon after its
+// stop is requested. A searching caller goes on until all callers of the same
+// key have stopped. Errors are those of the search, and CANCELLED.
 template <typename Key, typename Item>
 class SingleFlight {
  public:
   using ItemPtr = std::shared_ptr<const Item>;
-  // The knowledge that a search begins with.
+  // The item from which a search starts, if any.
   struct Known {
-    ItemPtr item;         // found before; null if no caller holds it
+    ItemPtr item;         // found by an earlier search; null if nobody holds it
     bool waited = false;  // whether the caller waited for another search
   };
-  // Finds the item, which may be the known one. If it is not, it lets that go
-  // before it makes another. Ends early when `stop` is requested.
+  // Returns the item, which may be `known.item`. If that is out of date, the
+  // search drops it before it builds a new item, to save memory. Ends early
+  // when `stop` is requested.
   using Search = std::function<absl::StatusOr<ItemPtr>(
       Known known, const std::stop_token& stop)>;
 
-  // Errors: those of the search; CANCELLED: the opening was stopped while it
-  // waited, which names `what` was to be found.
+  // Returns the item of `key`. Errors: those of the search; CANCELLED, naming
+  // `what`: the opening was stopped while it waited for another search.
   absl::StatusOr<ItemPtr> Find(const Key& key, const std::string& what,
                                const Opening& opening, const Search& search) {
     Caller caller{.opening = opening};
@@ -66,7 +68,7 @@ class SingleFlight {
     return found;
   }
 
-  // Calls `visit` with each item that somebody holds. `visit` must not block.
+  // Calls `visit` with each item that any caller holds. `visit` must not block.
   void ForEach(const std::function<void(const Key&, const Item&)>& visit) {
     base::MutexLock lock(&mutex_);
     for (const auto& [key, entry] : entries_) {
@@ -76,26 +78,29 @@ class SingleFlight {
 
  private:
   struct Entry;
-  // A call of Find, which keeps its entry in place. Guarded by the mutex.
+  // A call of Find in progress. Its entry is not erased meanwhile. Guarded by
+  // the mutex.
   struct Caller {
     const Opening& opening;
     Entry* entry = nullptr;
     bool stopped = false;
   };
+  // The state of one key, shared by its callers.
   struct Entry {
     std::weak_ptr<const Item> item;
-    bool searching = false;  // a caller searches, without the mutex
+    bool searching = false;  // a caller searches, without holding the mutex
     std::stop_source stop;   // ends that search
-    // The source of that search's reads; null if nobody pays for them.
+    // The source of that search's reads. Null if no job pays for them.
     storage::PaidSource* reads = nullptr;
-    int callers = 0;               // in Find
+    int callers = 0;               // calls of Find in progress
     std::vector<Caller*> waiting;  // the callers that have not stopped
-    std::uint64_t begun = 0;       // searches
+    std::uint64_t begun = 0;       // number of searches so far
     // The number of the last search that failed as UNAVAILABLE, and its error.
     std::uint64_t failed = 0;
     absl::Status failure;
   };
 
+  // Adds a caller to the entry of `key`, and erases entries that nobody uses.
   void Enter(const Key& key, Caller& caller) {
     base::MutexLock lock(&mutex_);
     std::erase_if(entries_, [](const auto& item) {
@@ -108,12 +113,13 @@ class SingleFlight {
     SetPayersLocked(entry);
   }
 
+  // Removes a caller that has stopped or is done; its job no longer pays.
   void LeaveLocked(Caller& caller) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::erase(caller.entry->waiting, &caller);
     SetPayersLocked(*caller.entry);
   }
 
-  // All callers that wait for the search pay for its reads.
+  // Charges the search's reads to the jobs of all callers that wait for it.
   void SetPayersLocked(Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (entry.reads == nullptr) return;
     std::vector<std::uint64_t> jobs;
@@ -124,6 +130,7 @@ class SingleFlight {
     entry.reads->SetPayers(jobs);
   }
 
+  // Waits until no other caller searches for the key, and then searches.
   absl::StatusOr<ItemPtr> FindFor(const Caller& caller, const std::string& what,
                                   const Search& search) {
     Entry& entry = *caller.entry;
@@ -152,7 +159,7 @@ class SingleFlight {
     absl::StatusOr<ItemPtr> found = search(std::move(known), stop);
     base::MutexLock lock(&mutex_);
     entry.searching = false;
-    // The caller's further reads are its own.
+    // Only this caller's job pays for reads that this opening makes later.
     if (entry.reads != nullptr) entry.reads->SetPayers({entry.reads->job()});
     entry.reads = nullptr;
     changed_.NotifyAll();
@@ -166,7 +173,8 @@ class SingleFlight {
 
   base::Mutex mutex_;
   base::CondVar changed_;
-  // Entries in use are not erased: their addresses stay.
+  // Entries in use are not erased, and a map's nodes do not move: callers may
+  // keep pointers to entries.
   std::map<Key, Entry> entries_ ABSL_GUARDED_BY(mutex_);
 };
 

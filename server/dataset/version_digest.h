@@ -17,7 +17,7 @@ namespace forebay::dataset {
 
 static_assert(std::endian::native == std::endian::little);
 
-// Returns the hash in its canonical form, the same on every host.
+// Returns `hash` in its canonical form, which is the same on every host.
 inline Version ToVersion(const XXH128_hash_t& hash) {
   XXH128_canonical_t canonical;
   XXH128_canonicalFromHash(&canonical, hash);
@@ -27,16 +27,19 @@ inline Version ToVersion(const XXH128_hash_t& hash) {
   return version;
 }
 
-// Digests (XXH3-128) what a dataset is made of, in the order of the calls, into
-// its version. Not thread-safe; owns nothing else; never blocks.
+// Computes a dataset's version: a digest (XXH3-128) of the items that are
+// added. The order of the calls matters.
+//
+// Not thread-safe. Owns only its state. Never blocks. Has no errors.
 class VersionDigest {
  public:
-  // `kind` tells apart datasets that are made in different ways.
+  // `kind` tells apart datasets that are built in different ways.
   explicit VersionDigest(std::string_view kind = {}) {
     XXH3_128bits_reset(&state_);
     AddItems(kind.data(), kind.size());
   }
 
+  // Adds the bytes of `count` items as they lie in memory, but not `count`.
   template <typename Item>
   VersionDigest& AddItems(const Item* items, std::size_t count) {
     XXH3_128bits_update(&state_, items, count * sizeof(Item));
@@ -46,7 +49,8 @@ class VersionDigest {
   VersionDigest& Add(Number number) {
     return AddItems(&number, 1);
   }
-  // Adds the text's size, too, so that texts in a row have one meaning.
+  // Adds the text and its size, so that ("ab", "c") and ("a", "bc") have
+  // different digests.
   VersionDigest& Add(std::string_view text) {
     return Add(std::uint64_t{text.size()}).AddItems(text.data(), text.size());
   }
@@ -54,6 +58,7 @@ class VersionDigest {
     return AddItems(version.data(), version.size());
   }
 
+  // Returns the digest of all calls so far.
   Version Get() const { return ToVersion(XXH3_128bits_digest(&state_)); }
 
  private:

@@ -16,43 +16,55 @@ namespace forebay::device {
 
 // A batch to be copied to a GPU.
 struct Copy {
-  std::vector<schedule::Flow> payers;  // at least one, none twice
-  std::uint64_t urgency = 0;           // smaller is sooner, among one flow's
+  // Flows that share the copy's cost: at least one, and each listed once.
+  std::vector<schedule::Flow> payers;
+  // Order among the copies of one flow: the smaller, the sooner.
+  std::uint64_t urgency = 0;
   std::shared_ptr<const cuda::GpuMemory> to;
   std::shared_ptr<const StagingMemory> from;
-  std::uint64_t bytes = 0;  // from the start of both; at least 1
-  // Called once, with how it ended, on any thread but that of
-  // Start. May call anything of the copier's but its destructor.
+  // Bytes to copy, from the start of `from` to the start of `to`; at least 1.
+  std::uint64_t bytes = 0;
+  // The copier calls `done` once, with the copy's outcome, and never within
+  // Start. `done` runs on any thread. It may call the copier, but not destroy
+  // it.
   std::function<void(const absl::Status&)> done;
 };
 
+// Totals of a copier since it was made, and the bytes that wait now.
 struct CopyCounters {
-  std::uint64_t copies = 0;  // that are done
+  // Copies that have succeeded, and their bytes.
+  std::uint64_t copies = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t waiting_bytes = 0;  // of copies that are not
+  // Bytes that started copies still have to copy.
+  std::uint64_t waiting_bytes = 0;
 };
 
 // Copies batches to one GPU.
 //
-// Thread-safe. The caller owns it; destruction stops it. Only Stop blocks.
-// Errors: Start's, and those that `done` is called with: cuda::Gpu's, DATA_LOSS
-// once a copy does not end, CANCELLED if the copier is stopped first.
+// Thread-safe. The caller owns the copier; destroying it calls Stop. Only Stop
+// and destruction block. Start returns errors, and `done` is given the errors
+// of cuda::Gpu, DATA_LOSS if a copy does not end, or CANCELLED if the copier is
+// stopped first.
 class Copier : public schedule::JobShares {
  public:
-  // Queues a copy. DATA_LOSS: the GPU is lost to this process. CANCELLED: the
-  // copier was stopped. Nothing is called then.
+  // Queues a copy. If Start returns an error, `done` is never called.
+  // DATA_LOSS: the GPU is lost to this process. CANCELLED: the copier was
+  // stopped.
   virtual absl::Status Start(Copy copy) = 0;
-  // Fails the copies that wait and all that come, with CANCELLED. Waits for
-  // those in flight, but not for long. Nothing is called after it.
+  // Fails waiting and future copies with CANCELLED. Waits a limited time for
+  // copies in flight. Calls no `done` after it has returned.
   virtual void Stop() = 0;
-  // Gives the GPU up if it has worked at a part of one copy for so long, as
-  // several calls in a row have found: this process itself may have stood
-  // still.
+  // Gives the GPU up as lost if it does not end a part of a copy. This takes
+  // several calls in a row that find the GPU at work on one part for over
+  // `limit_nanos` nanoseconds. A single such call does not count: this process
+  // itself may have stood still.
   virtual void Expire(std::int64_t limit_nanos) = 0;
-  // Says that the GPU is lost to this process, as another call has found.
+  // Records that the GPU is lost to this process, as another call has found.
+  // Fails all copies.
   virtual void Lose(const absl::Status& why) = 0;
-  // Why the GPU is lost to this process; OK if it is not.
+  // Returns why the GPU is lost to this process; OK if it is not.
   virtual absl::Status health() const = 0;
+  // Returns the totals so far.
   virtual CopyCounters counters() const = 0;
 };
 

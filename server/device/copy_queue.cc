@@ -1,3 +1,16 @@
+// Copies batches to a GPU in pieces of 8 MiB.
+//
+// Start cuts a copy into pieces, and puts them into a fair queue, which charges
+// the copy's payers. The thread keeps two pieces in flight on the GPU's stream.
+// It waits for the older piece, and then starts the next one. A copy is done
+// when its last piece is done. After an error, the copy's other pieces are
+// popped from the queue but not started.
+//
+// A driver call may hang for ever. The owner calls Expire every now and then.
+// It notices a piece that does not end, fails all copies and marks the GPU as
+// lost. Stop then leaves the thread in its call; the thread shares the
+// ownership of the state (Work) that it uses.
+
 #include "server/device/copy_queue.h"
 
 #include <pthread.h>
@@ -20,26 +33,30 @@
 namespace forebay::device {
 namespace {
 
-// The engine has the next piece when it ends one, and what comes to be urgent
-// waits for no more than two.
+// Most pieces in flight. With two pieces, the copy engine has the next piece
+// when one ends, and an urgent copy waits for at most two pieces.
 constexpr std::size_t kMaxInFlight = 2;
 
-// A process that was stopped for long finds copies overdue that have ended.
+// Number of calls of Expire in a row that must find a piece overdue. If this
+// process stood still for long, the first call finds a piece overdue that has
+// in fact ended.
 constexpr int kOverdueCalls = 3;
 
-// A copy that was started, until the last of its pieces is gone.
+// A copy whose last piece is not done yet.
 struct Pending {
   Copy copy;
-  std::uint64_t left = 0;  // bytes that are not copied
+  // Bytes of the copy's pieces that are not done.
+  std::uint64_t left = 0;
   absl::Status status;
 };
 
-// A copy whose end is to be told, without the mutex.
+// A copy that has ended. Its `done` is called once the mutex is released.
 struct Ended {
   std::function<void(const absl::Status&)> done;
   absl::Status status;
 };
 
+// A part of a copy.
 struct Piece {
   std::shared_ptr<Pending> of;
   std::uint64_t offset = 0;
@@ -48,17 +65,22 @@ struct Piece {
 
 }  // namespace
 
+// The state that the queue and its thread share. Thread-safe.
 class CopyQueue::Work {
  public:
   Work(std::shared_ptr<cuda::Gpu> gpu, const base::Clock* clock)
       : gpu_(std::move(gpu)), clock_(clock) {}
 
+  // Implements Copier::Start.
   absl::Status Start(Copy copy);
+  // The thread's function: copies until End is called and the queue is empty.
   void Run();
+  // Fails all copies with CANCELLED, and lets the thread leave.
   void End();
   void Expire(std::int64_t limit_nanos);
   void Lose(const absl::Status& why);
-  // Waits until the thread has left. Returns false if it hangs in a call.
+  // Waits until the thread has left Run. Returns false if Expire has found that
+  // the thread hangs in a call, or if `patience` has passed.
   bool AwaitEnd(std::chrono::nanoseconds patience);
 
   absl::Status health() const {
@@ -80,19 +102,29 @@ class CopyQueue::Work {
 
  private:
   using Queue = schedule::SharedQueue<Piece>;
+  // A piece between its start and its end.
   struct InFlight {
     Queue::Popped popped;
-    std::uint64_t number = 0;  // the GPU's; 0: it was not started
-    absl::Status status;       // of the start
+    // The number that Gpu::StartCopy returned; 0 if the piece was not started.
+    std::uint64_t number = 0;
+    // Outcome of Gpu::StartCopy.
+    absl::Status status;
   };
 
-  // Returns the next piece once there is one, or, with `wait` false, none.
+  // Returns the next piece. If the queue is empty, returns nullopt; with
+  // `wait`, first waits for a piece or for End.
   std::optional<InFlight> Next(bool wait);
+  // Starts a piece on the GPU, unless its copy has failed already.
   void Begin(InFlight* piece);
+  // Notes a piece's outcome. If this was the copy's last piece, calls the
+  // copy's `done`.
   void Finish(const InFlight& piece, const absl::Status& status);
-  // Fails all copies that are not done.
+  // Fails all copies that are not done, and returns them. DATA_LOSS also marks
+  // the GPU as lost.
   std::vector<Ended> FailAllLocked(const absl::Status& why)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Calls `done` of each copy. The caller does not hold the mutex, because
+  // `done` may call the copier.
   static void Tell(const std::vector<Ended>& ended);
 
   const std::shared_ptr<cuda::Gpu> gpu_;
@@ -101,15 +133,20 @@ class CopyQueue::Work {
   base::CondVar work_or_end_;
   Queue queue_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Pending>> pending_ ABSL_GUARDED_BY(mutex_);
-  // When the oldest piece in flight was started; 0: none is.
+  // Time since which the oldest piece in flight has been the oldest; 0 if no
+  // piece is in flight.
   std::int64_t oldest_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status health_ ABSL_GUARDED_BY(mutex_);
   CopyCounters counters_ ABSL_GUARDED_BY(mutex_);
-  // How many calls of Expire in a row have found that piece overdue.
+  // Number of calls of Expire in a row that have found the oldest piece
+  // overdue.
   int overdue_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Whether Expire has given the GPU up.
   bool expired_ ABSL_GUARDED_BY(mutex_) = false;
   base::CondVar left_changed_;
-  bool left_ ABSL_GUARDED_BY(mutex_) = false;  // the thread has ended
+  // Whether the thread has left Run.
+  bool left_ ABSL_GUARDED_BY(mutex_) = false;
+  // Whether End was called.
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
@@ -149,7 +186,7 @@ void CopyQueue::Work::Begin(InFlight* piece) {
   const Copy& copy = item.of->copy;
   {
     base::MutexLock lock(&mutex_);
-    // No use in copying the rest of it.
+    // A copy that has failed needs no further pieces.
     piece->status = item.of->status;
   }
   if (!piece->status.ok()) return;
@@ -199,8 +236,10 @@ void CopyQueue::Work::Finish(const InFlight& piece,
   const std::shared_ptr<Pending>& of = piece.popped.item.of;
   std::vector<Ended> ended;
   {
-    // Its end may wait for a producer: the batch, which has it, too, still
-    // keeps it.
+    // Destroying staging memory may wait for a worker, which must not happen
+    // under the lock. `copied` therefore holds the memory until the lock is
+    // released. The batch holds the memory as well, so `copied` is not the last
+    // reference.
     std::shared_ptr<const StagingMemory> copied;
     base::MutexLock lock(&mutex_);
     const std::uint64_t bytes = piece.popped.item.bytes;
@@ -288,8 +327,9 @@ CopyQueue::~CopyQueue() { Stop(); }
 void CopyQueue::Stop() {
   work_->End();
   if (!thread_.joinable()) return;
-  // A thread in a call that does not end cannot be joined, nor can one itself:
-  // the last user of a GPU may go when a copy is done.
+  // A thread that hangs in a call cannot be joined. The thread cannot join
+  // itself either: this may be the copy thread, if a copy's `done` drops the
+  // last reference to the Device.
   if (thread_.get_id() == std::this_thread::get_id() ||
       !work_->AwaitEnd(patience_)) {
     thread_.detach();

@@ -14,19 +14,21 @@
 
 namespace forebay::device {
 
-// Copies batches on a thread of its own, forebay-copy. Large copies of one job
-// would hold up the small ones of others, so they go in pieces, which a fair
-// queue interleaves.
-//
-// Threads, ownership, blocking and errors as Copier says; shares the GPU.
+// Copies batches to a GPU on a thread of its own, forebay-copy. A large copy of
+// one job would hold up small copies of other jobs. Copies are therefore cut
+// into pieces, which a fair queue interleaves. Shares the ownership of the GPU.
+// Threads, blocking and errors are as Copier says.
 class CopyQueue final : public Copier {
  public:
+  // Most bytes of a piece.
   static constexpr std::uint64_t kPieceBytes = std::uint64_t{8} << 20;
 
-  // Stop waits so long for the copies in flight.
+  // How long Stop waits for copies in flight.
   static constexpr std::chrono::nanoseconds kPatience{5'000'000'000};
 
-  // The clock outlives the thread, which Stop may leave in a call.
+  // Starts the thread. `clock` must outlive the thread, which may outlive this
+  // object: Stop leaves a thread that hangs in a driver call. `patience` is how
+  // long Stop waits.
   CopyQueue(std::shared_ptr<cuda::Gpu> gpu, const base::Clock* clock,
             std::chrono::nanoseconds patience = kPatience);
   ~CopyQueue() override;
@@ -45,7 +47,8 @@ class CopyQueue final : public Copier {
  private:
   class Work;
 
-  // Lives as long as the thread, which a driver may never give back.
+  // The queue's state, which the thread shares: a driver may never return from
+  // a call, so the thread may outlive this object.
   const std::shared_ptr<Work> work_;
   const std::chrono::nanoseconds patience_;
   std::thread thread_;

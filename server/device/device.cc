@@ -11,7 +11,7 @@ absl::StatusOr<std::shared_ptr<const cuda::GpuMemory>> Device::Allocate(
     std::uint64_t bytes) {
   auto memory = gpu_->Allocate(bytes);
   if (!memory.ok()) return ForJobs(memory.status());
-  // The GPU outlives its memory.
+  // The deleter holds `gpu_`, because a Gpu must outlive its memory.
   return std::shared_ptr<const cuda::GpuMemory>(
       memory->release(),
       [gpu = gpu_](const cuda::GpuMemory* freed) { delete freed; });

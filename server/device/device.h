@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "cuda/device.h"
+#include "cuda/driver.h"
 #include "cuda/gpu.h"
 #include "server/base/memory_budget.h"
 #include "server/device/copier.h"
@@ -14,15 +14,16 @@
 
 namespace forebay::device {
 
-// A GPU that loaders have their batches on: this process's context there, the
-// budget of the slots' memory, and the copies.
+// A GPU that loaders have their batches on: this process's context on the GPU,
+// the budget for slots, and the queue of copies.
 //
-// Thread-safe. Shared by the loaders, and by what lies in its memory. Allocate
-// and destruction block for the driver, Read for the GPU. Errors: those of
-// cuda::Gpu.
+// Thread-safe. Loaders and objects in the GPU's memory share its ownership.
+// Allocate, MakeStaging and destruction block for the driver. Errors are those
+// of cuda::Gpu, as ForJobs changes them.
 class Device {
  public:
-  // `memory`: bytes of its slots, at most. `copier`: of this GPU.
+  // `memory` is the most bytes of all slots on the GPU. `copier` copies to
+  // `gpu`.
   Device(cuda::DeviceInfo info, std::shared_ptr<cuda::Gpu> gpu,
          std::unique_ptr<Copier> copier, std::uint64_t memory)
       : info_(std::move(info)),
@@ -35,15 +36,18 @@ class Device {
   base::MemoryBudget& budget() { return budget_; }
   Copier& copier() { return *copier_; }
 
-  // Makes memory that keeps the GPU open. The caller has reserved it. Errors
-  // are for jobs.
+  // Makes GPU memory, which keeps the GPU open. The caller has reserved the
+  // bytes in budget().
   absl::StatusOr<std::shared_ptr<const cuda::GpuMemory>> Allocate(
       std::uint64_t bytes);
+  // Makes staging memory on the GPU's NUMA node. `has_writers` is that of
+  // StagingMemory::Create.
   absl::StatusOr<std::shared_ptr<StagingMemory>> MakeStaging(
       std::uint64_t bytes, bool has_writers = false);
 
-  // An error of this GPU's in words for jobs: names it, and is INTERNAL where
-  // the GPU is lost, as DATA_LOSS is said of samples. Notes that loss.
+  // Returns an error of this GPU as jobs get it: the message names the GPU.
+  // DATA_LOSS, which says that the GPU is lost, becomes INTERNAL, because to
+  // jobs DATA_LOSS means a damaged sample. The copier is then told of the loss.
   absl::Status ForJobs(const absl::Status& status);
 
  private:

@@ -1,3 +1,12 @@
+// Opens each GPU once, for all loaders on it.
+//
+// Opening a GPU takes tenths of a second, so the mutex is not held meanwhile.
+// The first caller of Find notes the UUID in `opening_`; later callers wait
+// until the GPU is open, or until their own stop is requested. A GPU is in use
+// while anyone besides this directory refers to its Device. CloseIdle notes
+// when it last saw a GPU in use, and closes the GPU once that is long enough
+// ago.
+
 #include "server/device/device_directory.h"
 
 #include <algorithm>
@@ -11,9 +20,11 @@
 namespace forebay::device {
 namespace {
 
-// A copy takes milliseconds; a GPU that lets one wait so long is broken.
+// Nanoseconds after which a GPU that does not end a copy counts as broken. A
+// copy takes milliseconds.
 constexpr std::int64_t kLongestCopyNanos = 30'000'000'000;
 
+// Returns the GPU with that UUID; null if the host has no such GPU.
 const cuda::DeviceInfo* FindInfo(const cuda::Inventory& inventory,
                                  const std::string& uuid) {
   const auto found = std::find_if(
@@ -51,6 +62,9 @@ absl::StatusOr<std::shared_ptr<Device>> DeviceDirectory::Find(
 
 absl::StatusOr<std::shared_ptr<Device>> DeviceDirectory::FindOpen(
     const std::string& uuid, const std::stop_token& stop) {
+  // A stop must wake this caller, so the callback takes the mutex and notifies.
+  // The callback is registered before this function takes the mutex, since it
+  // may run at once.
   const std::stop_callback on_stop(stop, [this] {
     base::MutexLock lock(&mutex_);
     changed_.NotifyAll();
@@ -94,13 +108,14 @@ void DeviceDirectory::Expire() {
 }
 
 void DeviceDirectory::CloseIdle(std::int64_t idle_nanos) {
-  // Destroyed last, since closing a GPU takes a while.
+  // `idle` is declared before the lock. Its GPUs are therefore closed after the
+  // lock is released, since closing takes a while.
   std::vector<std::shared_ptr<Device>> idle;
   base::MutexLock lock(&mutex_);
   const std::int64_t now = clock_->NowNanos();
   for (auto entry = opened_.begin(); entry != opened_.end();) {
     Opened& opened = entry->second;
-    // One that is lost stays: it could not be opened again.
+    // A lost GPU stays: it could not be opened again.
     const bool used =
         opened.device.use_count() > 1 || !opened.device->copier().health().ok();
     if (used) opened.used_at_nanos = now;

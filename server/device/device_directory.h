@@ -13,7 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cuda/device.h"
+#include "cuda/driver.h"
 #include "server/base/clock.h"
 #include "server/base/mutex.h"
 #include "server/device/device.h"
@@ -21,52 +21,60 @@
 
 namespace forebay::device {
 
-// The GPUs that loaders have their batches on, by UUID. A GPU is opened for the
-// first loader, and closed when none has used it for a while: a context takes
-// memory that trainers miss.
+// The GPUs that loaders have their batches on, by UUID. A GPU is opened for its
+// first loader. It is closed when nobody has used it for a while, because its
+// context takes GPU memory that trainers need.
 //
-// Thread-safe. The caller owns it; the driver outlives what it opens. Find
-// blocks while its GPU is opened, CloseIdle while one is closed. Errors:
-// Find's.
+// Thread-safe. The caller owns the directory. The driver must outlive the GPUs
+// that it opens. Find blocks while a GPU is opened, and CloseIdle while GPUs
+// are closed. Only Find returns errors.
 class DeviceDirectory final : public schedule::JobShares {
  public:
-  // Returns the driver, once it is there.
+  // Returns the driver. May block until the driver is loaded or a stop is
+  // requested.
   using DriverOf =
       std::function<absl::StatusOr<cuda::Driver*>(const std::stop_token&)>;
-  // Returns how much of a GPU's memory slots may take, in bytes.
+  // Returns the most bytes of a GPU's memory that slots may take.
   using MemoryOf = std::function<std::uint64_t(const cuda::DeviceInfo&)>;
 
+  // Opens nothing yet. The clock must outlive the GPUs' copy threads.
   DeviceDirectory(DriverOf driver, MemoryOf memory, const base::Clock* clock)
       : driver_(std::move(driver)), memory_(std::move(memory)), clock_(clock) {}
 
-  // NOT_FOUND: the daemon has no such GPU. UNAVAILABLE: another process has it
-  // for itself. Both say why batches cannot lie there. CANCELLED: stopped while
-  // another caller opened the GPU. All else is a fault, as cuda::Driver::Open
-  // and Device's queue say.
+  // Returns the GPU with that UUID, and opens it if it is not open. NOT_FOUND:
+  // the daemon has no such GPU. UNAVAILABLE: another process has the GPU for
+  // itself. In both cases, the message says why batches cannot lie there.
+  // CANCELLED: a stop was requested while another caller opened the GPU. All
+  // other errors are faults, as cuda::Driver::Open and Copier give them.
   absl::StatusOr<std::shared_ptr<Device>> Find(const std::string& uuid,
                                                const std::stop_token& stop);
-  // Closes the GPUs that nobody has used for so long.
+  // Closes GPUs that nobody has used for `idle_nanos` nanoseconds.
   void CloseIdle(std::int64_t idle_nanos);
-  // Gives up GPUs whose copies do not end. Call it now and then.
+  // Gives up GPUs whose copies do not end: see Copier::Expire. To be called
+  // every now and then.
   void Expire();
-  // Stops all copies, for an owner that must end them before the objects that
-  // they use.
+  // Stops all copies. The owner calls Stop before it destroys objects that
+  // copies and their `done` functions use.
   void Stop();
-  // The GPUs that are open.
+  // Returns the GPUs that are open.
   std::vector<std::shared_ptr<Device>> open() const;
-  // Whether one is lost to this process, which then has to start anew.
+  // Whether a GPU is lost to this process, which must then be started anew.
   bool lost() const;
 
   void SetWeight(schedule::Flow flow, double weight) override;
   void Forget(schedule::Flow flow) override;
 
  private:
-  // Returns the GPU if it is open; null if the caller is to open it.
+  // Returns the GPU if it is open, or null if it is not. After null, the caller
+  // must open the GPU; other callers wait for that. Waits if another caller is
+  // opening the GPU.
   absl::StatusOr<std::shared_ptr<Device>> FindOpen(const std::string& uuid,
                                                    const std::stop_token& stop);
+  // Opens a GPU, and starts its copy thread.
   absl::StatusOr<std::shared_ptr<Device>> Open(const cuda::DeviceInfo& info,
                                                cuda::Driver& driver);
 
+  // An open GPU, and when CloseIdle last saw it in use.
   struct Opened {
     std::shared_ptr<Device> device;
     std::int64_t used_at_nanos = 0;
@@ -77,10 +85,13 @@ class DeviceDirectory final : public schedule::JobShares {
   const base::Clock* const clock_;
   mutable base::Mutex mutex_;
   base::CondVar changed_;
-  // The GPUs that callers are opening, by UUID.
+  // UUIDs of GPUs that callers are opening.
   std::set<std::string> opening_ ABSL_GUARDED_BY(mutex_);
-  bool lost_ ABSL_GUARDED_BY(mutex_) = false;  // one that could not be opened
+  // Whether a GPU could not be opened because it is lost.
+  bool lost_ ABSL_GUARDED_BY(mutex_) = false;
+  // Open GPUs, by UUID.
   std::map<std::string, Opened> opened_ ABSL_GUARDED_BY(mutex_);
+  // Weights of jobs, for GPUs that are opened later.
   std::map<schedule::Flow, double> weights_ ABSL_GUARDED_BY(mutex_);
 };
 

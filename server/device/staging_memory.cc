@@ -1,3 +1,9 @@
+// Makes pinned memory. The order of the steps matters. The NUMA node and huge
+// pages are asked for before the first page exists. All pages are allocated
+// before they are pinned, because pinning fixes pages where they are. Memory
+// without writers is anonymous. Memory for workers is a memfd whose size is
+// sealed, so that no process can truncate it during a copy.
+
 #include "server/device/staging_memory.h"
 
 #include <fcntl.h>
@@ -21,7 +27,8 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 
-// Only a hint: a node may be full, and a container may not be allowed to ask.
+// Asks the kernel to take pages from a NUMA node. This is only a hint: the node
+// may be full, and a container may forbid the call.
 void PreferNode(void* data, std::uint64_t bytes, int node) {
   constexpr std::size_t kWordBits = sizeof(unsigned long) * CHAR_BIT;
   std::array<unsigned long, 16> nodes = {};
@@ -36,7 +43,7 @@ absl::Status NoMemory() {
   return absl::ResourceExhaustedError("no memory to copy batches from");
 }
 
-// A memfd whose size stays as it is.
+// Makes a memfd whose size cannot change.
 absl::StatusOr<base::Fd> SharedFile(std::uint64_t bytes) {
   base::Fd fd(memfd_create("forebay-staging", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd || ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0 ||
@@ -73,14 +80,15 @@ absl::StatusOr<std::shared_ptr<StagingMemory>> StagingMemory::Create(
 }
 
 absl::Status StagingMemory::Populate(int numa_node) {
-  // A forked child needs none of it, and a pinned page is copied at once.
+  // A forked child needs none of these pages, and fork would copy pinned pages
+  // at once.
   madvise(data_, bytes_, MADV_DONTFORK);
   madvise(data_, bytes_, MADV_HUGEPAGE);
   PreferNode(data_, bytes_, numa_node);
   if (madvise(data_, bytes_, MADV_POPULATE_WRITE) != 0 && errno != EINVAL)
     return NoMemory();
-  // An old kernel has populated nothing, and a page that is missing later is a
-  // fault.
+  // A kernel before 5.14 does not know MADV_POPULATE_WRITE. The memfd's pages
+  // are then allocated here, because a missing page would later cause a SIGBUS.
   if (fd_ && fallocate(fd_.get(), 0, 0, static_cast<off_t>(bytes_)) != 0)
     return NoMemory();
   return absl::OkStatus();
@@ -97,7 +105,7 @@ absl::Status StagingMemory::Seal(std::shared_ptr<const void> shared) {
 StagingMemory::~StagingMemory() {
   if (pinned_) {
     const absl::Status unpinned = gpu_->Unregister(data_);
-    // Of a GPU that is lost, this says nothing new.
+    // The loss of a GPU (DATA_LOSS) has been reported already.
     if (!unpinned.ok() && !absl::IsDataLoss(unpinned))
       spdlog::warn("{}", unpinned.ToString());
   }

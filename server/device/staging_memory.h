@@ -10,17 +10,19 @@
 
 namespace forebay::device {
 
-// Pinned memory of the host, from which batches are copied to GPUs. Clients do
-// not have it, but for the producers that make the batches.
+// Pinned memory of the host, in which batches are made before they are copied
+// to GPUs. Trainers do not map this memory. Workers that make batches in it do.
 //
-// Any thread may write into it. Owns the memory, and keeps its GPU open. Create
-// and destruction block while pages are cleared and pinned. Errors:
-// RESOURCE_EXHAUSTED (no memory is left), and those of cuda::Gpu::Register.
+// Any thread may write into the memory. This object owns the memory, and keeps
+// its GPU open. Create blocks while pages are cleared and pinned, and
+// destruction while they are unpinned. Errors: RESOURCE_EXHAUSTED (no memory is
+// left), and those of cuda::Gpu::Register.
 class StagingMemory {
  public:
-  // Pins it for all GPUs of this process, by `gpu`. On `numa_node`, unless that
-  // is negative or full. `bytes` is rounded up to whole pages. Unless it
-  // `has_writers`, it is this process's alone.
+  // Makes memory that `gpu` pins for all GPUs of this process. The memory lies
+  // on the NUMA node `numa_node`, unless that number is negative or the node is
+  // full. `bytes` is rounded up to whole pages. With `has_writers`, other
+  // processes may map the memory by fd().
   static absl::StatusOr<std::shared_ptr<StagingMemory>> Create(
       std::shared_ptr<cuda::Gpu> gpu, int numa_node, std::uint64_t bytes,
       bool has_writers = false);
@@ -30,19 +32,22 @@ class StagingMemory {
 
   std::uint8_t* data() const { return data_; }
   std::uint64_t bytes() const { return bytes_; }
-  // By which it was pinned.
+  // Returns the GPU that has pinned the memory.
   const cuda::Gpu* gpu() const { return gpu_.get(); }
 
-  // The memfd of memory that has writers: other processes may map the memory
-  // for writing until Seal. -1 afterwards.
+  // Returns the memfd by which other processes map the memory for writing.
+  // Returns -1 if the memory has no writers, and after Seal.
   int fd() const { return fd_.get(); }
-  // Lets nobody else map it for writing. `shared` lives as long as the memory.
+  // Lets no further process map the memory for writing. `shared` stands for the
+  // use by processes that have mapped the memory already; it is released just
+  // before the memory is unmapped.
   absl::Status Seal(std::shared_ptr<const void> shared);
 
  private:
   StagingMemory(std::shared_ptr<cuda::Gpu> gpu, std::uint8_t* data,
                 std::uint64_t bytes);
 
+  // Allocates the memory's pages, on the NUMA node `numa_node` if possible.
   absl::Status Populate(int numa_node);
 
   const std::shared_ptr<cuda::Gpu> gpu_;
@@ -50,7 +55,9 @@ class StagingMemory {
   const std::uint64_t bytes_;
   bool pinned_ = false;
   base::Fd fd_;
-  std::shared_ptr<const void> shared_;  // null if others do not have it
+  // Argument of Seal, released before the memory is unmapped; null if no other
+  // process has mapped the memory.
+  std::shared_ptr<const void> shared_;
 };
 
 }  // namespace forebay::device

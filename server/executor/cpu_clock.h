@@ -7,18 +7,21 @@
 
 namespace forebay::executor {
 
-// Tells the CPU time of threads, in nanoseconds. Thread-safe; never blocks; the
-// caller owns it. No errors.
+// Tells the CPU time that a thread has used so far, in nanoseconds.
+//
+// Thread-safe. The caller owns it. Never blocks: each call is one system call.
+// No errors.
 class CpuClock {
  public:
   virtual ~CpuClock() = default;
 
-  // Returns the CPU time of the calling thread.
+  // Returns the CPU time of the calling thread, in nanoseconds.
   virtual std::int64_t OfCaller() const = 0;
-  // Returns the CPU time of a thread that has not ended.
+  // Returns the CPU time of a thread of this process, in nanoseconds. The
+  // thread must not have been joined.
   virtual std::int64_t Of(pthread_t thread) const = 0;
 
-  // Returns the kernel's clock, which lives as long as the process.
+  // Returns the clock that asks the kernel. It lives as long as the process.
   static const CpuClock* Kernel();
 };
 

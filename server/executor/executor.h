@@ -10,18 +10,23 @@
 
 namespace forebay::executor {
 
-// A task that takes more CPU time than this is long. Others are short.
+// A task whose estimated CPU time exceeds these 5 ms counts as long; all others
+// count as short.
 constexpr std::int64_t kLongTaskNanos = 5'000'000;
 
-// The estimated CPU time of a task, and its urgency.
+// A caller's description of a task: its estimated CPU time, and its urgency.
 struct Demand {
+  // The CPU time, in nanoseconds, that the task will take as far as is known; 0
+  // if nothing is known.
   std::int64_t cpu_nanos = 0;
-  // Within a flow, smaller is sooner; among equals, the oldest goes first.
+  // The order within a flow: the smallest urgency goes first, and among equals
+  // the oldest task.
   std::uint64_t urgency = 0;
-  // Makes the task count as long, however little CPU time it takes.
+  // Makes the task count as long, whatever its estimated CPU time is.
   bool may_be_long = false;
-  // Otherwise makes it count as short: a process of the user's takes most of
-  // that time, and the task waits for that only briefly.
+  // Makes the task count as short unless `may_be_long` is set. For a task that
+  // a worker does: most of the CPU time is the worker's, and the thread waits
+  // for it only briefly.
   bool asks_process = false;
 
   bool is_long() const {
@@ -29,32 +34,35 @@ struct Demand {
   }
 };
 
-// Runs CPU tasks on worker threads, shared fairly among flows by weight. Long
-// tasks make no short one of another flow wait for their end: up to cpus() of
-// each run at once, and a CPU that both want goes to the short one first.
+// Runs CPU tasks on threads, shared fairly among flows by weight. Long tasks do
+// not make a short task of another flow wait for their end. Up to cpus() tasks
+// of each kind run at once, and a CPU that both kinds want goes to the short
+// task first.
+//
 // Thread-safe. The caller owns it; destruction starts no further task and waits
 // for those that run. Submitting does not block. No errors.
 class Executor {
  public:
-  // `worker` is 0 to workers() - 1: no two tasks run with the same one at once.
-  using Task = std::function<void(int worker)>;
+  // The work itself. `place` is 0 to places() - 1. No two tasks run with the
+  // same place at once, so a place may index memory that its task alone uses.
+  using Task = std::function<void(int place)>;
 
   virtual ~Executor() = default;
 
-  // Returns the number of CPUs that tasks use.
+  // Returns the number of CPUs that tasks may use.
   virtual int cpus() const = 0;
-  // Returns the number of tasks that can be under way at once: more than
-  // cpus().
-  virtual int workers() const = 0;
+  // Returns the most tasks that can run at once. It exceeds cpus(), because
+  // short and long tasks run beside each other.
+  virtual int places() const = 0;
 
-  // Submits a task of several flows: at least one, none of them twice. It runs
-  // at the first turn of any of them, and all pay the same part of it. The
-  // measured CPU time replaces the estimate afterwards.
+  // Submits a task that several flows share: at least one flow, none of them
+  // twice. The task runs at the first turn of any of them, and all flows pay an
+  // equal part. When it ends, its measured CPU time replaces the estimate.
   virtual void SubmitFor(absl::Span<const schedule::Flow> flows,
                          const Demand& demand, Task task) = 0;
-  // Charges the task that runs with this worker for CPU time that another
-  // process spent for it. To be called by the task.
-  virtual void AddCpu(int worker, std::int64_t nanos) = 0;
+  // Adds `nanos` of CPU time that another process spent for the task running at
+  // `place`. Only that task may call this, on its own thread.
+  virtual void AddCpu(int place, std::int64_t nanos) = 0;
   void Submit(schedule::Flow flow, const Demand& demand, Task task) {
     SubmitFor({&flow, 1}, demand, std::move(task));
   }

@@ -10,24 +10,27 @@
 
 namespace forebay::executor {
 
-// The flows that a task is charged to, in ascending order.
+// The flows that a task is charged to, in ascending order and never empty.
 using FlowSet = absl::InlinedVector<schedule::Flow, 2>;
 
+// Returns the flows sorted, as a FlowSet.
 FlowSet FlowSetOf(absl::Span<const schedule::Flow> flows);
 
-// Returns whether a flow of `waiting` is not among those of `running`. Work of
-// nobody is always another's.
+// Whether a flow of `waiting` is missing from `running`. kNobody's work belongs
+// to no job, so it always counts as another flow's.
 bool HasOther(const FlowSet& waiting, const FlowSet& running);
 
-// Counts the short tasks that wait or run, by their flows.
+// Counts the short tasks that wait or run, by their flows. The executor asks
+// this object whether a misjudged task could delay another flow at all.
 //
-// Not thread-safe: the caller locks. Never blocks. No errors.
+// Not thread-safe: the caller locks. Owns its counts. Never blocks. No errors.
 class ShortTasks {
  public:
   void Add(const FlowSet& flows) { ++counts_[flows]; }
-  // Takes back one Add of the same flows.
+  // Takes back one Add of the same flows. There must have been one.
   void Remove(const FlowSet& flows);
-  // Returns whether one of these tasks can hold up a flow that is not its own.
+  // Whether one of the counted tasks can hold up a flow that is not its own:
+  // they have different flows, or some are kNobody's.
   bool MixFlows() const;
 
  private:

@@ -1,30 +1,32 @@
 // Order. One fair queue decides the order of all tasks, short and long. A
 // thread takes the first task of its kind. While all places of long tasks are
-// taken, the next long task waits for one, and short tasks overtake it only as
-// far as schedule::FairQueue says. So a job of short tasks and one of long
-// tasks, both with more work than there are CPUs for, get what their weights
-// say, while the short tasks of a job that needs little start at once.
+// taken, the next long task waits for one. Short tasks overtake it only as far
+// as schedule::FairQueue allows. If a job of short tasks and a job of long
+// tasks both have too much work, they thus get shares by their weights. The
+// short tasks of a job that needs little still start at once.
 //
-// Unknown tasks. The CPU time of a job's first task is not known, so it starts
-// as a short one. If it takes long, it gives its thread's place up, even while
-// as many long tasks run as there are CPUs. So jobs with long tasks that begin
-// do not delay one with short tasks that begins. A stream has no second task
-// before the first is measured (stream/sample_tasks.h).
+// Unknown tasks. The CPU time of a job's first task is not known, so that task
+// starts as a short one. If it takes long, the supervising thread counts it as
+// long and starts another thread for short tasks. This happens even while as
+// many long tasks run as there are CPUs. Jobs with long tasks thus do not delay
+// a job with short tasks that begins when they do. A stream submits no second
+// task before its first is measured (stream/sample_tasks.h).
 //
-// Priorities. As many short tasks as CPUs and as many long ones may run at
-// once. If they are more than CPUs, the threads with long tasks get a lower
-// priority, and the kernel lets the short ones go first. No thread can get its
-// old priority back. So a thread of low priority ends when its task is done and
-// no short task has needed a CPU of late; another takes its place. Where no job
-// has short tasks, those with long ones therefore compete with other processes
-// as all threads do. Threads with long tasks ask the kernel for long slices, so
-// that whatever wakes need not wait for the end of theirs.
+// Priorities. As many short tasks as CPUs, and as many long tasks, may run at
+// once. If more tasks run than there are CPUs, the threads with long tasks get
+// a lower priority, and the kernel runs the short tasks first. A thread cannot
+// get its old priority back. A thread of low priority thus ends when its task
+// is done and no short task has needed a CPU for kCalmNanos; a new thread takes
+// its place. Where no job has short tasks, long tasks compete with other
+// processes at the usual priority. Threads with long tasks also ask for long
+// slices, which a thread that wakes may cut short.
 //
-// Wake-ups. A task wakes a sleeping thread only if those that are waking do not
-// suffice; threads that are awake look into the queue themselves. If a cap
-// holds tasks up, the alarm wakes a thread when one may run. A thread that
-// takes a task wakes the next if there are more. Reading a thread's CPU time is
-// a system call, so one reading ends a task and begins the next.
+// Wake-ups. A new task wakes a sleeping thread only if more tasks wait than
+// threads are waking. Threads that are awake look into the queue themselves. A
+// thread that takes a task wakes the next thread if more tasks can start. If a
+// cap holds tasks up, the alarm wakes a thread when one may run. Reading a
+// thread's CPU time is a system call, so one reading both ends a task and
+// begins the next.
 #include "server/executor/thread_pool_executor.h"
 
 #include <pthread.h>
@@ -44,10 +46,10 @@ namespace forebay::executor {
 namespace {
 
 constexpr double kNanosPerSecond = 1e9;
-// For so long after short tasks needed their CPUs, threads with long tasks keep
-// their low priority.
+// Threads with long tasks keep their low priority for this time after short
+// tasks last needed the CPUs. Bursts of short tasks thus restart no threads.
 constexpr std::int64_t kCalmNanos = 1'000'000'000;
-// Until a thread is started again that the system has refused.
+// The wait before a thread that the system has refused is tried again.
 constexpr std::int64_t kRefusedNanos = 100'000'000;
 
 schedule::Load LoadOf(std::int64_t cpu_nanos) {
@@ -68,7 +70,7 @@ ThreadPoolExecutor::ThreadPoolExecutor(int cpus,
     : cpus_(cpus),
       options_(options),
       places_(cpus),
-      added_nanos_(static_cast<std::size_t>(WorkersFor(cpus)), 0),
+      added_nanos_(static_cast<std::size_t>(PlacesFor(cpus)), 0),
       alarm_(
           "forebay-cpu-cap", [this] { Supervise(); }, options.clock) {
   base::PrepareToStartThreads();
@@ -89,6 +91,8 @@ void ThreadPoolExecutor::Stop() {
   }
   for (base::CondVar& each : task_or_end_) each.NotifyAll();
   for (Thread& each : threads) each.thread.join();
+  // The threads have ended. Waiting tasks are destroyed without the lock, for
+  // their destructors may call this executor.
   for (;;) {
     std::optional<Queue::Popped> dropped;
     base::MutexLock lock(&mutex_);
@@ -104,6 +108,8 @@ void ThreadPoolExecutor::SubmitFor(absl::Span<const schedule::Flow> flows,
   {
     base::MutexLock lock(&mutex_);
     if (ending_) return;
+    // If the system refused every thread of this kind, the other kind's threads
+    // must do the task.
     if (groups_[kind].threads == 0) kind = kind == kShort ? kLong : kShort;
     FlowSet set = FlowSetOf(flows);
     if (kind == kShort) short_tasks_.Add(set);
@@ -148,6 +154,8 @@ bool ThreadPoolExecutor::WantsThreadLocked(TaskKind kind) {
   Group& group = groups_[kind];
   if (static_cast<std::size_t>(group.waking) >= group.waiting) return false;
   if (group.waking < group.asleep) return true;
+  // Every thread of the kind is busy. The supervisor looks for overruns only if
+  // a task of one flow may be behind a task of another.
   if (kind == kShort && look_at_nanos_ == INT64_MAX &&
       short_tasks_.MixFlows()) {
     look_at_nanos_ = Now() + kOverrunNanos;
@@ -174,7 +182,8 @@ void ThreadPoolExecutor::Wake(const Wanted& wanted) {
   }
 }
 
-// Only a thread that looks into the queue sees what caps let through.
+// Threads are notified without asking HasNext, which reflects the caps and the
+// limit only after the next Pop.
 void ThreadPoolExecutor::CapsChangedLocked() {
   for (const TaskKind kind : {kShort, kLong}) {
     if (!WantsThreadLocked(kind)) continue;
@@ -200,17 +209,19 @@ void ThreadPoolExecutor::Work(Thread* self) {
       ++group.asleep;
       task_or_end_[self->kind].Wait(&mutex_);
       --group.asleep;
+      // A spurious wake-up counts as a notified one; no harm comes of it.
       if (group.waking > 0) --group.waking;
       continue;
     }
-    const int worker = self->worker;
+    const int place = self->place;
     mutex_.Unlock();
     Wake(wanted);
-    next->item.task(worker);
-    next->item.task = nullptr;  // frees what it holds without the lock
+    next->item.task(place);
+    // The task's captures are freed here, without the lock.
+    next->item.task = nullptr;
     const std::int64_t end = options_.cpu_clock->OfCaller();
     const std::int64_t added =
-        std::exchange(added_nanos_[static_cast<std::size_t>(worker)], 0);
+        std::exchange(added_nanos_[static_cast<std::size_t>(place)], 0);
     mutex_.Lock();
     CompleteLocked(self, next->id, end - begin + added);
     begin = end;
@@ -227,7 +238,7 @@ std::optional<ThreadPoolExecutor::Queue::Popped> ThreadPoolExecutor::TakeLocked(
   SuperviseByLocked(queue_.NextAt());
   if (!next.has_value()) return next;
   --groups_[self->kind].waiting;
-  self->worker = places_.Take(self->kind);
+  self->place = places_.Take(self->kind);
   self->flows = next->item.flows;
   self->began_nanos = now;
   self->began_cpu_nanos = cpu_nanos;
@@ -239,8 +250,8 @@ void ThreadPoolExecutor::CompleteLocked(Thread* self, Queue::Id task,
                                         std::int64_t cpu_nanos) {
   queue_.Complete(task, LoadOf(cpu_nanos), Now());
   if (self->kind == kShort) short_tasks_.Remove(self->flows);
-  places_.GiveBack(self->worker);
-  self->worker = -1;
+  places_.GiveBack(self->place);
+  self->place = -1;
 }
 
 // --- Priorities.
@@ -250,7 +261,7 @@ void ThreadPoolExecutor::LowerPrioritiesLocked(std::int64_t now_nanos) {
     return;
   contended_at_nanos_ = now_nanos;
   for (Thread& each : threads_) {
-    if (each.kind == kLong && each.worker >= 0 && !each.has_low_priority)
+    if (each.kind == kLong && each.place >= 0 && !each.has_low_priority)
       Lower(&each);
   }
 }
@@ -269,12 +280,13 @@ void ThreadPoolExecutor::LeaveLocked(Thread* self) {
   self->ended = true;
   --groups_[self->kind].threads;
   if (ending_) return;
-  Wake(WantedLocked());  // for the task that it was woken for
+  // This thread may have been notified for a task; another must take it.
+  Wake(WantedLocked());
   SuperviseByLocked(Now());
 }
 
-// --- The supervising thread. It has the usual priority, and what it starts
-// inherits that.
+// --- The supervising thread. New threads inherit the priority of the thread
+// that starts them, so the supervising thread keeps the usual priority.
 
 void ThreadPoolExecutor::SuperviseByLocked(std::int64_t at_nanos) {
   if (at_nanos >= supervise_at_nanos_) return;
@@ -309,8 +321,10 @@ void ThreadPoolExecutor::FindLongTasksLocked(std::int64_t now_nanos) {
       !queue_.HasNext(now_nanos, ChooserFor(kShort)))
     return;
   for (Thread& each : threads_) {
-    if (each.kind != kShort || each.worker < 0) continue;
+    if (each.kind != kShort || each.place < 0) continue;
     std::int64_t left = each.began_nanos + kOverrunNanos - now_nanos;
+    // CPU time never exceeds age, so the system call that reads CPU time is
+    // made only for a task that is old enough.
     if (left <= 0) {
       left = each.began_cpu_nanos + kOverrunNanos -
              options_.cpu_clock->Of(each.thread.native_handle());
@@ -337,7 +351,7 @@ bool ThreadPoolExecutor::HoldsUpOthersLocked(const FlowSet& flows,
 void ThreadPoolExecutor::MakeLongLocked(Thread* thread,
                                         std::int64_t now_nanos) {
   short_tasks_.Remove(thread->flows);
-  places_.MakeLong(thread->worker);
+  places_.MakeLong(thread->place);
   --groups_[kShort].threads;
   ++groups_[kLong].threads;
   thread->kind = kLong;

@@ -11,21 +11,23 @@
 namespace forebay::executor {
 namespace {
 
-// By which a low priority is below the usual one.
+// The niceness that a low priority adds. In the kernel's table of weights
+// (sched_prio_to_weight), 5 steps of niceness divide the weight by about 3.
 constexpr int kLowNice = 5;
-// The kernel's own (kernel/sched/fair.c) is some 0.7 ms, times 1 + log2 of up
-// to 8 CPUs.
+// The slice of a thread with long tasks. The kernel's default
+// (kernel/sched/fair.c) is some 0.7 ms, times 1 + log2 of up to 8 CPUs.
 constexpr std::uint64_t kLongSliceNanos = 10'000'000;
 
-// struct sched_attr of sched_setattr(2), of its first version: the header that
-// has it does not go together with <sched.h>.
+// The first version of `struct sched_attr` (sched_setattr(2)). The kernel's
+// header that defines it cannot be included together with <sched.h>.
 struct SchedAttr {
   std::uint32_t size;
   std::uint32_t policy;
   std::uint64_t flags;
   std::int32_t nice;
   std::uint32_t priority;
-  std::uint64_t runtime;  // the length of a slice, for SCHED_OTHER
+  // The length of a slice in nanoseconds, for threads of SCHED_OTHER.
+  std::uint64_t runtime;
   std::uint64_t deadline;
   std::uint64_t period;
 };
@@ -34,6 +36,8 @@ struct SchedAttr {
 
 void LowerPriority(pid_t thread) {
   const auto id = static_cast<id_t>(thread);
+  // Linux applies PRIO_PROCESS to the single thread with this id. 19 is the
+  // highest niceness.
   setpriority(PRIO_PROCESS, id,
               std::min(getpriority(PRIO_PROCESS, id) + kLowNice, 19));
 }

@@ -1,4 +1,4 @@
-// How the kernel treats a thread that others should not wait for.
+// System calls that make the kernel prefer other threads to a given one.
 #ifndef FOREBAY_SERVER_EXECUTOR_THREAD_PRIORITY_H_
 #define FOREBAY_SERVER_EXECUTOR_THREAD_PRIORITY_H_
 
@@ -6,17 +6,18 @@
 
 namespace forebay::executor {
 
-// Both act on one thread of this process, by its id. They do not block, and do
-// nothing where the kernel refuses.
+// Each function acts on one thread of this process, by its kernel id (gettid).
+// It does not block, and does nothing if the kernel refuses.
 
-// Lowers a thread's priority: beside a thread of the usual one, it has a
-// quarter of the CPU. Nothing can undo that.
+// Lowers a thread's priority. Beside a thread of the usual priority it gets
+// about a quarter of the CPU. An unprivileged process cannot raise the priority
+// again.
 void LowerPriority(pid_t thread);
 
-// Makes the slices of CPU time that a thread is given longer than those of
-// others, as Linux 6.12 and later let it ask. A thread with shorter slices that
-// wakes then gets the CPU at once, where it would wait for the slice to end.
-// The thread's part of the CPU is the same.
+// Asks the kernel for longer slices of CPU time for a thread, which Linux 6.12
+// and later grant. When a thread with shorter slices wakes, it preempts this
+// thread at once instead of waiting for its slice to end. The thread's share of
+// the CPU stays the same.
 void LengthenSlices(pid_t thread);
 
 }  // namespace forebay::executor

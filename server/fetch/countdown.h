@@ -8,28 +8,32 @@
 
 namespace forebay::fetch {
 
-// Lets one thread wait until a number of things are done by others, or until
-// somebody cancels. Thread-safe; shared by the thread that waits and those that
-// do them. Only Await blocks. No errors.
+// Lets one thread wait until other threads have done a number of things, or
+// until a thread calls Cancel. Thread-safe; shared by all these threads. Only
+// Await blocks. Has no errors.
 class Countdown {
  public:
   explicit Countdown(std::size_t count) : left_(count) {}
 
+  // Counts one thing as done.
   void Done() {
     base::MutexLock lock(&mutex_);
     if (--left_ == 0) changed_.NotifyAll();
   }
+  // Makes Await return.
   void Cancel() {
     base::MutexLock lock(&mutex_);
     cancelled_ = true;
     changed_.NotifyAll();
   }
-  // Whether nobody waits for the rest any more.
+  // Whether Cancel was called. If so, nobody waits for the things that are not
+  // done.
   bool cancelled() const {
     base::MutexLock lock(&mutex_);
     return cancelled_;
   }
-  // Returns false if cancelled; the rest may still be under way.
+  // Blocks until all things are done, or Cancel is called. Returns whether all
+  // are done.
   bool Await() {
     base::MutexLock lock(&mutex_);
     while (left_ > 0 && !cancelled_) changed_.Wait(&mutex_);

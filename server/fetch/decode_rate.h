@@ -10,18 +10,22 @@
 namespace forebay::fetch {
 
 // Estimates the CPU time of decoding a sample from the number of its encoded
-// bytes, by the mean of those that were decoded before. Thread-safe; never
-// blocks; no errors.
+// bytes, by a running mean over samples decoded before. Thread-safe; owns its
+// state; never blocks; has no errors.
 class DecodeRate {
  public:
+  // Returns the nanoseconds that decoding `bytes` bytes is expected to take.
   std::int64_t NanosFor(std::uint64_t bytes) const {
     base::MutexLock lock(&mutex_);
     return static_cast<std::int64_t>(nanos_per_byte_ *
                                      static_cast<double>(AtLeast(bytes)));
   }
+  // Adds a sample of `bytes` bytes whose decoding took `nanos`.
   void Measured(std::uint64_t bytes, std::int64_t nanos) {
     base::MutexLock lock(&mutex_);
     measured_ = std::min(measured_ + 1, kRemembered);
+    // The mean of all samples, until there are kRemembered; then an exponential
+    // mean.
     nanos_per_byte_ +=
         (static_cast<double>(nanos) / static_cast<double>(AtLeast(bytes)) -
          nanos_per_byte_) /
@@ -29,18 +33,22 @@ class DecodeRate {
   }
 
  private:
-  // Nanoseconds a byte, about those of a JPEG.
+  // The nanoseconds a byte that are assumed before a sample is measured: about
+  // those of a JPEG.
   static constexpr double kGuess = 12;
+  // A new sample weighs at least one part in kRemembered, so that the mean
+  // follows changes.
   static constexpr int kRemembered = 16;
 
-  // A decoder's fixed cost is about that of so many bytes.
+  // Decoding has a fixed cost, which is about that of 4096 bytes.
   static std::uint64_t AtLeast(std::uint64_t bytes) {
     return std::max<std::uint64_t>(bytes, 4096);
   }
 
   mutable base::Mutex mutex_;
   double nanos_per_byte_ ABSL_GUARDED_BY(mutex_) = kGuess;
-  int measured_ ABSL_GUARDED_BY(mutex_) = 0;  // up to kRemembered
+  // Number of samples measured, at most kRemembered.
+  int measured_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace forebay::fetch

@@ -1,3 +1,10 @@
+// A range is read in blocks: each block by a request of its own, and all
+// requests at once. Blocks begin at multiples of their size, so that the cache
+// serves all ranges of an object from the same entries. When all requests are
+// done, the blocks are copied to the window, one after another.
+//
+// If a read is stopped, its requests in flight go on. They own the blocks, and
+// the memory reserved for these, and never touch the window.
 #include "server/fetch/object_reader.h"
 
 #include <algorithm>
@@ -15,12 +22,13 @@
 namespace forebay::fetch {
 namespace {
 
+// The least bytes of a window.
 constexpr std::uint64_t kMinWindow = std::uint64_t{1} << 20;
-// An object that is written meanwhile is read so often.
+// How often an object is read at most, if it changes meanwhile.
 constexpr int kMaxTries = 3;
 
-// The blocks of one read, shared with the source: a read that was stopped may
-// still be in flight. Each block belongs to one thread at a time.
+// The blocks of one read. Requests in flight share them, since the read may
+// have been stopped. One thread at a time uses each block.
 struct Blocks {
   Blocks(std::size_t count, base::MemoryReservation memory)
       : reservation(std::move(memory)), read(count), countdown(count) {}
@@ -30,6 +38,7 @@ struct Blocks {
   Countdown countdown;
 };
 
+// Checks a range that a client sent.
 absl::Status CheckRange(const ObjectRange& range) {
   const std::uint64_t block = range.block_bytes;
   if (block < ObjectReader::kMinBlock || block > ObjectReader::kMaxLength ||
@@ -45,6 +54,8 @@ absl::Status CheckRange(const ObjectRange& range) {
         "the begin of a block on, not ", range.length, " from ", range.offset));
   }
   if (!range.version.has_value()) return absl::OkStatus();
+  // Only the object's last block may be shorter than `block`. Otherwise parts
+  // of blocks would come into the cache.
   const std::uint64_t size = range.version->size;
   if (range.offset > size || range.length > size - range.offset ||
       (range.length % block != 0 && range.offset + range.length != size)) {
@@ -55,7 +66,8 @@ absl::Status CheckRange(const ObjectRange& range) {
   return absl::OkStatus();
 }
 
-// Errors of reads of an object that was looked at before.
+// If `status` means that the object has another version, returns an error that
+// says so. Otherwise returns `status`.
 absl::Status AsChanged(const std::string& object, const absl::Status& status) {
   if (!absl::IsFailedPrecondition(status) && !absl::IsAborted(status) &&
       !absl::IsNotFound(status))
@@ -87,6 +99,8 @@ absl::StatusOr<ObjectRead> ObjectReader::ReadAsItIs(
         const storage::ObjectVersion version,
         deps_.find_version(*range.root, range.object, stop));
     ObjectRange whole = range;
+    // If the object has more than range.length bytes, only its version is
+    // returned.
     whole.length = version.size <= range.length ? version.size : 0;
     auto read = ReadVersion(whole, version, stop);
     if (!absl::IsFailedPrecondition(read.status()) || tries == kMaxTries)
@@ -150,7 +164,8 @@ absl::StatusOr<ObjectRead> ObjectReader::ReadVersion(
 absl::Status ObjectReader::MakeWindow(std::uint64_t bytes) {
   const std::uint64_t have = window_.has_value() ? window_->bytes() : 0;
   if (have >= bytes) return absl::OkStatus();
-  // Released first: the new one takes its place.
+  // The old window is released first, so that the budget need not have room for
+  // both.
   window_.reset();
   window_is_known_ = false;
   reservation_.Release();
@@ -159,8 +174,8 @@ absl::Status ObjectReader::MakeWindow(std::uint64_t bytes) {
       reservation_,
       deps_.budget->Reserve(wanted, "a window for ranges of objects"));
   FOREBAY_ASSIGN_OR_RETURN(
-      window_, arena::SharedMemory::Create("forebay-window", wanted,
-                                           arena::ClientAccess::kRead));
+      window_, slots::SharedMemory::Create("forebay-window", wanted,
+                                           slots::ClientAccess::kRead));
   return absl::OkStatus();
 }
 

@@ -1,3 +1,8 @@
+// A sample is made in two passes. The first pass measures each field: its type,
+// its size in the window, and the bytes from which it is made. This pass
+// decodes neither images nor clips. After it, the reader knows how large a
+// window it needs. The second pass writes each field to its place, and decodes
+// images, clips and TIFF files.
 #include "server/fetch/sample_contents.h"
 
 #include <algorithm>
@@ -17,6 +22,7 @@ namespace {
 
 using proto::DType;
 
+// Sets the type, the shape and the size of `content` to those of `type`.
 void SetType(const pipeline::TensorType& type, Content* content) {
   FOREBAY_CHECK(type.shape.size() <= proto::kMaxRank);
   proto::FetchedField& field = content->field;
@@ -35,12 +41,12 @@ absl::Status DecodeClip(absl::Span<const std::uint8_t> file,
                                           out.size() / sizeof(float)));
 }
 
-// Copies and decodes nothing but labels.
+// Measures the fields of a sample. Copies no bytes, and decodes only integers.
 class Measurement final : public sample::FieldTarget {
  public:
   Measurement(const ReaderSpec* spec, std::uint64_t id,
-              absl::Span<const std::uint8_t> read, dataset::UnpackRoom room,
-              pipeline::Workspace* workspace)
+              absl::Span<const std::uint8_t> read,
+              dataset::DecompressionRoom room, pipeline::Workspace* workspace)
       : spec_(spec), id_(id), read_(read), room_(room), workspace_(workspace) {
     for (const dataset::Field& field : spec->dataset->fields())
       contents_.emplace_back().field.kind = field.kind;
@@ -129,7 +135,7 @@ class Measurement final : public sample::FieldTarget {
   const ReaderSpec* const spec_;
   const std::uint64_t id_;
   const absl::Span<const std::uint8_t> read_;
-  const dataset::UnpackRoom room_;
+  const dataset::DecompressionRoom room_;
   pipeline::Workspace* const workspace_;
   std::vector<Content> contents_;
 };
@@ -139,7 +145,7 @@ class Measurement final : public sample::FieldTarget {
 absl::StatusOr<std::vector<Content>> MeasureSample(
     const ReaderSpec& spec, std::uint64_t id,
     absl::Span<const std::uint8_t> read, dataset::MadeValues& made,
-    dataset::UnpackRoom room, pipeline::Workspace& workspace) {
+    dataset::DecompressionRoom room, pipeline::Workspace& workspace) {
   Measurement measurement(&spec, id, read, room, &workspace);
   FOREBAY_RETURN_IF_ERROR(
       sample::DecodeFields(*spec.dataset, id, read, made, measurement));

@@ -16,42 +16,44 @@
 
 namespace forebay::fetch {
 
-// How a reader's samples are made.
+// The dataset of a reader, and how its samples are made.
 struct ReaderSpec {
   std::shared_ptr<const dataset::Dataset> dataset;
-  // Whether images are decoded: by the pipeline, or whole if that is null.
+  // Whether images are decoded: by `pipeline`, or as whole images if `pipeline`
+  // is null. If false, the sample has the bytes of the image files.
   bool decode = false;
   std::shared_ptr<const pipeline::Pipeline> pipeline;
 };
 
-// One field of a sample, measured: its type and size, and the bytes that it is
-// made of.
+// A measured field of a sample: its type and size, and the bytes from which the
+// field is made.
 struct Content {
-  proto::FetchedField field = {};  // lacks its offset
-  // Points into the sample's bytes, what was made of them, or the dataset;
-  // empty where `number` is the value.
+  proto::FetchedField field = {};  // complete except for `offset`
+  // Points into the sample's bytes, MadeValues, or the dataset. Empty if
+  // `number` is the value.
   absl::Span<const std::uint8_t> bytes;
   std::int64_t number = 0;
-  // Whether the bytes are an audio file or a TIFF image, to be decoded as an
+  // Whether the bytes are an audio file, or a TIFF image, to decode as an
   // array.
   bool is_audio = false;
   bool is_tiff = false;
 };
 
-// Measures each field of sample `id`; `read` is all that was read of it. Keeps
-// in `made` what contents point to besides that, and in `room` images that are
-// packed. Thread-safe, each caller with a workspace of its own; does not block.
-// Errors: those of sample::DecodeFields and sample::ImageBytes.
+// Measures each field of sample `id`. `read` has the bytes of the sample's
+// extent. The contents point into `read`, into `made`, which keeps bytes
+// computed from `read`, and into `room`, which holds decompressed images.
+// Thread-safe if each caller has a workspace of its own. Does not block. Errors
+// are those of sample::DecodeFields and sample::ImageBytes.
 absl::StatusOr<std::vector<Content>> MeasureSample(
     const ReaderSpec& spec, std::uint64_t id,
     absl::Span<const std::uint8_t> read, dataset::MadeValues& made,
-    dataset::UnpackRoom room, pipeline::Workspace& workspace);
+    dataset::DecompressionRoom room, pipeline::Workspace& workspace);
 
-// Whether MakeContent takes the time of decoding.
+// Whether MakeContent has to decode the content, and so takes long.
 bool IsDecoded(const ReaderSpec& spec, const Content& content);
 
-// Makes field number `field` of sample `id` in `out`, which is as long as was
-// measured. As MeasureSample.
+// Writes field number `field` of sample `id` to `out`, which has the measured
+// size. The threads, blocking and errors are those of MeasureSample.
 absl::Status MakeContent(const ReaderSpec& spec, std::uint64_t id,
                          std::size_t field, const Content& content,
                          pipeline::Workspace& workspace,

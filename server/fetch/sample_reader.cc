@@ -1,8 +1,12 @@
-// How samples are fetched. All are read first, then measured, which tells how
-// large a window they need. Then each is made in its place, by a task of the
-// executor if it is to be decoded. The caller waits between the steps. Reads
-// and tasks share the fetch's work, so that a fetch that is stopped ends at
-// once.
+// A fetch has four steps. First, all samples are read. Second, they are
+// measured: this tells how large a window they need. Third, the window is made.
+// Fourth, each sample is written to its place in the window, by a task of the
+// executor if the sample has to be decoded. The window's header is written
+// last. The caller's thread waits for the reads and for the tasks.
+//
+// Reads and tasks share ownership of the fetch's Work and of the window. So a
+// stopped fetch may return at once, while some of its reads and tasks still
+// write. Samples that need a larger workspace go to LargeSamples.
 #include "server/fetch/sample_reader.h"
 
 #include <algorithm>
@@ -20,10 +24,11 @@
 namespace forebay::fetch {
 namespace {
 
-// Bytes of a window.
+// The least and the most bytes of a window.
 constexpr std::uint64_t kMinWindow = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMaxWindow = std::uint64_t{1} << 32;
 
+// Returns `offset`, rounded up to a multiple of kFetchAlignment.
 constexpr std::uint64_t Aligned(std::uint64_t offset) {
   return (offset + proto::kFetchAlignment - 1) / proto::kFetchAlignment *
          proto::kFetchAlignment;
@@ -35,22 +40,26 @@ absl::Status Stopped() {
 
 }  // namespace
 
-// State shared by the threads of a fetch. One thread at a time works on each
-// sample.
+// The state of one fetch. The fetch's threads share it. One thread at a time
+// works on each sample.
 struct SampleReader::Work {
+  // A sample of the fetch.
   struct Piece {
     std::uint64_t id = 0;
-    base::Bytes bytes;
-    absl::Status status;
+    base::Bytes bytes;    // the bytes of the sample's extent
+    absl::Status status;  // the sample's first error
+    // An item for each field; empty if the sample failed.
     std::vector<Content> contents;
-    dataset::MadeValues made = {};  // that contents point to
+    dataset::MadeValues made = {};  // values that the contents point to
   };
 
   std::shared_ptr<const ReaderSpec> spec;
-  base::MemoryReservation reservation;  // for what is read and unpacked
+  // Counts the bytes read, and the values made of them.
+  base::MemoryReservation reservation;
   std::vector<Piece> pieces;
-  std::shared_ptr<arena::SharedMemory> window;
+  std::shared_ptr<slots::SharedMemory> window;
 
+  // Frees the samples' bytes and the memory reserved for them.
   void GiveBack() {
     for (Piece& piece : pieces) {
       piece.bytes = {};
@@ -58,7 +67,8 @@ struct SampleReader::Work {
     }
     reservation.Release();
   }
-  // Returns false if it needs a larger workspace.
+  // Writes a sample to its place. Returns false if the sample needs a larger
+  // workspace.
   bool MakePiece(Piece* piece, pipeline::Workspace& workspace) const {
     for (std::size_t i = 0; i < piece->contents.size(); ++i) {
       const Content& content = piece->contents[i];
@@ -91,7 +101,8 @@ absl::StatusOr<Fetched> SampleReader::Fetch(
   FOREBAY_RETURN_IF_ERROR(MakeWindow(LayOut(work.get()), &fetched));
   work->window = window_;
   FOREBAY_RETURN_IF_ERROR(Make(work, stop));
-  // A finished task may still share the work for a moment.
+  // A task that is done may own the Work for a moment longer. So the memory of
+  // the Work is freed here.
   work->GiveBack();
   for (std::uint32_t i = 0; i < work->pieces.size(); ++i) {
     const absl::Status& status = work->pieces[i].status;
@@ -131,7 +142,8 @@ absl::Status SampleReader::Begin(absl::Span<const std::uint64_t> samples,
   if (!reservation.ok()) {
     if (samples.size() > 1 || held <= deps_.budget->limit())
       return reservation.status();
-    // The sample is larger than all memory, and others can be had.
+    // The sample alone needs more than all memory. This is an error of the
+    // sample, since other samples can be fetched.
     return sample::AnnotateSampleError(
         dataset, samples[0],
         base::Annotate(absl::DataLossError(reservation.status().message()),
@@ -166,6 +178,7 @@ absl::Status SampleReader::Read(const std::shared_ptr<Work>& work,
   return countdown->Await() ? absl::OkStatus() : Stopped();
 }
 
+// Measuring decodes no image, so the caller's thread measures all samples.
 std::uint64_t SampleReader::LayOut(Work* work) {
   const std::size_t fields = spec_->dataset->fields().size();
   std::uint64_t end =
@@ -176,16 +189,17 @@ std::uint64_t SampleReader::LayOut(Work* work) {
     const auto room =
         [&](std::uint64_t bytes) -> absl::StatusOr<absl::Span<std::uint8_t>> {
       FOREBAY_RETURN_IF_ERROR(deps_.budget->Extend(&work->reservation, bytes,
-                                                   "unpacking a sample"));
+                                                   "decompressing a sample"));
       counted += bytes;
       return piece.made.Add(bytes);
     };
-    const dataset::UnpackRoom unpack = room;
-    piece.made = dataset::MadeValues(&unpack);
+    const dataset::DecompressionRoom decompress = room;
+    piece.made = dataset::MadeValues(&decompress);
     auto contents = MeasureSample(*spec_, piece.id, piece.bytes.span(),
                                   piece.made, room, measuring_);
     if (contents.ok()) {
-      // At most a few times what was read of the sample.
+      // The values made are at most a few times as large as the bytes read. So
+      // they are counted only after they are made.
       const absl::Status kept =
           deps_.budget->Extend(&work->reservation, piece.made.bytes() - counted,
                                "values made of samples");
@@ -212,19 +226,21 @@ absl::Status SampleReader::MakeWindow(std::uint64_t bytes, Fetched* fetched) {
         absl::StrCat("the samples have ", bytes, " bytes together, more than ",
                      kMaxWindow, ": fetch fewer at once"));
   }
-  // Half as much again, so that slightly larger samples fit too.
+  // The window gets half as many bytes again, so that slightly larger samples
+  // fit, too.
   const std::uint64_t wanted = std::max(bytes + bytes / 2, kMinWindow);
-  // Released first: the new one takes its place.
+  // The old window is released first, so that the budget need not have room for
+  // both.
   window_ = nullptr;
   reservation_.Release();
   FOREBAY_ASSIGN_OR_RETURN(
       reservation_,
       deps_.budget->Reserve(wanted, "a window for fetched samples"));
   FOREBAY_ASSIGN_OR_RETURN(
-      arena::SharedMemory made,
-      arena::SharedMemory::Create("forebay-window", wanted,
-                                  arena::ClientAccess::kRead));
-  window_ = std::make_shared<arena::SharedMemory>(std::move(made));
+      slots::SharedMemory made,
+      slots::SharedMemory::Create("forebay-window", wanted,
+                                  slots::ClientAccess::kRead));
+  window_ = std::make_shared<slots::SharedMemory>(std::move(made));
   FOREBAY_ASSIGN_OR_RETURN(fetched->window, base::Duplicate(window_->fd()));
   fetched->window_bytes = window_->bytes();
   return absl::OkStatus();
@@ -245,7 +261,8 @@ absl::Status SampleReader::Make(const std::shared_ptr<Work>& work,
   }
   const auto countdown = std::make_shared<Countdown>(decoded.size());
   for (Work::Piece* const piece : decoded) {
-    // Returns false if it needs a larger workspace, or nobody waits any more.
+    // Makes the sample. Returns false if the sample needs a larger workspace,
+    // or the fetch was stopped.
     const auto make = [work, countdown, piece,
                        rate = rate_](pipeline::Workspace& workspace) {
       const std::int64_t began = base::Clock::ThreadCpu()->NowNanos();
@@ -261,8 +278,8 @@ absl::Status SampleReader::Make(const std::shared_ptr<Work>& work,
     deps_.executor->Submit(
         flow_, demand,
         [make, countdown, demand, flow = flow_, large = large_,
-         all = deps_.workspaces](int worker) {
-          if (!make(*(*all)[static_cast<std::size_t>(worker)]) &&
+         all = deps_.workspaces](int place) {
+          if (!make(*(*all)[static_cast<std::size_t>(place)]) &&
               !countdown->cancelled())
             large->Add({flow}, {nullptr, demand, make});
         });
@@ -271,6 +288,8 @@ absl::Status SampleReader::Make(const std::shared_ptr<Work>& work,
   if (!countdown->Await()) return Stopped();
 
   const std::size_t fields = spec_->dataset->fields().size();
+  // The header and the fields' descriptions are written after all samples are
+  // done: only then is it known which samples failed.
   std::uint8_t* const window = work->window->data();
   const proto::FetchHeader header = {
       .magic = proto::kFetchMagic,

@@ -13,20 +13,21 @@
 
 namespace forebay::job {
 
-// The coordinators of coordinated orders. Loaders of one user that read the
-// same dataset, and can use the same decoded variant of its images, share one.
-// It lives as long as one of them holds it. Thread-safe; never blocks; no
-// errors.
+// Finds the coordinators of coordinated orders. Loaders of one user that read
+// the same dataset, and can use the same decoded variant of its images, share a
+// coordinator. Thread-safe. The loader opener owns the directory; the loaders
+// own their coordinator together. Never blocks. Has no errors.
 class CoordinatorDirectory {
  public:
-  // Returns the coordinator for the loader of the stream; makes it if there is
-  // none. `room`: bytes that variants may take. The budget outlives it.
+  // Returns the coordinator for the loader of the stream, a new one if there is
+  // none. `room` is the number of bytes that variants may take. The budget
+  // outlives the coordinator.
   std::shared_ptr<stream::Coordinator> For(
       std::uint32_t uid, const stream::StreamSpec& stream_spec,
       std::uint64_t room, base::MemoryBudget* budget);
 
  private:
-  // uid, the number of the dataset, the number of the variant.
+  // The uid, the number of the dataset, and the number of the variant.
   using Key = std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>;
 
   base::Mutex mutex_;

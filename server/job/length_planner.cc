@@ -17,30 +17,49 @@
 #include "server/sampler/length_plan.h"
 #include "server/stream/field_lengths.h"
 #include "server/stream/kept_windows.h"
-#include "server/stream/room_survey.h"
+#include "server/stream/room_scan.h"
 #include "server/stream/sample_room.h"
 
 namespace forebay::job {
 namespace {
 
-// Batches that are planned together: so many that few are cut short by a
-// window's end, and so few that a plan takes milliseconds.
-constexpr std::uint64_t kWindowBatches = 64;
-constexpr std::uint64_t kWindowSamples = std::uint64_t{1} << 16;
-constexpr std::uint64_t kMostAtATime = std::uint64_t{1} << 18;
-// Slots smaller than this are not worth a look at each sample.
-constexpr std::uint64_t kSmallRoom = std::uint64_t{4} << 20;
-// Nor are more samples than these, which take a second or two.
-constexpr std::uint64_t kMostSurveyed = std::uint64_t{1} << 24;
+// The planner works in these steps.
+//
+// 1. FindField chooses the field whose lengths count: the one that the spec
+//    names, or the first that varies, ragged arrays before others.
+// 2. FindLengths gets the lengths of that field: from its type if all are
+//    equal, from the index if it has them, otherwise by measuring.
+// 3. Scan looks at each sample once. It adds up how much room batches need, and
+//    finds the longest sample.
+// 4. Limit turns the largest length of a batch into its largest number of
+//    samples, which slots have room for.
+// 5. GiveRoom sets the room of fields that vary, if it saves a quarter.
+// 6. Order sorts samples by length within windows of the epoch.
 
-// The length of a batch of so many seconds, for all that these lose as a
-// floating-point number.
+// How many batches are planned together in a window: so many that few are cut
+// short by its end, and so few that a plan takes milliseconds.
+constexpr std::uint64_t kWindowBatches = 64;
+// The most samples of a window, unless one batch of all ranks has more.
+constexpr std::uint64_t kWindowSamples = std::uint64_t{1} << 16;
+// The most samples of one batch of all ranks.
+constexpr std::uint64_t kMostAtATime = std::uint64_t{1} << 18;
+// If a slot's room has at most this many bytes, looking at each sample to save
+// room is not worth it.
+constexpr std::uint64_t kSmallRoom = std::uint64_t{4} << 20;
+// The most samples that are looked at to save memory, which takes a second or
+// two.
+constexpr std::uint64_t kMostScanned = std::uint64_t{1} << 24;
+
+// Returns the length of a batch of `seconds`. A floating-point number may be a
+// little less than the number that the user wrote. So a small part of a unit is
+// added before rounding down.
 std::uint64_t UnitsOf(double seconds) {
   constexpr double kLoss = 1e-3;
   const double units = seconds * static_cast<double>(stream::kUnitsPerSecond);
   return std::max(static_cast<std::uint64_t>(units + kLoss), std::uint64_t{1});
 }
 
+// The plan of one stream. The spec and the stream outlive it.
 class Planner {
  public:
   Planner(const proto::LoaderSpec& spec, MeasureField measure,
@@ -66,15 +85,16 @@ class Planner {
   }
 
   absl::Status CheckOptions() const;
-  // Whether the field may say how long samples are.
+  // Returns whether a field of `type` can be the one whose lengths count.
   bool MaySay(const stream::FieldType& type) const;
   absl::StatusOr<std::size_t> FindField() const;
   absl::Status NoSuchField() const;
   absl::Status FindLengths();
-  void SetLongest(std::size_t field, const survey::ValueSizes& sizes) const;
+  void SetLongest(std::size_t field,
+                  const length_scan::ValueSizes& sizes) const;
   bool GivesRoom() const;
-  absl::Status Survey(const stream::SampleRoom& room,
-                      const std::stop_token& stop);
+  absl::Status Scan(const stream::SampleRoom& room,
+                    const std::stop_token& stop);
   std::uint64_t LongestLength() const;
   std::string Described(std::uint64_t length) const;
   absl::Status Limit();
@@ -85,13 +105,14 @@ class Planner {
   const proto::LoaderSpec& spec_;
   const MeasureField measure_;
   stream::StreamSpec* const stream_;
-  std::optional<stream::RoomSurvey> survey_;
-  std::string field_;  // that says the lengths
+  std::optional<stream::RoomScan> scan_;
+  std::string field_;  // whose lengths count
   std::shared_ptr<const sampler::SampleLengths> lengths_;
   std::optional<std::uint64_t> equal_;  // the length of each sample
   stream::MeasuredField measured_;
 };
 
+// Refuses options that do not go with batches of limited length.
 absl::Status Planner::CheckOptions() const {
   if (!has_limit()) return absl::OkStatus();
   if (counts_seconds() && spec_.batch().max_length() > 0) {
@@ -112,12 +133,14 @@ absl::Status Planner::CheckOptions() const {
   return absl::OkStatus();
 }
 
-// A clip that does not vary still counts.
+// Where batches are limited, a clip of fixed length counts too: its length
+// still decides how many samples make a batch.
 bool Planner::MaySay(const stream::FieldType& type) const {
   if (counts_seconds()) return type.is_clip();
   return type.varies() || (has_limit() && type.is_clip());
 }
 
+// Returns the number of the field whose lengths count.
 absl::StatusOr<std::size_t> Planner::FindField() const {
   const auto& fields = stream_->fields;
   const std::string& name = spec_.sampler().length_field();
@@ -126,7 +149,7 @@ absl::StatusOr<std::size_t> Planner::FindField() const {
     const bool is_named = !name.empty() && fields[i].name == name;
     if (is_named && counts_seconds() && !fields[i].is_clip()) {
       return absl::InvalidArgumentError(absl::StrCat(
-          stream_->dataset->uri(), ": max_seconds: ", name, " is no audio"));
+          stream_->dataset->uri(), ": max_seconds: ", name, " is not audio"));
     }
     if (is_named && !MaySay(fields[i])) {
       return absl::InvalidArgumentError(
@@ -155,12 +178,15 @@ absl::Status Planner::NoSuchField() const {
                : ": no field differs in length from sample to sample"));
 }
 
+// Sets `lengths_`, and `equal_` if all samples have one length. The lengths are
+// those after the field's pipeline.
 absl::Status Planner::FindLengths() {
   FOREBAY_ASSIGN_OR_RETURN(const std::size_t field, FindField());
   const stream::FieldType& type = stream_->fields[field];
   field_ = type.name;
   if (!type.varies()) {
-    // All have as much as any, by the rate of the first one.
+    // All samples have the same length. Its duration follows from the rate of
+    // the first sample.
     const auto& input = type.pipeline->input().tensor;
     equal_ =
         stream::LengthOf(type.pipeline->OutcomeOf(input.shape.front(),
@@ -179,9 +205,10 @@ absl::Status Planner::FindLengths() {
   return absl::OkStatus();
 }
 
-// Then slots are made for what there is, not for what there might be.
+// Lowers the field's longest length to the longest that was measured. Slots
+// then have room for the values that exist, not for all that could exist.
 void Planner::SetLongest(std::size_t field,
-                         const survey::ValueSizes& sizes) const {
+                         const length_scan::ValueSizes& sizes) const {
   stream::FieldType& type = stream_->fields[field];
   std::uint64_t longest = 1;
   for (std::uint64_t id = 0; id < sizes.size(); ++id)
@@ -192,17 +219,21 @@ void Planner::SetLongest(std::size_t field,
   type.value.bytes = bytes;
 }
 
-// Whether any batch has room if each of its samples has as much as the index
-// says, and none comes again and again.
+// Returns whether the room of a slot can be less than that of a batch of the
+// longest samples. Values must be as long as the index or the measurement says;
+// values that workers make need not be. No sample may come twice in a batch;
+// substitutes and listed samples may.
 bool Planner::GivesRoom() const {
   if (stream_->dataset->is_produced() || stream_->batch.substitute ||
       stream_->sampler.is_listed())
     return false;
   const std::uint64_t longest = RoomOfLongest();
   if (has_limit() && (longest > 0 || !equal_.has_value())) return true;
-  return longest > kSmallRoom && stream_->dataset->size() <= kMostSurveyed;
+  return longest > kSmallRoom && stream_->dataset->size() <= kMostScanned;
 }
 
+// Returns the bytes that the fields which vary take in a batch of the longest
+// samples.
 std::uint64_t Planner::RoomOfLongest() const {
   unsigned __int128 bytes = 0;
   for (const stream::FieldType& type : stream_->fields)
@@ -212,26 +243,29 @@ std::uint64_t Planner::RoomOfLongest() const {
       std::min<unsigned __int128>(bytes, ~std::uint64_t{0}));
 }
 
-absl::Status Planner::Survey(const stream::SampleRoom& room,
-                             const std::stop_token& stop) {
-  constexpr std::uint64_t kLooks = 4096;  // samples between looks at `stop`
+// Looks at each sample once, in the order of the index, for the room of batches
+// and the lengths. kMostScanned samples take a second or two.
+absl::Status Planner::Scan(const stream::SampleRoom& room,
+                           const std::stop_token& stop) {
+  constexpr std::uint64_t kLooks = 4096;  // samples between checks of `stop`
   std::array<std::uint64_t, dataset::kMaxDatasetFields> bytes;
   const auto all = absl::MakeSpan(bytes.data(), stream_->fields.size());
-  survey_.emplace(stream_->fields);
+  scan_.emplace(stream_->fields);
   for (std::uint64_t id = 0; id < stream_->dataset->size(); ++id) {
     if (id % kLooks == 0 && stop.stop_requested())
       return absl::CancelledError("stopped");
     room.BytesOf(id, all);
-    survey_->Add(all, lengths_ == nullptr ? 0 : lengths_->LengthOf(id));
+    scan_->Add(all, lengths_ == nullptr ? 0 : lengths_->LengthOf(id));
   }
   return absl::OkStatus();
 }
 
+// Returns the length of the longest sample.
 std::uint64_t Planner::LongestLength() const {
-  return equal_.value_or(survey_.has_value() ? survey_->lengths().largest()
-                                             : 0);
+  return equal_.value_or(scan_.has_value() ? scan_->lengths().largest() : 0);
 }
 
+// Returns a length for people: elements, or seconds.
 std::string Planner::Described(std::uint64_t length) const {
   if (!counts_seconds()) return absl::StrCat(length);
   return absl::StrCat(static_cast<double>(length) /
@@ -239,6 +273,8 @@ std::string Planner::Described(std::uint64_t length) const {
                       " s");
 }
 
+// Bounds a batch by length. Its size becomes the largest number of samples that
+// are short enough together: slots need room for no more.
 absl::Status Planner::Limit() {
   const std::uint64_t longest = LongestLength();
   if (longest > most()) {
@@ -254,7 +290,7 @@ absl::Status Planner::Limit() {
   }
   const std::uint64_t within = equal_.has_value()
                                    ? most() / *equal_
-                                   : survey_->lengths().MostWithin(most());
+                                   : scan_->lengths().MostWithin(most());
   const std::uint64_t samples = std::max<std::uint64_t>(
       std::min<std::uint64_t>(within, stream_->batch.size), 1);
   stream_->batch.size = static_cast<std::uint32_t>(samples);
@@ -262,12 +298,14 @@ absl::Status Planner::Limit() {
   return absl::OkStatus();
 }
 
+// A window has whole batches of all ranks, so that all ranks get equally many.
+// The mean length tells how many samples a batch of limited length has.
 absl::Status Planner::Order(base::MemoryBudget* budget) {
   std::uint64_t batch = stream_->batch.size;
   if (has_limit()) {
     std::uint64_t mean = equal_.value_or(1);
-    if (survey_.has_value() && survey_->lengths().count() > 0)
-      mean = survey_->lengths().sum() / survey_->lengths().count();
+    if (scan_.has_value() && scan_->lengths().count() > 0)
+      mean = scan_->lengths().sum() / scan_->lengths().count();
     batch = std::clamp<std::uint64_t>(most() / std::max<std::uint64_t>(mean, 1),
                                       1, batch);
   }
@@ -288,7 +326,7 @@ absl::Status Planner::Order(base::MemoryBudget* budget) {
   if (has_limit())
     plan.limit = {.most = most(), .padded = spec_.batch().padded()};
   const auto ranks = static_cast<std::uint32_t>(world_size());
-  // Of an epoch and the one after it.
+  // Windows of an epoch and of the one after it exist at once.
   auto reserved =
       budget->Reserve(2 * stream::KeptWindows::kMost *
                           sampler::LengthOrder::BytesOf(plan, ranks),
@@ -302,16 +340,21 @@ absl::Status Planner::Order(base::MemoryBudget* budget) {
   return absl::OkStatus();
 }
 
+// Sets the room of the fields that vary to what the worst batch needs, as the
+// scan found.
 void Planner::GiveRoom(std::shared_ptr<const stream::SampleRoom> room) {
-  // The last step of an epoch may repeat a sample of each rank.
+  // In a padded partition, the last step of an epoch may repeat a sample of
+  // each rank.
   const sampler::Partition& partition = stream_->sampler.partition();
   const bool repeats =
       partition.is_padded() && partition.size() % partition.world_size() != 0;
   std::vector<std::uint64_t> bytes =
-      survey_->BytesFor(stream_->batch.size, most(), repeats);
+      scan_->BytesFor(stream_->batch.size, most(), repeats);
   unsigned __int128 sum = 0;
   for (const std::uint64_t field : bytes) sum += field;
   const unsigned __int128 otherwise = RoomOfLongest();
+  // Room for a batch of the longest samples is simpler, so it stays unless a
+  // quarter is saved.
   if (sum * 4 > otherwise * 3) return;
   stream_->room = {.bytes = std::move(bytes), .samples = std::move(room)};
 }
@@ -325,7 +368,7 @@ absl::Status Planner::Plan(base::MemoryBudget* budget,
   if (GivesRoom()) {
     auto room = std::make_shared<const stream::SampleRoom>(
         stream_->dataset, stream_->fields, measured_);
-    FOREBAY_RETURN_IF_ERROR(Survey(*room, stop));
+    FOREBAY_RETURN_IF_ERROR(Scan(*room, stop));
     if (has_limit()) FOREBAY_RETURN_IF_ERROR(Limit());
     GiveRoom(std::move(room));
   } else if (has_limit() && equal_.has_value()) {

@@ -9,8 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/base/memory_budget.h"
+#include "server/length_scan/value_sizes.h"
 #include "server/stream/stream_spec.h"
-#include "server/survey/value_sizes.h"
 
 namespace forebay::proto {
 class LoaderSpec;
@@ -18,19 +18,23 @@ class LoaderSpec;
 
 namespace forebay::job {
 
-// Measures the values of a field, by its number, in all samples. May block for
-// as long as reading them takes.
-using MeasureField =
-    absl::FunctionRef<absl::StatusOr<std::shared_ptr<const survey::ValueSizes>>(
-        std::size_t)>;
+// Measures the values of the field with the given number in all samples. May
+// block as long as reading them takes.
+using MeasureField = absl::FunctionRef<absl::StatusOr<
+    std::shared_ptr<const length_scan::ValueSizes>>(std::size_t)>;
 
-// Fits a stream to the lengths of its samples: the order and the batches as far
-// as the spec asks for it, and the room of fields that vary where that saves
-// memory. `stream` has all else that the spec says. Looks at each sample of the
-// index if it needs to, and has lengths measured that the index does not know.
-// Errors: INVALID_ARGUMENT: no such field differs in length, the longest sample
-// is too long, or options exclude each other; RESOURCE_EXHAUSTED: there is no
-// memory for the plan; CANCELLED: stopped; those of `measure`. Thread-safe.
+// Fits a stream to the lengths of its samples. If the spec asks for it, sets
+// the order by length and the largest length of a batch. Where it saves memory,
+// gives the fields that vary in length less room in a slot than a batch of the
+// longest samples would need. `stream` has all other parts of the spec already.
+//
+// Thread-safe. May look at each sample of the index, and call `measure` for
+// lengths that the index does not have; blocks as long as that takes.
+//
+// INVALID_ARGUMENT: no such field differs in length, the longest sample is too
+// long, or options exclude each other. RESOURCE_EXHAUSTED: there is no memory
+// for the plan. CANCELLED: `stop` was requested. Other errors are those of
+// `measure`.
 absl::Status PlanLengths(const proto::LoaderSpec& spec,
                          base::MemoryBudget* budget, MeasureField measure,
                          const std::stop_token& stop,

@@ -11,6 +11,7 @@
 namespace forebay::job {
 namespace {
 
+// Returns the bytes of memory that a list of names takes.
 std::uint64_t BytesOf(const std::vector<std::string>& names) {
   std::uint64_t bytes = 0;
   for (const std::string& name : names)
@@ -18,6 +19,8 @@ std::uint64_t BytesOf(const std::vector<std::string>& names) {
   return bytes;
 }
 
+// Returns the spec without its dataset, whose lists may be long. The loader
+// needs only the dataset's name.
 proto::LoaderSpec WithoutDataset(proto::LoaderSpec spec) {
   spec.clear_dataset();
   return spec;
@@ -28,9 +31,9 @@ proto::LoaderSpec WithoutDataset(proto::LoaderSpec spec) {
 absl::StatusOr<std::shared_ptr<Loader>> Loader::Create(
     const proto::LoaderSpec& spec, Origin origin, base::MemoryBudget* budget,
     JobId job) {
-  FOREBAY_ASSIGN_OR_RETURN(auto channel, arena::Channel::Create());
+  FOREBAY_ASSIGN_OR_RETURN(auto channel, slots::Channel::Create());
   FOREBAY_ASSIGN_OR_RETURN(
-      const arena::MemberId member,
+      const slots::MemberId member,
       origin.stream->Join(channel.get(), job, spec.batch().depth(),
                           origin.placement.device));
   return std::shared_ptr<Loader>(
@@ -39,7 +42,7 @@ absl::StatusOr<std::shared_ptr<Loader>> Loader::Create(
 
 Loader::Loader(proto::LoaderSpec spec, Origin origin,
                base::MemoryBudget* budget,
-               std::unique_ptr<arena::Channel> channel, arena::MemberId member)
+               std::unique_ptr<slots::Channel> channel, slots::MemberId member)
     : uri_(NameOf(spec.dataset())),
       spec_(WithoutDataset(std::move(spec))),
       origin_(std::move(origin)),
@@ -47,7 +50,7 @@ Loader::Loader(proto::LoaderSpec spec, Origin origin,
       channel_(std::move(channel)),
       member_(member) {}
 
-Loader::~Loader() { origin_.stream->Forfeit(member_); }
+Loader::~Loader() { origin_.stream->RemoveMember(member_); }
 
 const pipeline::Tail* Loader::tail() const {
   return origin_.pipeline == nullptr ? nullptr : origin_.pipeline->tail();
@@ -87,9 +90,9 @@ absl::Status Loader::TakeReleases() {
   return origin_.stream->TakeReleases(member_);
 }
 
-void Loader::Rest(std::int64_t idle_nanos) {
+void Loader::ReleaseIdleMemory(std::int64_t idle_nanos) {
   if (rests_.exchange(true)) return;
-  origin_.stream->Rest();
+  origin_.stream->ReleaseIdleMemory();
   origin_.stream->Reclaim(idle_nanos);
   rests_ = false;
 }
@@ -97,7 +100,7 @@ void Loader::Rest(std::int64_t idle_nanos) {
 bool Loader::HasLeases() { return origin_.stream->Holds(member_); }
 
 LoaderSnapshot Loader::Snapshot() const {
-  const bool is_codes_own = origin_.stream->needs_producers() &&
+  const bool is_codes_own = origin_.stream->needs_workers() &&
                             spec_.sharing() == proto::LoaderSpec::OFF;
   const device::Device* const device = placement().device.get();
   return {.name = spec_.name(),

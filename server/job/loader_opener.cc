@@ -22,6 +22,17 @@
 namespace forebay::job {
 namespace {
 
+// How a loader is opened. Checks that take no time come first. Then the dataset
+// is opened, which may scan it, and its fields' types are found, for which the
+// first sample may be read. PlanLengths fits order, batches and room to the
+// lengths of samples, which may have to be measured. Only then is the stream
+// looked up by its key, or created. Loaders with equal specs thus do the same
+// work up to that point. They share the index and the measured lengths through
+// the catalogs. The loader joins the stream, and is added to its job last: an
+// error leaves no trace.
+
+// The most warnings in `warnings_`, the most datasets in `of_datasets_`, and
+// the most warnings of each of these.
 constexpr std::size_t kMaxWarnings = 16;
 
 using PipelinePtr = std::shared_ptr<const pipeline::Pipeline>;
@@ -32,7 +43,7 @@ stream::BatchOptions BatchOptionsOf(const proto::BatchSpec& spec) {
           .substitute = spec.on_error() == proto::BatchSpec::SUBSTITUTE};
 }
 
-// Checks that there are the fields that ops are of.
+// Checks that the dataset has the fields that the ops of the pipeline are for.
 absl::Status CheckFields(const dataset::Dataset& dataset,
                          const proto::PipelineSpec& spec) {
   const absl::Status named = stream::CheckPipelines(dataset, spec.fields());
@@ -43,8 +54,9 @@ absl::Status CheckFields(const dataset::Dataset& dataset,
       dataset.uri(), ": there is a transform, but no field that is an image"));
 }
 
-// Returns how many samples have some megabytes together, on average: a piece
-// that is read best in one go, and is small beside a page cache.
+// Returns how many samples have 4 MiB together, on average. A block of that
+// many samples is long enough to be read efficiently, and small compared with
+// page caches. The mean is taken over at most some 1000 samples.
 std::uint64_t BlockSamples(const dataset::Dataset& dataset) {
   constexpr std::uint64_t kBlockBytes = std::uint64_t{4} << 20;
   constexpr std::uint64_t kProbes = 1000;
@@ -58,7 +70,8 @@ std::uint64_t BlockSamples(const dataset::Dataset& dataset) {
   return std::max<std::uint64_t>(kBlockBytes / (bytes / probes + 1), 1);
 }
 
-// The pipelines of the dataset's images: of each field its own, or `all`.
+// Returns the pipelines of the dataset's images, by field: the field's own if
+// the spec has one, otherwise `all`.
 absl::StatusOr<stream::ImagePipelines> ImagesOf(
     const dataset::Dataset& dataset, const proto::PipelineSpec& spec,
     pipeline::Part part, const absl::StatusOr<PipelinePtr>& all) {
@@ -90,21 +103,22 @@ absl::StatusOr<stream::ImagePipelines> ImagesOf(
       "GPU"));
 }
 
-// The types as that sample tells them. Reads it, and blocks for that, where an
-// array's type is known from its bytes alone.
+// Returns the types of the dataset's fields, judged by sample `id`. Reads the
+// sample, which blocks, only if the type of an array can be found in the
+// sample's bytes alone.
 absl::StatusOr<std::vector<stream::FieldType>> TypesBySample(
     const dataset::Dataset& dataset, std::uint64_t id,
     const stream::ImagePipelines& images,
     const stream::FieldPipelines& pipelines, const stream::StreamDeps& deps,
     const dataset::Opening& opening) {
-  base::WorkingMemory memory(deps.budget, "unpacking the first sample");
-  dataset::MadeValues unpacked;
+  base::WorkingMemory memory(deps.budget, "decompressing the first sample");
+  dataset::MadeValues decompressed;
   base::Bytes first;
   if (stream::NeedsFirstSample(dataset)) {
     storage::ReadRequest request =
         sample::SampleIdentity(&dataset).RequestFor(id);
-    // The cache would take it for a sample that nobody wants again: no loader
-    // is registered yet.
+    // The request names no sample. No loader of the dataset is registered yet,
+    // so the cache would evict a named sample as one that nobody wants.
     request.sample = {};
     FOREBAY_ASSIGN_OR_RETURN(
         storage::ReadResult read,
@@ -115,17 +129,18 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesBySample(
       dataset, images, pipelines, {id, first.span()},
       [&](std::uint64_t bytes) -> absl::StatusOr<absl::Span<std::uint8_t>> {
         FOREBAY_RETURN_IF_ERROR(memory.Grow(bytes));
-        return unpacked.Add(bytes);
+        return decompressed.Add(bytes);
       });
 }
 
-// As above, of the first sample that is not damaged, of kMostTried.
+// Returns the types judged by the first sample that is not damaged, of at most
+// kMostTried.
 absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
     const dataset::Dataset& dataset, const stream::ImagePipelines& images,
     const stream::FieldPipelines& pipelines, const stream::StreamDeps& deps,
     const dataset::Opening& opening) {
   constexpr std::uint64_t kMostTried = 16;
-  absl::Status damaged;  // of the first one
+  absl::Status damaged;  // of the first sample tried
   for (std::uint64_t id = 0; id < kMostTried; ++id) {
     if (id > 0 && id >= dataset.size()) break;
     auto types = TypesBySample(dataset, id, images, pipelines, deps, opening);
@@ -135,6 +150,8 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
   return damaged;
 }
 
+// Refuses a dataset without numbers if batches are to be on a GPU: other values
+// stay in the host's memory.
 absl::Status CheckForDevice(const dataset::Dataset& dataset,
                             const std::vector<stream::FieldType>& fields) {
   const auto has_numbers = [](const stream::FieldType& type) {
@@ -154,7 +171,8 @@ absl::StatusOr<std::shared_ptr<Loader>> LoaderOpener::OpenLoader(
     const dataset::composed::DatasetInputs& inputs,
     const std::stop_token& stop) {
   FOREBAY_RETURN_IF_ERROR(CheckLoader(spec));
-  // Cheap checks come before the scan.
+  // Checks that take no time come before the scan of the dataset, which may
+  // take minutes.
   FOREBAY_ASSIGN_OR_RETURN(Placement placement, PlaceFor(spec, devices_, stop));
   if (placement.device == nullptr) spec.clear_placement();
   const pipeline::Part part =
@@ -288,11 +306,11 @@ LoaderOpener::OpenDataset(const dataset::composed::DatasetInputs& inputs,
   return dataset;
 }
 
-absl::StatusOr<std::shared_ptr<const survey::ValueSizes>>
-LoaderOpener::MeasureSamples(const survey::Subject& subject,
+absl::StatusOr<std::shared_ptr<const length_scan::ValueSizes>>
+LoaderOpener::MeasureSamples(const length_scan::Subject& subject,
                              const std::stop_token& stop) {
   std::vector<std::string> found;
-  auto sizes = surveys_.Find(subject, &found, stop);
+  auto sizes = length_scans_.Find(subject, &found, stop);
   Warn(std::move(found));
   return sizes;
 }
@@ -334,7 +352,8 @@ absl::Status LoaderOpener::JoinOrder(std::uint32_t uid,
   if (!reserved.ok())
     return base::Annotate(reserved.status(), stream_spec->dataset->uri());
   const cache::VariantStore* const variants = deps_.variant_store;
-  // The rest is for variants that come or go just now, or are larger.
+  // A sixteenth is left for variants that are being made or evicted, and for
+  // variants that are larger than the mean.
   const std::uint64_t room =
       variants == nullptr ? 0 : variants->variant_capacity() / 16 * 15;
   stream_spec->order_member =

@@ -11,7 +11,7 @@
 namespace forebay::job {
 namespace {
 
-// Whether a text has 8-4-4-4-12 hexadecimal digits.
+// Returns whether a text has 8-4-4-4-12 hexadecimal digits.
 bool IsUuid(const std::string& text) {
   constexpr std::string_view kForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
   return std::equal(text.begin(), text.end(), kForm.begin(), kForm.end(),
@@ -45,6 +45,8 @@ absl::StatusOr<Placement> PlaceFor(const proto::LoaderSpec& spec,
   return placement;
 }
 
+// Batches on a GPU have uint8 NHWC images before the tail, whatever layout the
+// pipeline asks for, so ToImage is replaced.
 proto::PipelineSpec WithoutTail(const proto::PipelineSpec& spec) {
   proto::PipelineSpec before;
   for (const proto::Op& op : spec.ops()) {

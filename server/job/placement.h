@@ -12,20 +12,24 @@
 
 namespace forebay::job {
 
-// Where a loader's batches lie.
+// The memory in which a loader's batches are.
 struct Placement {
-  std::shared_ptr<device::Device> device;  // null: on the host
-  // Why they lie on the host although the spec asked for a GPU; else empty.
+  std::shared_ptr<device::Device> device;  // null for the host's memory
+  // The reason why the host has the batches although the spec asked for a GPU.
   std::string refusal;
 };
 
-// Finds the place that a spec asks for. Blocks while a GPU is opened. Errors:
-// those of DeviceDirectory::Find that are faults; its refusals are placements.
+// Finds the memory that a spec asks for. Thread-safe. Blocks while a GPU is
+// opened, until `stop` is requested. If the GPU cannot be used (NOT_FOUND or
+// UNAVAILABLE), the placement has the refusal; other errors of
+// DeviceDirectory::Find are returned.
 absl::StatusOr<Placement> PlaceFor(const proto::LoaderSpec& spec,
                                    device::DeviceDirectory* devices,
                                    const std::stop_token& stop);
 
-// The pipeline without the ops of its tail (server/pipeline/tail.h).
+// Returns the pipeline without the ops of its tail (server/pipeline/tail.h).
+// The returned pipeline gives images of uint8 in the layout NHWC. Thread-safe;
+// never blocks.
 proto::PipelineSpec WithoutTail(const proto::PipelineSpec& spec);
 
 }  // namespace forebay::job

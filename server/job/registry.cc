@@ -36,6 +36,8 @@ void Registry::Detach(const std::shared_ptr<Job>& job, std::uint32_t pid) {
   jobs_.erase({job->uid(), job->key()});
 }
 
+// A job that still exists keeps its shares, because another process is attached
+// to it. A new job of the same key has another number, and shares of its own.
 void Registry::End(const std::shared_ptr<Job>& job) {
   base::MutexLock lock(&mutex_);
   const auto found = jobs_.find({job->uid(), job->key()});
@@ -88,7 +90,8 @@ absl::Status Registry::Change(const std::string& job, const JobChange& change) {
   FOREBAY_RETURN_IF_ERROR(CheckChange(change));
   std::shared_ptr<Job> found;
   {
-    // Held, so that the job does not end before its weight and caps are set.
+    // The mutex is held throughout, so that the job does not end before its
+    // weight and caps are set. Shares set later would never be removed.
     base::MutexLock lock(&mutex_);
     FOREBAY_ASSIGN_OR_RETURN(found, FindLocked(job));
     found->Change(change);
@@ -105,11 +108,12 @@ absl::Status Registry::Change(const std::string& job, const JobChange& change) {
 void Registry::ReclaimIdle(std::int64_t idle_nanos) {
   for (const std::shared_ptr<Job>& job : Jobs()) {
     for (const std::shared_ptr<Loader>& loader : job->Loaders()) {
-      loader->Rest(idle_nanos);
+      loader->ReleaseIdleMemory(idle_nanos);
     }
   }
 }
 
+// Loaders that share a stream share its slots, so each stream counts once.
 std::uint64_t Registry::SlotBytes() const {
   std::uint64_t bytes = 0;
   std::set<const stream::Stream*> counted;
@@ -133,6 +137,7 @@ std::vector<JobSnapshot> Registry::Snapshot() const {
   return snapshots;
 }
 
+// The copy is made without the mutex, because a batch may be large.
 absl::StatusOr<PeekedBatch> Registry::Peek(const std::string& job,
                                            const std::string& loader) const {
   std::shared_ptr<Job> found;

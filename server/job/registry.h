@@ -24,21 +24,21 @@
 #include "server/fetch/sample_reader.h"
 #include "server/job/control.h"
 #include "server/job/job.h"
+#include "server/job/job_snapshot.h"
 #include "server/job/loader.h"
 #include "server/job/loader_opener.h"
-#include "server/job/snapshot.h"
 #include "server/schedule/job_shares.h"
 #include "server/stream/stream_spec.h"
 
 namespace forebay::job {
 
-// One process's part in a job, until it is detached or destroyed. Thread-safe.
-// The caller owns it; the opener outlives it. The Open methods block, and fail,
-// as LoaderOpener's do; the others do not block.
+// The part of one process in a job, until it is detached or destroyed.
+// Thread-safe. The caller owns it; the opener outlives it. The Open methods
+// block and fail as LoaderOpener's do; all other methods do not block.
 class Attachment {
  public:
-  // `detach` is called by Detach; `end` on destruction, when no call is under
-  // way any more.
+  // Creates an attachment. Detach calls `detach`. Destruction calls `end`; no
+  // call may be under way then.
   Attachment(std::shared_ptr<Job> job, std::uint32_t pid, LoaderOpener* opener,
              std::function<void()> detach, std::function<void()> end)
       : job_(std::move(job)),
@@ -54,7 +54,7 @@ class Attachment {
   Attachment& operator=(const Attachment&) = delete;
 
   JobId job() const { return job_->id(); }
-  // The job and the process, for people.
+  // Returns the names of the job and the process, for messages.
   std::string name() const {
     return absl::StrCat("job ", job_->name(), " (process ", pid_, ")");
   }
@@ -93,19 +93,19 @@ class Attachment {
   std::atomic<bool> detached_ = false;
 };
 
-// All jobs of the host. A job lives as long as an attachment to it does.
+// All jobs of the host. A job lives as long as a process is attached to it.
 //
-// Thread-safe. Attachments and loaders belong to sessions; the catalog and all
-// of `deps` to the daemon, and outlive it. Attach, Introspection and Control do
-// not block. Errors: INVALID_ARGUMENT (a malformed identity), and those of
-// Introspection and Control.
+// Thread-safe. The daemon owns it, as well as the catalog and all of `deps`,
+// which outlive it. Sessions own attachments and loaders. Attach, Introspection
+// and Control do not block. Attach returns INVALID_ARGUMENT for a malformed
+// identity; other errors are those of Introspection and Control.
 class Registry final : public Introspection, public Control {
  public:
   // The sources and executors that jobs share; they outlive the registry.
   struct Shares {
     schedule::JobShares* reads = nullptr;
     schedule::JobShares* cpus = nullptr;
-    // Also of copies to them. Null: no GPU is served.
+    // The GPUs, whose copies jobs share. Null if no GPU is served.
     device::DeviceDirectory* devices = nullptr;
   };
 
@@ -115,23 +115,24 @@ class Registry final : public Introspection, public Control {
         shares_(shares),
         opener_(catalog, deps_, shares.devices) {}
 
-  // A job is known by uid and key. Its weight is that of the last attachment,
-  // unless Change has set it.
+  // Attaches a process to the job of `uid` that has the identity's key. Creates
+  // the job if it does not exist. A job's weight is that of the last
+  // attachment, unless Change has set it.
   absl::StatusOr<std::unique_ptr<Attachment>> Attach(
       const proto::JobIdentity& identity, std::uint32_t uid, std::uint32_t pid);
 
-  // The budget of all memory that its loaders take.
+  // Returns the budget of all memory that loaders take.
   base::MemoryBudget* budget() const { return deps_.budget; }
 
-  // Gives back the slots of streams that have run no epoch for so long. May
-  // block, for ever if a process of a job hangs. Another call then passes over
-  // that job's loader.
+  // Gives back the slots of streams that have run no epoch for `idle_nanos`.
+  // May block, for ever if a process of a job hangs. While a call waits for a
+  // loader, later calls pass over that loader.
   void ReclaimIdle(std::int64_t idle_nanos);
 
   // Returns the bytes of all slots that exist now.
   std::uint64_t SlotBytes() const;
 
-  // As LoaderOpener's.
+  // Returns LoaderOpener's warnings.
   std::vector<std::string> Warnings() const { return opener_.Warnings(); }
 
   std::vector<JobSnapshot> Snapshot() const override;
@@ -142,15 +143,20 @@ class Registry final : public Introspection, public Control {
  private:
   using Key = std::pair<std::uint32_t, std::string>;  // uid, key
 
+  // Ends a process's part in a job, and the job after its last process.
   void Detach(const std::shared_ptr<Job>& job, std::uint32_t pid);
-  // Forgets once more a job that ended while calls were under way for it.
+  // Removes the shares of a job that has ended. Calls that were under way when
+  // the job ended may have created shares again.
   void End(const std::shared_ptr<Job>& job);
+  // Removes the job's shares of all contended resources.
   void ForgetShares(JobId job);
+  // Returns all jobs that exist now.
   std::vector<std::shared_ptr<Job>> Jobs() const;
-  // Returns the job with this key or, if none has it, this name, as Control
-  // says.
+  // Returns the job whose key is `job` or, if there is none, whose name is
+  // `job`. Errors are those of Control.
   absl::StatusOr<std::shared_ptr<Job>> FindLocked(const std::string& job) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Sets the job's weight wherever jobs share a resource.
   void ApplyWeight(const Job& job, double weight);
 
   const stream::StreamDeps deps_;

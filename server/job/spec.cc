@@ -9,6 +9,7 @@
 namespace forebay::job {
 namespace {
 
+// The limits that proto/job.proto and control.h document.
 constexpr std::size_t kMaxName = 256;
 constexpr std::size_t kLongestUri = 4096;
 constexpr std::uint32_t kMaxBatchSize = 65536;
@@ -18,7 +19,7 @@ constexpr double kMinRead = 1000;      // bytes a second
 constexpr double kMinCpus = 0.01;
 constexpr double kMaxCpus = 1024;
 
-// False for NaN.
+// Returns whether `value` is from `least` to `most`; false for NaN.
 bool IsWithin(double value, double least, double most) {
   return value >= least && value <= most;
 }

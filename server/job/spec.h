@@ -9,21 +9,24 @@
 
 namespace forebay::job {
 
-// INVALID_ARGUMENT unless key, name and weight are within the ranges that
-// proto/job.proto gives.
+// The checks return INVALID_ARGUMENT, whose message says what is allowed. All
+// functions are thread-safe and never block.
+
+// Checks that key, name and weight are within the ranges of proto/job.proto.
 absl::Status CheckIdentity(const proto::JobIdentity& identity);
 
-// The same for a weight alone.
+// Checks that a weight is within the range of proto/job.proto.
 absl::Status CheckWeight(double weight);
 
-// The same for a change of a job; control.h gives the ranges.
+// Checks that a change of a job is within the ranges of control.h.
 absl::Status CheckChange(const JobChange& change);
 
-// The same for the loader's own part of the spec: name, batching and sharing.
-// The other rooms check their parts.
+// Checks the loader's own part of the spec: name, batching and sharing. The
+// other rooms check their parts.
 absl::Status CheckLoader(const proto::LoaderSpec& spec);
 
-// Returns what people see of a dataset: its folder, and what is read there.
+// Returns the name of a dataset for people: its folder, and the manifest or the
+// first shard that is read there.
 std::string NameOf(const proto::DatasetSpec& spec);
 
 }  // namespace forebay::job

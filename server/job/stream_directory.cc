@@ -17,7 +17,8 @@ std::optional<std::string> StreamKey(std::uint32_t uid,
   if (spec.sharing() != proto::LoaderSpec::ELASTIC &&
       spec.sharing() != proto::LoaderSpec::LOCKSTEP)
     return std::nullopt;
-  // A list of samples, or a member of a coordinated order, is one loader's.
+  // A list of samples, or a member of a coordinated order, belongs to one
+  // loader.
   if (spec.sampler().order() == proto::SamplerSpec::LISTED ||
       spec.sampler().order() == proto::SamplerSpec::COORDINATED)
     return std::nullopt;
@@ -28,22 +29,23 @@ std::optional<std::string> StreamKey(std::uint32_t uid,
     absl::StrAppend(&roots, root->size(), ":", *root,
                     reinterpret_cast<std::uintptr_t>(source->index()), ":");
   }
-  // These belong to one loader alone, or say less of the place than the root's
-  // identity does.
+  // The fields that are cleared do not shape a batch, or identify the place
+  // less exactly than the root's identity does.
   proto::LoaderSpec shaping = spec;
   shaping.clear_name();
   shaping.mutable_batch()->clear_depth();
-  // One decode serves all GPUs.
+  // A batch is decoded once for all GPUs, so the GPU does not matter.
   if (shaping.has_placement()) shaping.mutable_placement()->clear_gpu_uuid();
   shaping.mutable_dataset()->clear_uri();
   if (dataset.is_live()) {
-    // The first one's memory serves all, however large the samples are.
+    // The first loader's dataset serves all loaders from its memory, so their
+    // descriptions of it need not be equal.
     shaping.mutable_dataset()->clear_arrays();
     shaping.mutable_dataset()->clear_samples();
     shaping.clear_sharing();
   }
-  // The key is kept, and this may be long: its digest is enough, beside the
-  // version.
+  // The dataset's spec may be long, and the key lives as long as the stream.
+  // With the version, a digest of 128 bits is enough.
   const std::string of_dataset = shaping.dataset().SerializeAsString();
   const XXH128_hash_t digest =
       XXH3_128bits(of_dataset.data(), of_dataset.size());
@@ -79,7 +81,7 @@ bool StreamDirectory::Add(const std::string& key,
                           const Streams& known) {
   base::MutexLock lock(&mutex_);
   auto& entry = streams_[key];
-  // Streams that ended meanwhile have no members.
+  // A stream that has expired has no members, so it need not be followed.
   for (const auto& weak : entry) {
     const auto is_it = [&](const auto& stream) {
       return !weak.owner_before(stream) && !stream.owner_before(weak);
@@ -91,6 +93,11 @@ bool StreamDirectory::Add(const std::string& key,
   return true;
 }
 
+// A stream is made without the mutex, and added only if the key still has the
+// streams that it follows. If another loader has added a stream meanwhile and
+// that stream suits, it is used, and the new stream is dropped. If it does not
+// suit, the new stream follows it too, and is tried again. Each round means
+// that another loader was served, so the loop ends.
 absl::StatusOr<std::shared_ptr<stream::Stream>> StreamDirectory::Find(
     const std::string& key, const Suits& suits, const Make& make) {
   const auto last = [&](const Streams& streams) {
@@ -98,13 +105,13 @@ absl::StatusOr<std::shared_ptr<stream::Stream>> StreamDirectory::Find(
                         suits(*streams.back());
     return serves ? streams.back() : nullptr;
   };
-  // This may be the last owner of a stream by now. A stream ends, and is made,
-  // without the mutex, which other loaders need.
+  // This list may become the last owner of a stream. Streams are made and
+  // destroyed without the mutex, because both may take long.
   Streams streams = Lookup(key);
   if (auto found = last(streams)) return found;
   auto made = make();
   for (;;) {
-    // Another loader may have been quicker.
+    // Another loader may have added a stream of the key meanwhile.
     streams = Lookup(key);
     if (auto found = last(streams)) return found;
     if (!made.ok()) return made;

@@ -19,25 +19,27 @@
 namespace forebay::job {
 
 // Returns the key that loaders with equal batches have in common: the user, the
-// dataset as that user reads it, and all of the spec that shapes a batch.
-// Returns nullopt if the loader may share with no other.
+// dataset as that user reads it, and all parts of the spec that shape a batch.
+// Returns nullopt if the loader may share with no other. Thread-safe; never
+// blocks.
 std::optional<std::string> StreamKey(std::uint32_t uid,
                                      const proto::LoaderSpec& spec,
                                      const dataset::Dataset& dataset);
 
-// The streams that loaders may join, by that key. A stream lives as long as a
-// loader holds it. Thread-safe; owns no stream. Blocks only while the caller's
-// own `make` does. Errors: those of `make`.
+// The streams that loaders may join, by their StreamKey. A stream lives as long
+// as one of its loaders does. Thread-safe. The loader opener owns the
+// directory; loaders own the streams. Blocks only while the caller's own `make`
+// does. Errors are those of `make`.
 class StreamDirectory {
  public:
   using Make = std::function<absl::StatusOr<std::shared_ptr<stream::Stream>>()>;
-  // Whether the loader may join that stream.
+  // Returns whether the loader may join that stream.
   using Suits = std::function<bool(const stream::Stream& stream)>;
 
-  // Returns the last stream of the key, if that suits and has not ended, or
-  // what `make` makes. A new stream follows the earlier ones of the key, whose
-  // members may go on in it. `make` is called at most once, and holds up no
-  // other call.
+  // Returns the last stream of the key if it suits and has not ended. Otherwise
+  // returns a new stream that `make` has made. A new stream follows the earlier
+  // streams of the key, whose members may continue in it. `make` is called at
+  // most once, and delays no other call.
   absl::StatusOr<std::shared_ptr<stream::Stream>> Find(const std::string& key,
                                                        const Suits& suits,
                                                        const Make& make);
@@ -47,8 +49,8 @@ class StreamDirectory {
 
   // Returns the streams of the key, the last one at the end.
   Streams Lookup(const std::string& key) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Adds a stream that follows the known ones. Returns false if there are
-  // others.
+  // Adds a stream that follows the `known` ones. Returns false, and adds
+  // nothing, if the key has other streams by now.
   bool Add(const std::string& key, const std::shared_ptr<stream::Stream>& made,
            const Streams& known) ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -12,25 +12,29 @@
 
 namespace forebay::pipeline {
 
-// The array that a .npy file or an audio file holds. `items` points into the
-// file, or to what was decoded of it.
+// An array in memory: the content of a .npy or TIFF file, or a decoded clip.
+// `items` borrows the bytes of that file, or of the workspace that decoded it.
 struct Array {
   TensorType type;
   absl::Span<const std::uint8_t> items;
-  std::uint32_t sample_rate = 0;  // Hz; 0: no audio
-  // Where in the first axis `items` begin. Behind them there may be more that
-  // nobody asks for: they are only a part of the array.
+  // Samples per second of a clip; 0 if the array is not audio.
+  std::uint32_t sample_rate = 0;
+  // Index in the first axis at which `items` begins. If `items` is only a part
+  // of the array, no caller reads indices before `first` or behind the last
+  // item.
   std::uint64_t first = 0;
 };
 
-// Reads a whole .npy file of integers, booleans or real numbers, little-endian
-// and in C order, of at most proto::kMaxRank - 1 dimensions. DATA_LOSS: it is
-// no .npy file, or damaged; UNIMPLEMENTED: another type, order or number of
-// dimensions. Errors give the reason alone. Thread-safe; never blocks.
+// Reads a whole .npy file: integers, booleans or real numbers, little-endian
+// and in C order, of at most proto::kMaxRank - 1 dimensions. The result borrows
+// `file`. DATA_LOSS: the bytes are not a .npy file, or are damaged.
+// UNIMPLEMENTED: the array has another type, order or number of dimensions. An
+// error's message has only the reason, without the file's name. Thread-safe;
+// never blocks.
 absl::StatusOr<Array> ReadArray(absl::Span<const std::uint8_t> file);
 
-// For people, as NumPy writes a type: "float32 (3, 5)"; or "float32 (n, 5)" if
-// that axis may have any length.
+// Describes a type for people, as NumPy writes it: "float32 (3, 5)". The length
+// of the ragged axis is written as n: "float32 (n, 5)".
 std::string Describe(const TensorType& type,
                      std::optional<std::size_t> ragged_axis = std::nullopt);
 

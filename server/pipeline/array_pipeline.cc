@@ -1,3 +1,11 @@
+// Runs ArrayPipelines: narrows and reorders a view of the array, then writes
+// the view's elements row by row.
+//
+// Slices, windows and transposes never move elements; they change the lengths,
+// strides and offset of an ArrayView. Only Write reads elements. It makes one
+// pass over the output, in the output's order, and casts each element on the
+// way.
+
 #include "server/pipeline/array_pipeline.h"
 
 #include <algorithm>
@@ -10,11 +18,13 @@
 namespace forebay::pipeline {
 namespace {
 
-// The draws of the first window, which those of images' ops never have. Each
-// further one of a pipeline has draws of its own.
+// Number of the first RandomWindow's random stream. Each further window has the
+// next number. Ops of images have numbers below kMaxOps, and ops of audio have
+// numbers from 0xFE00 on, so no two ops share a stream.
 constexpr std::uint16_t kWindowDraws = 0xFF00;
 
-// The part of an array that a view leaves, which has a byte at each index.
+// Returns the part of the first axis that lies in the array. `view` is one that
+// FirstAxis made: it treats each index as one byte.
 AxisPart PresentPart(const ArrayView& view) {
   const ArrayView::Axis& axis = view.axes().front();
   return {.begin = view.skipped(),
@@ -27,7 +37,7 @@ AxisPart PresentPart(const ArrayView& view) {
 bool ArrayPipeline::TakesAnyChannels() const {
   const auto is_of_frames = [](const Op& op) {
     const auto* const slice = std::get_if<Slice>(&op);
-    const auto* const window = std::get_if<Window>(&op);
+    const auto* const window = std::get_if<CropWindow>(&op);
     return (slice != nullptr && slice->axis == 0) ||
            (window != nullptr && window->axis == 0);
   };
@@ -35,7 +45,6 @@ bool ArrayPipeline::TakesAnyChannels() const {
          std::all_of(ops_.begin(), ops_.end(), is_of_frames);
 }
 
-// Returns where the part begins, and its length.
 std::pair<std::uint64_t, std::uint64_t> ArrayPipeline::PartOf(
     const Slice& slice, std::uint64_t length) {
   const auto count = static_cast<std::int64_t>(length);
@@ -67,12 +76,13 @@ absl::Status ArrayPipeline::CheckInput(const Array& array) const {
       Describe(input_.tensor, input_.ragged_axis), ", as all must be"));
 }
 
+// `axis` follows the ragged axis, whose number a Transpose may change.
 std::uint64_t ArrayPipeline::LengthFrom(std::uint64_t length) const {
   std::size_t axis = input_.ragged_axis.value_or(0);
   for (const Op& op : ops_) {
     if (const auto* const slice = std::get_if<Slice>(&op)) {
       if (slice->axis == axis) length = PartOf(*slice, length).second;
-    } else if (const auto* const window = std::get_if<Window>(&op)) {
+    } else if (const auto* const window = std::get_if<CropWindow>(&op)) {
       if (window->axis == axis) length = window->length;
     } else {
       const auto& order = std::get<Transpose>(op).order;
@@ -83,6 +93,7 @@ std::uint64_t ArrayPipeline::LengthFrom(std::uint64_t length) const {
   return length;
 }
 
+// A RandomWindow draws no number if the axis is not longer than the window.
 absl::Status ArrayPipeline::Apply(const Op& op, const SampleKey& key,
                                   ArrayView& view) const {
   if (const auto* const slice = std::get_if<Slice>(&op)) {
@@ -92,7 +103,7 @@ absl::Status ArrayPipeline::Apply(const Op& op, const SampleKey& key,
   } else if (const auto* const transpose = std::get_if<Transpose>(&op)) {
     view.Permute(transpose->order);
   } else {
-    const Window& window = std::get<Window>(op);
+    const CropWindow& window = std::get<CropWindow>(op);
     const std::uint64_t length = view.axes()[window.axis].length;
     if (length < window.length && !window.pads) {
       return absl::InvalidArgumentError(
@@ -110,6 +121,8 @@ absl::Status ArrayPipeline::Apply(const Op& op, const SampleKey& key,
 }
 
 void ArrayPipeline::Write(ArrayView view, std::uint8_t* out) const {
+  // Merged axes make fewer and longer rows. They are not merged if a step
+  // depends on the index, since merging changes indices.
   if (!steps_.use_index()) view.Merge();
   const absl::Span<const ArrayView::Axis> axes = view.axes();
   const std::uint64_t elements = view.elements();
@@ -119,6 +132,8 @@ void ArrayPipeline::Write(ArrayView view, std::uint8_t* out) const {
   const std::uint64_t out_bytes = proto::SizeOf(steps_.dtype());
   std::array<std::uint64_t, proto::kMaxRank> at{};
   const absl::Span<std::uint64_t> index(at.data(), axes.size());
+  // Each iteration writes one row along the last axis: first the elements that
+  // are present, then zeros for the elements that padding adds.
   for (std::uint64_t done = 0; done < elements; done += row.length) {
     const std::uint8_t* data = view.data();
     for (std::size_t i = 0; i + 1 < axes.size() && data != nullptr; ++i) {
@@ -134,7 +149,7 @@ void ArrayPipeline::Write(ArrayView view, std::uint8_t* out) const {
     steps_.Run(nullptr, 0, row.length - present, index,
                out + present * out_bytes);
     out += row.length * out_bytes;
-    // The next index, of all axes but the last.
+    // Moves the index on by one row: counts up over all axes but the last.
     for (std::size_t i = axes.size() - 1; i-- > 0;) {
       if (++index[i] < axes[i].length) break;
       index[i] = 0;
@@ -145,7 +160,7 @@ void ArrayPipeline::Write(ArrayView view, std::uint8_t* out) const {
 std::size_t ArrayPipeline::FirstParts() const {
   const auto takes_part = [](const Op& op) {
     const auto* const slice = std::get_if<Slice>(&op);
-    const auto* const window = std::get_if<Window>(&op);
+    const auto* const window = std::get_if<CropWindow>(&op);
     return (slice != nullptr && slice->axis == 0) ||
            (window != nullptr && window->axis == 0);
   };
@@ -198,7 +213,8 @@ absl::StatusOr<std::uint64_t> ArrayPipeline::Run(
   if (__builtin_mul_overflow(view.elements(), proto::SizeOf(steps_.dtype()),
                              &bytes))
     bytes = ~std::uint64_t{0};
-  // The index said how many there are.
+  // `out` has the size that the dataset's index promised. A longer result means
+  // that the file has changed or is damaged.
   if (bytes > out.size()) {
     return absl::DataLossError(
         absl::StrCat("becomes ", bytes,

@@ -20,133 +20,166 @@
 
 namespace forebay::pipeline {
 
-// A part of an array's first axis.
+// A range of indices of an array's first axis.
 struct AxisPart {
   std::uint64_t begin = 0;
   std::uint64_t length = 0;
-  bool is_padded = false;  // an op adds to what there is
+  // Whether an op adds zeros behind the range, as a RandomWindow does to a
+  // short array.
+  bool is_padded = false;
 };
 
-// The type of arrays that may differ in one axis.
-struct ArrayType {
-  // Of the longest, if they differ.
+// The type of a field's arrays. The arrays may differ in the length of one
+// axis.
+struct RaggedArrayType {
+  // Type of the longest array. If `ragged_axis` is nullopt, all arrays have
+  // this type.
   TensorType tensor;
+  // Number of the axis whose length varies; nullopt if all arrays are alike.
   std::optional<std::size_t> ragged_axis = std::nullopt;
-  // Whether they may differ in the other one of two axes, too: clips, whose
-  // channels become one.
+  // Whether arrays of two axes may also differ in the length of the second
+  // axis. This is set for clips that a ToMono behind this pipeline makes mono.
   bool any_channels = false;
 };
 
-// Where the ops of a pipeline are among those of a field.
+// The place of a pipeline's ops among all ops of a field.
 struct OpPlace {
-  int first_op = 0;                // number of the first one
-  std::uint16_t first_window = 0;  // how many RandomWindows come before
-  // Whether what comes behind takes clips of any number of channels.
+  // Number of the pipeline's first op, from 0; error messages name ops by it.
+  int first_op = 0;
+  // Number of RandomWindows before the pipeline. The pipeline's first
+  // RandomWindow draws under this number.
+  std::uint16_t first_window = 0;
+  // Whether the op behind the pipeline takes clips of any number of channels.
   bool any_channels = false;
 };
 
-// Turns one array into another, straight in its place: it takes a part,
-// reorders axes, casts and normalises. The first random windows of a sample's
-// arrays are at one place, if the arrays are of one length; so are the second
-// ones, and so on.
+// Turns one array into another: takes parts of axes, reorders axes, casts and
+// normalises. The result is written straight to its place in the slot. The draw
+// of a field's n-th RandomWindow depends only on the sample's key and n. Two
+// arrays of one sample that have equal lengths are therefore cut at the same
+// place.
 //
-// Immutable and thread-safe. Does not block. Create fails with
-// INVALID_ARGUMENT, naming the op.
+// Immutable and thread-safe. Owns its ops; borrows the arrays for each call.
+// Never blocks. Create fails with INVALID_ARGUMENT; the error names the op. The
+// comment on Run lists Run's errors.
 class ArrayPipeline {
  public:
+  // Ops of one field, in the order in which they apply.
   using Ops = google::protobuf::RepeatedPtrField<proto::Op>;
   static constexpr int kMaxOps = 64;
 
-  // `first` is the type of the first sample's array. If the arrays differ, that
-  // is in the axis that a RandomWindow takes a part of, else in the one that
-  // becomes the first; `longest` bounds the bytes of each then. Else it is
-  // nullopt.
+  // Makes a pipeline from `first`, the type of the first sample's array. If all
+  // arrays have that type, `longest` is nullopt. If arrays differ in length,
+  // `longest` is the bytes of the largest array. The ragged axis is then the
+  // axis of the first RandomWindow; without a RandomWindow, it is the axis that
+  // becomes the output's first axis.
   static absl::StatusOr<std::unique_ptr<const ArrayPipeline>> Create(
       const Ops& ops, const TensorType& first,
       std::optional<std::uint64_t> longest, const OpPlace& place = {});
-  // The same, for arrays whose type is known.
+  // Makes a pipeline for arrays whose ragged axis is known already, such as the
+  // output of an op of audio.
   static absl::StatusOr<std::unique_ptr<const ArrayPipeline>> Create(
-      const Ops& ops, const ArrayType& input, const OpPlace& place);
+      const Ops& ops, const RaggedArrayType& input, const OpPlace& place);
 
-  // The type of the arrays that Run takes.
-  const ArrayType& input() const { return input_; }
-  // The type of the arrays that Run makes. They may differ in the first axis
-  // alone.
-  const ArrayType& output() const { return output_; }
-  // Returns how many elements the axis in which arrays differ has in the
-  // output, if it has so many in the input; if they do not differ, the first
-  // one. A window counts in full.
+  // Returns the type of the arrays that Run takes.
+  const RaggedArrayType& input() const { return input_; }
+  // Returns the type of the arrays that Run makes. Only the first axis may be
+  // ragged.
+  const RaggedArrayType& output() const { return output_; }
+  // Returns the length of the input's ragged axis behind all ops, or that of
+  // the first axis if no axis is ragged. `length` is this axis's length in the
+  // input. A RandomWindow makes its full length, even of a shorter input.
   std::uint64_t LengthFrom(std::uint64_t length) const;
-  // How many RandomWindows it has.
+  // Returns the number of RandomWindows among the ops.
   std::uint16_t windows() const { return windows_; }
 
-  // Returns the part of an array's first axis that Run looks at: what the first
-  // ops leave of it. It has at least one axis. Only the array's type and rate
-  // are used. INVALID_ARGUMENT: as Run.
+  // Returns the part of the array's first axis that Run looks at, which is the
+  // part that the leading ops leave. `array` needs a type and a sample rate,
+  // but not items. It has at least one axis. INVALID_ARGUMENT: as for Run.
   absl::StatusOr<AxisPart> PartFor(const Array& array,
                                    const SampleKey& key) const;
-  // The same for a part of what Run makes, which `made` says of its first axis.
+  // Returns the part of the array's first axis that Run looks at if only the
+  // part `made` of the output's first axis is wanted.
   absl::StatusOr<AxisPart> PartFor(const Array& array, const SampleKey& key,
                                    const AxisPart& made) const;
-  // Whether any part of what it makes is made of a part of the array.
+  // Whether a part of the output's first axis can be made from a part of the
+  // array. This holds if all ops take parts of the first axis and no step
+  // depends on an element's index.
   bool makes_parts() const {
     return FirstParts() == ops_.size() && !steps_.use_index();
   }
-  // Whether what Run makes of an array is just that part of it.
+  // Whether Run copies `part` of the array unchanged, without padding. If so,
+  // the bytes of `part` may be read straight into the output.
   bool TakesPartAlone(const AxisPart& part) const;
 
-  // Writes what becomes of `array` into `out`. Returns how many bytes. At least
-  // what PartFor says must be there.
-  // INVALID_ARGUMENT: it is not of input(), or shorter than a window.
-  // DATA_LOSS: `out` has no room for it, though it has some for
-  // output().tensor.
+  // Writes the result of `array` into `out`, and returns the result's length in
+  // bytes. The array's items must cover the part that PartFor returns.
+  // INVALID_ARGUMENT: the array does not have the type input(), or is shorter
+  // than a window. DATA_LOSS: the result does not fit in `out`, which has room
+  // for at least output().tensor.
   absl::StatusOr<std::uint64_t> Run(const Array& array, const SampleKey& key,
                                     absl::Span<std::uint8_t> out) const;
 
-  // The two parts of Run. The view is of the array's own elements.
+  // Does the first half of Run: returns a view of the elements that Run writes,
+  // in the output's order. The view borrows the array's items.
   absl::StatusOr<ArrayView> ViewOf(const Array& array,
                                    const SampleKey& key) const;
-  // `out` has room for all of the view's elements.
+  // Does the second half of Run: casts and normalises the view's elements, and
+  // writes them into `out`, which has room for all of them.
   void Write(ArrayView view, std::uint8_t* out) const;
-  // Whether it makes of an array the same one.
+  // Whether Run changes nothing: each array is its own result.
   bool is_empty() const { return ops_.empty() && steps_.empty(); }
-  // Whether Write copies elements as they are.
+  // Whether Write copies elements unchanged.
   bool copies() const { return steps_.empty(); }
 
  private:
+  // A Python slice of one axis, with step 1.
   struct Slice {
     std::size_t axis;
-    std::int64_t start;  // as Python's: negative ones count from the end
+    // First index. A negative index counts from the axis's end, as in Python.
+    std::int64_t start;
+    // Index behind the last one, also as in Python; nullopt means the axis's
+    // end.
     std::optional<std::int64_t> stop;
   };
-  struct Window {
+  // A RandomWindow op.
+  struct CropWindow {
     std::size_t axis;
-    std::uint64_t length;
+    std::uint64_t length;  // elements
+    // Whether shorter arrays are padded with zeros instead of refused.
     bool pads;
-    std::uint16_t number;  // among the windows
+    // Number among the field's RandomWindows, which keys its draws.
+    std::uint16_t number;
   };
+  // A reordering of axes: axis i of the result is axis order[i] of the input.
   struct Transpose {
     std::vector<std::uint8_t> order;
   };
-  using Op = std::variant<Slice, Window, Transpose>;
+  using Op = std::variant<Slice, CropWindow, Transpose>;
   class Builder;
 
   explicit ArrayPipeline(proto::DType dtype) : steps_(dtype) {}
 
-  // Whether the ops do the same to each channel of a clip.
+  // Whether the ops treat all channels of a clip alike: each op takes frames,
+  // and no step depends on an element's index.
   bool TakesAnyChannels() const;
+  // Returns the begin and length of a slice, in an axis of `length` elements.
   static std::pair<std::uint64_t, std::uint64_t> PartOf(const Slice& slice,
                                                         std::uint64_t length);
+  // Checks that an array has the type input(), except for the lengths of axes
+  // that may vary.
   absl::Status CheckInput(const Array& array) const;
-  // The number of ops that take a part of the first axis before any other.
+  // Returns how many ops, from the first op on, take a part of the first axis.
   std::size_t FirstParts() const;
-  // An array with a byte at each index, with the part that these leave.
+  // Returns the part of the first axis that the first FirstParts() ops leave.
+  // The view treats each index as one byte, so its offsets are indices.
   absl::StatusOr<ArrayView> FirstAxis(const Array& array,
                                       const SampleKey& key) const;
+  // Narrows or reorders `view` as one op says.
   absl::Status Apply(const Op& op, const SampleKey& key, ArrayView& view) const;
 
-  ArrayType input_;
-  ArrayType output_;
+  RaggedArrayType input_;
+  RaggedArrayType output_;
   std::vector<Op> ops_;
   ElementSteps steps_;
   std::uint16_t windows_ = 0;

@@ -1,4 +1,12 @@
-// How an ArrayPipeline is made: shape and type are followed through its ops.
+// Makes ArrayPipelines. A Builder follows the shape and type of arrays through
+// the ops. It finds errors before any array is read.
+//
+// If arrays differ in length, the Builder first looks for the ragged axis. It
+// walks through the ops with a map (`origin`) from each current axis to the
+// input's axis. The axis of the first RandomWindow is the ragged axis; without
+// a RandomWindow, it is the axis that ends up first. The bytes of the longest
+// array then give the largest length of that axis. In a second walk, each op is
+// checked against the shape so far, and added to the pipeline.
 
 #include <algorithm>
 #include <numeric>
@@ -13,9 +21,11 @@ namespace {
 
 using KindCase = proto::Op::KindCase;
 
+// Largest length of a RandomWindow, in elements.
 constexpr std::uint64_t kMaxLength = std::uint64_t{1} << 40;
 
-// Bytes of an array of that shape; nullopt: nobody can count them.
+// Returns the bytes of an array of type `dtype` and shape `shape`; nullopt if
+// the number overflows 64 bits.
 std::optional<std::uint64_t> BytesOf(proto::DType dtype,
                                      absl::Span<const std::uint64_t> shape) {
   std::uint64_t bytes = proto::SizeOf(dtype);
@@ -25,6 +35,8 @@ std::optional<std::uint64_t> BytesOf(proto::DType dtype,
   return bytes;
 }
 
+// Returns the number of an axis. A negative number counts from the last axis,
+// as in NumPy.
 absl::StatusOr<std::size_t> AxisOf(std::int64_t axis, std::size_t rank) {
   const auto count = static_cast<std::int64_t>(rank);
   if (axis >= -count && axis < count)
@@ -33,11 +45,12 @@ absl::StatusOr<std::size_t> AxisOf(std::int64_t axis, std::size_t rank) {
       absl::StrCat("axis is ", axis, ", but the array has ", rank, " axes"));
 }
 
-// Whether what lies at one index of the first axis has no elements.
+// Whether an axis behind the first one has length 0.
 bool HasNoElements(absl::Span<const std::uint64_t> shape) {
   return std::find(shape.begin() + 1, shape.end(), 0) != shape.end();
 }
 
+// Whether an op chooses and orders elements, but changes none of them.
 bool IsViewOp(KindCase kind) {
   return kind == KindCase::kSlice || kind == KindCase::kRandomWindow ||
          kind == KindCase::kTranspose;
@@ -45,19 +58,23 @@ bool IsViewOp(KindCase kind) {
 
 }  // namespace
 
-// Follows shape and type through the ops, one by one.
+// Follows shape and type through the ops, one by one. Not thread-safe. Each
+// Create uses its own Builder.
 class ArrayPipeline::Builder {
  public:
-  Builder(const ArrayType& input, const OpPlace& place)
+  Builder(const RaggedArrayType& input, const OpPlace& place)
       : pipeline_(new ArrayPipeline(input.tensor.dtype)), place_(place) {
     pipeline_->input_ = input;
   }
 
-  // The axis in which arrays differ, if they do.
+  // Finds the ragged axis, and sets its largest length in the input's type.
+  // `longest` is the bytes of the largest array.
   absl::Status FindRaggedAxis(const Ops& ops, std::uint64_t longest);
+  // Adds all ops, and moves the pipeline out to the caller.
   absl::StatusOr<std::unique_ptr<const ArrayPipeline>> Build(const Ops& ops);
 
  private:
+  // Sets the output's type, and checks that only its first axis is ragged.
   absl::StatusOr<std::unique_ptr<const ArrayPipeline>> Finish();
   absl::Status AddKind(const proto::Op& op);
   absl::Status AddSlice(const proto::Slice& op);
@@ -66,22 +83,24 @@ class ArrayPipeline::Builder {
   absl::Status AddTranspose(const proto::Transpose& op);
   absl::Status AddNormalize(const proto::Normalize& op);
 
-  // For people, of op number `index`.
+  // Returns the title of this pipeline's op number `index`, for messages.
   std::string TitleOf(int index, const proto::Op& op) const {
     return OpTitle(place_.first_op + index, op);
   }
 
   std::unique_ptr<ArrayPipeline> pipeline_;
   const OpPlace place_;
-  // After the ops so far:
+  // Shape of the longest array behind the ops so far.
   std::vector<std::uint64_t> shape_;
+  // Axis of `shape_` whose length varies; nullopt if no axis does.
   std::optional<std::size_t> ragged_;
 };
 
 absl::Status ArrayPipeline::Builder::FindRaggedAxis(const Ops& ops,
                                                     std::uint64_t longest) {
-  ArrayType& input = pipeline_->input_;
+  RaggedArrayType& input = pipeline_->input_;
   shape_ = input.tensor.shape;
+  // Behind the ops so far, axis i is the input's axis origin[i].
   std::vector<std::size_t> origin(shape_.size());
   std::iota(origin.begin(), origin.end(), 0);
   std::optional<std::size_t> found;
@@ -102,7 +121,8 @@ absl::Status ArrayPipeline::Builder::FindRaggedAxis(const Ops& ops,
   }
   if (shape_.empty()) return absl::OkStatus();
   const std::size_t axis = found.value_or(origin.front());
-  // Bytes of what lies at one index of that axis.
+  // `each` is the bytes of the elements at one index of the ragged axis. The
+  // axis's largest length is `longest` / `each`, rounded down.
   std::vector<std::uint64_t> others = shape_;
   others[axis] = 1;
   const auto each = BytesOf(input.tensor.dtype, others);
@@ -143,6 +163,8 @@ absl::Status ArrayPipeline::Builder::AddSlice(const proto::Slice& op) {
   std::uint64_t& length = shape_[slice.axis];
   if (ragged_ != slice.axis) {
     length = PartOf(slice, length).second;
+    // If a bound counts from the ragged axis's end, the largest length stays as
+    // it is: an upper bound is enough.
   } else if (slice.start >= 0 && slice.stop.value_or(-1) >= 0) {
     const std::int64_t most = *slice.stop - slice.start;
     length = std::min(
@@ -153,11 +175,11 @@ absl::Status ArrayPipeline::Builder::AddSlice(const proto::Slice& op) {
 }
 
 absl::Status ArrayPipeline::Builder::AddWindow(const proto::RandomWindow& op) {
-  Window window{.axis = 0,
-                .length = op.length(),
-                .pads = op.pad_if_needed(),
-                .number = static_cast<std::uint16_t>(place_.first_window +
-                                                     pipeline_->windows_++)};
+  CropWindow window{.axis = 0,
+                    .length = op.length(),
+                    .pads = op.pad_if_needed(),
+                    .number = static_cast<std::uint16_t>(
+                        place_.first_window + pipeline_->windows_++)};
   FOREBAY_ASSIGN_OR_RETURN(window.axis, AxisOf(op.axis(), shape_.size()));
   if (window.length == 0 || window.length > kMaxLength) {
     return absl::InvalidArgumentError(
@@ -165,6 +187,7 @@ absl::Status ArrayPipeline::Builder::AddWindow(const proto::RandomWindow& op) {
   }
   std::uint64_t& length = shape_[window.axis];
   if (ragged_ == window.axis) {
+    // From here on, all arrays have the window's length in this axis.
     ragged_.reset();
   } else if (length < window.length && !window.pads) {
     return absl::InvalidArgumentError(
@@ -262,7 +285,7 @@ absl::StatusOr<std::unique_ptr<const ArrayPipeline>> ArrayPipeline::Create(
 }
 
 absl::StatusOr<std::unique_ptr<const ArrayPipeline>> ArrayPipeline::Create(
-    const Ops& ops, const ArrayType& input, const OpPlace& place) {
+    const Ops& ops, const RaggedArrayType& input, const OpPlace& place) {
   return Builder(input, place).Build(ops);
 }
 

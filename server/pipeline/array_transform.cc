@@ -1,3 +1,14 @@
+// Takes arrays through ops of audio and the ArrayPipelines around them.
+//
+// Each array makes three trips through the ops. The first trip goes forwards,
+// and computes the length of every op's whole output. The second goes
+// backwards. For each op, it computes which frames of the op's output are
+// needed, and which frames of the input they take. An op that cannot make a
+// part of its output makes all of it. The third trip (Work) computes elements,
+// for the needed frames only. If a pipeline ends with a crop, for example, only
+// the cropped part is resampled. PartFor tells callers which part of a file to
+// decode.
+
 #include "server/pipeline/array_transform.h"
 
 #include <algorithm>
@@ -6,7 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
-#include "server/pipeline/audio/op_reader.h"
+#include "server/pipeline/audio/audio_op_reader.h"
 #include "server/pipeline/op_title.h"
 #include "server/pipeline/transform/draws.h"
 #include "server/pipeline/workspace_parts.h"
@@ -14,13 +25,14 @@
 namespace forebay::pipeline {
 namespace {
 
-// Each has tables of some megabytes.
+// Most Resample ops in a pipeline; each holds filter tables of some megabytes.
 constexpr int kMaxResamples = 4;
-// The draws of the first random op of audio. Neither images' ops nor windows
-// have them.
+// Number of the first random audio op's random stream. Ops of images have
+// smaller numbers and RandomWindows larger ones, so no two ops share a stream.
 constexpr std::uint16_t kAudioDraws = 0xFE00;
 
-// Sets what a type counts from its shape. False: nobody can count it.
+// Computes type->bytes from the type's shape. Returns false if the number
+// overflows.
 bool CountBytes(TensorType* type) {
   type->bytes = proto::SizeOf(type->dtype);
   for (const std::uint64_t length : type->shape) {
@@ -33,10 +45,12 @@ AxisPart PartOf(const audio::FrameRange& range) {
   return {.begin = range.begin, .length = range.length};
 }
 
+// Whether `data` is aligned for floats.
 bool IsAligned(const std::uint8_t* data) {
   return reinterpret_cast<std::uintptr_t>(data) % alignof(float) == 0;
 }
 
+// Checks that a pipeline has neither too many ops nor too many Resamples.
 absl::Status CheckNumbers(const ArrayTransform::Ops& ops) {
   if (ops.size() > ArrayPipeline::kMaxOps) {
     return absl::InvalidArgumentError(
@@ -54,7 +68,8 @@ absl::Status CheckNumbers(const ArrayTransform::Ops& ops) {
 
 }  // namespace
 
-// Follows types through the ops.
+// Follows types through the ops, one by one. Not thread-safe. Each Create uses
+// its own Builder.
 class ArrayTransform::Builder {
  public:
   Builder(const TensorType& first, std::optional<std::uint64_t> longest,
@@ -67,18 +82,22 @@ class ArrayTransform::Builder {
   absl::StatusOr<std::unique_ptr<const ArrayTransform>> Build(const Ops& ops);
 
  private:
-  // Ends the part of the ops that are gathered, of which the last is number
-  // `end` - 1. `behind` is the op of audio that comes then, if any.
+  // Makes an ArrayPipeline of the ops in `part_`. The last of these ops is
+  // number `end` - 1 of the field. `behind` is the op of audio that follows;
+  // null if none follows.
   absl::Status EndPart(int end, const proto::Op* behind);
+  // Adds an op of audio behind the last part.
   absl::Status AddStage(const proto::Op& op);
 
   const TensorType first_;
   const std::optional<std::uint64_t> longest_;
   std::unique_ptr<ArrayTransform> made_;
+  // Ops behind the last stage so far; they are not of audio.
   Ops part_;
   std::uint16_t windows_ = 0;
   std::uint16_t draws_ = 0;
-  audio::Signal signal_;  // the longest, after the stages so far
+  // The longest signal behind the stages so far.
+  audio::Signal signal_;
   bool is_ragged_ = false;
 };
 
@@ -102,14 +121,15 @@ absl::Status ArrayTransform::Builder::EndPart(int end,
                                               const proto::Op* behind) {
   OpPlace place{.first_op = end - part_.size(), .first_window = windows_};
   if (made_->parts_.empty()) {
-    // Of audio files, which are planned by their frames.
+    // Clips may differ in their number of channels if a ToMono comes next. Only
+    // audio files may do so, because their batches are planned by frames.
     place.any_channels =
         made_->first_rate_ > 0 && behind != nullptr && behind->has_to_mono();
     FOREBAY_ASSIGN_OR_RETURN(
         auto first, ArrayPipeline::Create(part_, first_, longest_, place));
     made_->parts_.push_back(std::move(first));
   } else {
-    ArrayType input{.tensor = made_->stages_.back().output};
+    RaggedArrayType input{.tensor = made_->stages_.back().output};
     if (is_ragged_) input.ragged_axis = 0;
     FOREBAY_ASSIGN_OR_RETURN(auto next,
                              ArrayPipeline::Create(part_, input, place));
@@ -121,7 +141,7 @@ absl::Status ArrayTransform::Builder::EndPart(int end,
 }
 
 absl::Status ArrayTransform::Builder::AddStage(const proto::Op& op) {
-  const ArrayType& input = made_->parts_.back()->output();
+  const RaggedArrayType& input = made_->parts_.back()->output();
   if (input.tensor.dtype != proto::DType::kFloat32) {
     return absl::InvalidArgumentError(absl::StrCat(
         "takes float32, not ", Describe(input.tensor, input.ragged_axis),
@@ -165,7 +185,7 @@ std::uint64_t ArrayTransform::LongestFrom(std::uint64_t length) const {
     const std::vector<std::uint64_t>& most = parts_[i]->output().tensor.shape;
     signal.frames = std::min(signal.frames, most.front());
     const auto made = stages_[i].op->LongestOf(signal);
-    // Nothing becomes of an array that is too short.
+    // An array that is too short for an op has no result.
     if (!made.ok()) return 0;
     signal = *made;
   }
@@ -182,7 +202,8 @@ Outcome ArrayTransform::OutcomeOf(std::uint64_t length,
     if (signal.rate > 0) {
       outcome.frames = signal.frames;
     } else if (before > 0) {
-      // Of a spectrogram, whose times have no rate.
+      // A spectrogram's frames have no rate. Behind a spectrogram, the covered
+      // time shrinks in proportion to the frames that remain, rounded up.
       const unsigned __int128 frames =
           static_cast<unsigned __int128>(outcome.frames) * signal.frames;
       outcome.frames =
@@ -237,7 +258,7 @@ absl::StatusOr<std::vector<ArrayTransform::Step>> ArrayTransform::StepsOf(
     FOREBAY_RETURN_IF_ERROR(Follow(i, key, &steps[i]));
     FOREBAY_ASSIGN_OR_RETURN(whole, OutputOf(stages_[i], steps[i]));
   }
-  // Backwards: how much of each output the ops behind it look at.
+  // The second trip: finds which part of each op's output is needed.
   FOREBAY_ASSIGN_OR_RETURN(AxisPart wanted, parts_.back()->PartFor(whole, key));
   for (std::size_t i = steps.size(); i-- > 0;) {
     Step& step = steps[i];
@@ -259,22 +280,24 @@ absl::StatusOr<AxisPart> ArrayTransform::PartFor(const Array& array,
   return parts_.front()->PartFor(array, key, PartOf(steps.front().in));
 }
 
-// One array on its way through the stages.
+// The third trip: computes one array's elements, stage by stage. Not
+// thread-safe. Borrows the arguments of its constructor.
 class ArrayTransform::Work {
  public:
   Work(const Array& array, const SampleKey& key, transform::Scratch& scratch,
        absl::Span<std::uint8_t> out)
       : key_(key), scratch_(scratch), out_(out), array_(array) {}
 
-  // Takes the array through a part and the stage behind it. `is_last`: what
-  // comes of it is the result.
+  // Takes the array through a part and the stage behind it. `is_last` says that
+  // the stage's output is the transform's result, which belongs in `out_`.
   absl::Status Run(const ArrayPipeline& part, const Stage& stage,
                    const Step& step, bool is_last);
   const Array& array() const { return array_; }
 
  private:
-  // The view's elements as they come in its order. They are the array's own
-  // where these come so.
+  // Returns the view's elements without gaps, cast and normalised by `part`.
+  // They are written to scratch memory, unless the array has them as they are,
+  // without gaps.
   absl::StatusOr<const float*> Gather(const ArrayPipeline& part,
                                       const ArrayView& view);
 
@@ -282,7 +305,8 @@ class ArrayTransform::Work {
   transform::Scratch& scratch_;
   const absl::Span<std::uint8_t> out_;
   Array array_;
-  float* own_ = nullptr;  // of the scratch, if the array lies there
+  // Start of the current array in scratch memory; null before the first copy.
+  float* own_ = nullptr;
 };
 
 absl::StatusOr<const float*> ArrayTransform::Work::Gather(
@@ -307,9 +331,12 @@ absl::Status ArrayTransform::Work::Run(const ArrayPipeline& part,
   FOREBAY_ASSIGN_OR_RETURN(ArrayView view, part.ViewOf(array_, key_));
   view.Cut(0, step.in.begin, step.in.length);
   FOREBAY_ASSIGN_OR_RETURN(const float* const in, Gather(part, view));
-  // OutputOf has counted those of the whole.
+  // These products cannot overflow: OutputOf has checked the whole output.
   const std::uint64_t elements = step.part.length * stage.each;
   const std::uint64_t bytes = elements * sizeof(float);
+  // If the output is the transform's result and fits into the slot, it goes
+  // there. If not, it replaces the input, if the op allows that and the input
+  // lies in scratch memory.
   float* to = nullptr;
   if (is_last && bytes <= out_.size() && IsAligned(out_.data())) {
     to = reinterpret_cast<float*>(out_.data());
@@ -344,6 +371,8 @@ absl::StatusOr<std::uint64_t> ArrayTransform::Run(
     FOREBAY_RETURN_IF_ERROR(
         work.Run(*parts_[i], stages_[i], steps[i], is_last));
   }
+  // The last stage has written into the slot. The part behind it is empty, so
+  // it only checks the type.
   if (work.array().items.data() == out.data()) {
     FOREBAY_RETURN_IF_ERROR(parts_.back()->ViewOf(work.array(), key).status());
     return work.array().type.bytes;

@@ -18,102 +18,122 @@
 
 namespace forebay::pipeline {
 
-// How long the result is of an array that is one sample's.
+// The length of the result that one sample's array becomes.
 struct Outcome {
-  // Elements of the axis in which arrays differ, or might.
+  // Number of elements of the result's first axis.
   std::uint64_t length = 0;
-  // Of a clip: the result has as much of the time as so many frames of that
-  // rate. The rate is 0 if the array is no clip.
+  // For a clip, the time that the result covers, in frames of `rate`. A
+  // spectrogram covers the time of the samples that it was made from. `rate` is
+  // 0 if the array is not a clip.
   std::uint64_t frames = 0;
   std::uint32_t rate = 0;  // Hz
 };
 
-// All of what a field's arrays go through: ops of audio, and the other ops
-// before, between and behind them as an ArrayPipeline each. What comes between
-// two ops of audio lies in the workspace; the last one writes straight into the
-// array's place. Without ops of audio it is the one ArrayPipeline alone. If a
-// part of what an op makes is taken behind it, no more is made, nor looked at.
+// Takes a field's arrays through all of the field's ops. Ops of audio run one
+// by one; the other ops before, between and behind them form one ArrayPipeline
+// each. Without ops of audio there is a single ArrayPipeline. Arrays between
+// two ops lie in the workspace, and the last op writes straight into the slot.
+// If a later op takes only a part of an earlier op's result, only that part is
+// made, where the earlier op can do so.
 //
-// Immutable and thread-safe; each thread brings its own Workspace. Does not
-// block. Create fails with INVALID_ARGUMENT, naming the op.
+// Immutable and thread-safe; each thread brings its own Workspace. Owns its
+// ops; borrows arrays and workspace for each call. Never blocks. Create fails
+// with INVALID_ARGUMENT; the error names the op. The comment on Run lists Run's
+// errors.
 class ArrayTransform {
  public:
   using Ops = ArrayPipeline::Ops;
 
-  // `first` and `longest` are as ArrayPipeline::Create takes them. Arrays that
-  // differ do so in the first axis where the first op of audio gets them.
-  // `first_rate` is the first sample's, in Hz; 0: it is no audio.
+  // Makes the transform of a field. `first` and `longest` are those of
+  // ArrayPipeline::Create. If arrays differ in length, the ragged axis must be
+  // the first axis where the first op of audio takes them. `first_rate` is the
+  // sample rate of the first sample, in Hz; 0 if the field is not audio.
   static absl::StatusOr<std::unique_ptr<const ArrayTransform>> Create(
       const Ops& ops, const TensorType& first,
       std::optional<std::uint64_t> longest, std::uint32_t first_rate = 0);
 
-  // The type of the arrays that Run takes.
-  const ArrayType& input() const { return parts_.front()->input(); }
-  // The type of the arrays that Run makes. They may differ in the first axis
-  // alone.
-  const ArrayType& output() const { return parts_.back()->output(); }
-  // The sample rate of the first sample's array; 0: it has none.
+  // Returns the type of the arrays that Run takes.
+  const RaggedArrayType& input() const { return parts_.front()->input(); }
+  // Returns the type of the arrays that Run makes. Only the first axis may be
+  // ragged.
+  const RaggedArrayType& output() const { return parts_.back()->output(); }
+  // Returns the first sample's sample rate in Hz; 0 if the field is not audio.
   std::uint32_t first_rate() const { return first_rate_; }
-  // How many elements the first axis of the output has at most, if the axis in
-  // which inputs differ has so many.
+  // Returns the largest length of the output's first axis, for an input whose
+  // ragged axis has `length` elements.
   std::uint64_t LongestFrom(std::uint64_t length) const;
-  // Returns what becomes of an array if the axis in which inputs differ has so
-  // many elements, and its sample rate is `rate`; 0: it has none. Nothing
-  // becomes of an array that is too short or too long for an op.
+  // Returns the outcome of an array with `length` elements along the ragged
+  // axis. `rate` is the array's sample rate in Hz; 0 if it has none. The
+  // outcome's length is 0 if the array is too short or too long for an op.
   Outcome OutcomeOf(std::uint64_t length, std::uint32_t rate) const;
 
-  // Returns the part of an array's first axis that Run looks at; see
-  // ArrayPipeline.
+  // Returns the part of the array's first axis that Run looks at, as
+  // ArrayPipeline::PartFor does.
   absl::StatusOr<AxisPart> PartFor(const Array& array,
                                    const SampleKey& key) const;
-  // Whether what Run makes of an array is just that part of it.
+  // Whether Run copies `part` of the array unchanged, without padding.
   bool TakesPartAlone(const AxisPart& part) const {
     return stages_.empty() && parts_.front()->TakesPartAlone(part);
   }
 
-  // Writes what becomes of `array` into `out`. At least what PartFor says must
-  // be there. Returns how many bytes.
-  // INVALID_ARGUMENT: it is not of input(), or too short or too long for an
-  // op. RESOURCE_EXHAUSTED: the workspace has too little scratch. DATA_LOSS:
-  // `out` has no room for it, though it has some for output().tensor. `array`
-  // may lie where the workspace unpacks; all else there is lost.
+  // Writes the result of `array` into `out`, and returns the result's length in
+  // bytes. The array's items must cover the part that PartFor returns. They may
+  // lie in the room that Workspace::RoomToDecompress returned; Run overwrites
+  // the rest of the workspace. INVALID_ARGUMENT: the array does not have the
+  // type input(), or is too short or too long for an op. RESOURCE_EXHAUSTED:
+  // the workspace has too little scratch. DATA_LOSS: the result does not fit in
+  // `out`, which has room for at least output().tensor.
   absl::StatusOr<std::uint64_t> Run(const Array& array, const SampleKey& key,
                                     Workspace& workspace,
                                     absl::Span<std::uint8_t> out) const;
 
-  // Whether Run needs scratch.
+  // Whether Run needs scratch memory.
   bool uses_scratch() const { return !stages_.empty(); }
 
  private:
-  // An op of audio.
+  // An op of audio, and the facts about its result that do not depend on the
+  // sample.
   struct Stage {
     std::unique_ptr<const audio::Op> op;
-    std::uint16_t draws = 0;  // the number of its draws
-    TensorType output;        // of the longest
-    std::uint64_t each = 0;   // elements of a frame of the output
+    // Number of the op's random stream; 0 if the op draws no random numbers.
+    std::uint16_t draws = 0;
+    // Type of the op's longest result.
+    TensorType output;
+    // Number of elements in one frame of the result.
+    std::uint64_t each = 0;
   };
-  // An array on its way into an op of audio.
+  // The lengths and ranges of one stage's work on one array. Work computes the
+  // elements.
   struct Step {
-    Array input;             // of the ops before that one; without items
-    audio::Signal signal;    // what the op takes, if it is all there
-    audio::Signal made;      // what it makes of that
-    audio::FrameRange in;    // of `signal`, what it gets
-    audio::FrameRange part;  // of `made`, what it makes
+    // Input of the ArrayPipeline before the op, without items.
+    Array input;
+    // The op's whole input, even if only a part of it is made.
+    audio::Signal signal;
+    // The op's whole output, made from that whole input.
+    audio::Signal made;
+    // Range of frames of `signal` that the op is given.
+    audio::FrameRange in;
+    // Range of frames of `made` that the op makes.
+    audio::FrameRange part;
   };
   class Builder;
   class Work;
 
   ArrayTransform() = default;
 
-  // A step for each stage. Errors are Run's.
+  // Returns a step for each stage. Errors are Run's.
   absl::StatusOr<std::vector<Step>> StepsOf(const Array& array,
                                             const SampleKey& key) const;
-  // Takes an array as a whole through stage number i.
+  // Fills `step` for stage number i, as if the whole array went through the
+  // stage.
   absl::Status Follow(std::size_t i, const SampleKey& key, Step* step) const;
+  // Returns the array that is the stage's whole output, without items.
   static absl::StatusOr<Array> OutputOf(const Stage& stage, const Step& step);
 
   std::uint32_t first_rate_ = 0;
-  // One more than there are stages: before, between and behind them.
+  // The ops that are not of audio. parts_[i] runs before stages_[i], and the
+  // last part runs behind the last stage. There is one part more than there are
+  // stages.
   std::vector<std::unique_ptr<const ArrayPipeline>> parts_;
   std::vector<Stage> stages_;
 };

@@ -10,7 +10,8 @@ ArrayView::ArrayView(const TensorType& type, const std::uint8_t* items,
                      std::uint64_t first)
     : rank_(type.shape.size()), items_(items) {
   FOREBAY_CHECK(rank_ < axes_.size());
-  // An array without elements has nothing to step over.
+  // An array without elements has strides of 0. They are never used, and real
+  // strides might overflow.
   auto stride = type.bytes == 0
                     ? std::int64_t{0}
                     : static_cast<std::int64_t>(proto::SizeOf(type.dtype));
@@ -38,7 +39,8 @@ void ArrayView::Cut(std::size_t axis, std::uint64_t begin,
   FOREBAY_CHECK(begin <= cut.length);
   const std::uint64_t skipped = std::min(begin, cut.present);
   cut.present = std::min(cut.present - skipped, length);
-  // Where nothing is left, there is no place to point to.
+  // If no element remains, skipped_ does not change, so that it never points
+  // outside of the array.
   if (cut.present > 0)
     skipped_ += static_cast<std::int64_t>(skipped) * cut.stride;
   cut.length = length;
@@ -56,6 +58,8 @@ void ArrayView::Merge() {
   for (std::size_t i = 1; i < rank_; ++i) {
     Axis& outer = axes_[last];
     const Axis& inner = axes_[i];
+    // Only the inner axis must be present as a whole. The outer axis may lack
+    // elements, which are then the merged axis's last ones.
     const bool whole =
         inner.present == inner.length &&
         outer.stride == inner.stride * static_cast<std::int64_t>(inner.length);

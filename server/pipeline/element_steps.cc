@@ -1,3 +1,12 @@
+// Casts and normalises elements in blocks.
+//
+// A block of elements is gathered into a buffer, goes through all steps, and is
+// copied to its place. A cast goes from one of two buffers to the other;
+// normalising works in place. Templates make code for each pair of element
+// types, so that inner loops have no branches on types. Arithmetic on 16-bit
+// floating-point numbers is done in float32, and each result is rounded. This
+// gives torch's bits.
+
 #include "server/pipeline/element_steps.h"
 
 #include <algorithm>
@@ -17,24 +26,28 @@ namespace {
 
 using proto::DType;
 
-// So many elements are done at a time, in buffers that caches hold.
+// Number of elements in a block. A block's buffers fit in the first two levels
+// of CPU caches.
 constexpr std::uint64_t kBlock = 1024;
-constexpr std::uint64_t kLargest = 8;  // bytes of an element
+// Bytes of the largest element type.
+constexpr std::uint64_t kLargest = 8;
 using Buffer = std::array<std::uint8_t, kBlock * kLargest>;
 
-// Numbers of 16 bits, which are reckoned with in float32.
+// An IEEE 754 binary16 number. Arithmetic on it is done in float32.
 struct Half {
   std::uint16_t bits;
   explicit Half(float value) : bits(transform::HalfBits(value)) {}
   explicit operator float() const { return transform::FromHalfBits(bits); }
 };
+// A bfloat16 number. Arithmetic on it is done in float32.
 struct Bfloat {
   std::uint16_t bits;
   explicit Bfloat(float value) : bits(transform::BfloatBits(value)) {}
   explicit operator float() const { return transform::FromBfloatBits(bits); }
 };
 
-// Calls `function` with an std::type_identity of the C++ type.
+// Calls `function` with std::type_identity<T>(), where T is the C++ type for
+// `dtype`.
 template <typename Function>
 auto WithType(DType dtype, Function function) {
   switch (dtype) {
@@ -72,6 +85,7 @@ bool IsFloat(DType dtype) {
          dtype == DType::kFloat32 || dtype == DType::kFloat64;
 }
 
+// Returns the largest number of an integer type; 1 for floating-point types.
 double LargestOf(DType dtype) {
   return WithType(dtype, [](auto type) {
     using T = typename decltype(type)::type;
@@ -83,10 +97,11 @@ double LargestOf(DType dtype) {
   });
 }
 
-// The type in which elements of a floating type are reckoned with.
+// The type in which arithmetic on elements of a floating-point type is done.
 template <typename T>
 using Working = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
+// Reads a value that need not be aligned.
 template <typename T>
 T Load(const std::uint8_t* at) {
   std::array<std::uint8_t, sizeof(T)> bytes;
@@ -94,12 +109,13 @@ T Load(const std::uint8_t* at) {
   return std::bit_cast<T>(bytes);
 }
 
+// Writes a value to an address that need not be aligned.
 template <typename T>
 void Store(std::uint8_t* at, T value) {
   std::memcpy(at, &value, sizeof(T));
 }
 
-// An element of another type, as torch casts it.
+// Casts an element to another type, as torch does.
 template <typename To, typename From>
 To CastTo(From value) {
   if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, Bfloat>) {
@@ -108,12 +124,14 @@ To CastTo(From value) {
     return To(static_cast<float>(value));
   } else if constexpr (std::is_floating_point_v<From> &&
                        std::is_integral_v<To>) {
-    return To();  // AddCast refuses it
+    // AddCast refuses casts from floating point to integers.
+    return To();
   } else {
     return static_cast<To>(value);
   }
 }
 
+// Divides in the type in which arithmetic on T is done.
 template <typename T>
 T DividedBy(T value, double divisor) {
   using W = Working<T>;
@@ -129,6 +147,7 @@ void Gather(const std::uint8_t* data, std::int64_t stride, std::uint64_t count,
                 kBytes);
 }
 
+// Gathers elements of `bytes` bytes each. If `data` is null, writes zeros.
 void Gather(const std::uint8_t* data, std::int64_t stride, std::uint64_t count,
             std::uint64_t bytes, std::uint8_t* out) {
   if (data == nullptr) {
@@ -146,6 +165,7 @@ void Gather(const std::uint8_t* data, std::int64_t stride, std::uint64_t count,
   }
 }
 
+// Whether `value` rounds to 0 in the floating-point type `dtype`.
 bool RoundsToZero(DType dtype, double value) {
   return WithType(dtype, [value](auto type) {
     using T = typename decltype(type)::type;
@@ -158,6 +178,8 @@ bool RoundsToZero(DType dtype, double value) {
   });
 }
 
+// Checks that mean and std have one or `wanted` values each, and that all
+// values are finite.
 absl::Status CheckValues(const proto::Normalize& op, std::size_t wanted) {
   for (const auto* const values : {&op.mean(), &op.std()}) {
     const char* const name = values == &op.mean() ? "mean" : "std";
@@ -169,7 +191,7 @@ absl::Status CheckValues(const proto::Normalize& op, std::size_t wanted) {
     for (const double value : *values) {
       if (!std::isfinite(value))
         return absl::InvalidArgumentError(
-            absl::StrCat(name, " is ", value, ", which is no number"));
+            absl::StrCat(name, " is ", value, ", which is not a number"));
     }
   }
   return absl::OkStatus();
@@ -190,6 +212,8 @@ absl::Status ElementSteps::AddCast(DType dtype, bool scale) {
           "scale=True is for integers that become numbers with a fraction");
     }
   }
+  // Like torchvision, converts booleans to 0 and 1 without a division, and does
+  // not scale floating-point numbers.
   const bool divides = scale && !IsFloat(to_) && to_ != DType::kBool;
   if (dtype == to_) return absl::OkStatus();
   steps_.push_back(
@@ -221,6 +245,7 @@ absl::Status ElementSteps::AddNormalize(const proto::Normalize& op,
                  .mean = {op.mean().begin(), op.mean().end()},
                  .std = {op.std().begin(), op.std().end()},
                  .axis = axis.value_or(0)};
+  // A single value is repeated, so that mean and std have equal lengths.
   const std::size_t values = std::max(step.mean.size(), step.std.size());
   step.mean.resize(values, step.mean.front());
   step.std.resize(values, step.std.front());
@@ -229,6 +254,7 @@ absl::Status ElementSteps::AddNormalize(const proto::Normalize& op,
   return absl::OkStatus();
 }
 
+// The conversion of one block.
 void ElementSteps::Do(const Cast& step, std::uint64_t count,
                       const std::uint8_t* in, std::uint8_t* out) {
   WithType(step.from, [&](auto from) {
@@ -249,12 +275,16 @@ void ElementSteps::Do(const Cast& step, std::uint64_t count,
 void ElementSteps::Do(const Normalize& step, std::uint64_t count,
                       absl::Span<const std::uint64_t> index,
                       std::uint8_t* values) {
+  // If mean and std change along the last axis, they change from element to
+  // element. If they change along another axis, they are the same for the whole
+  // run.
   const bool each = step.mean.size() > 1 && step.axis + 1 == index.size();
   const std::uint64_t first = step.mean.size() > 1 ? index[step.axis] : 0;
   WithType(step.dtype, [&](auto type) {
     using T = typename decltype(type)::type;
     if constexpr (!std::is_integral_v<T>) {
       using W = Working<T>;
+      // Torch rounds after every operation, so each result is rounded to T.
       const auto rounded = [](W value) {
         return static_cast<W>(static_cast<T>(value));
       };
@@ -277,6 +307,7 @@ void ElementSteps::Run(const std::uint8_t* data, std::int64_t stride,
   const std::uint64_t in_bytes = proto::SizeOf(from_);
   const std::uint64_t out_bytes = proto::SizeOf(to_);
   if (steps_.empty()) return Gather(data, stride, count, in_bytes, out);
+  // From block to block, the index advances along the last axis.
   std::array<std::uint64_t, proto::kMaxRank> at{};
   std::copy(index.begin(), index.end(), at.begin());
   const absl::Span<std::uint64_t> place(at.data(), index.size());

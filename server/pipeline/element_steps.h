@@ -15,50 +15,62 @@
 
 namespace forebay::pipeline {
 
-// The work on each element of an array: it is cast, and normalised in its own
-// precision. Equal elements give equal bytes on every CPU. Immutable and
-// thread-safe once all is added; never blocks. Errors: INVALID_ARGUMENT, which
-// gives the reason without the op's name.
+// The steps that change each element of an array: casts, and normalising in the
+// element's own precision. Equal elements give equal bytes on every CPU.
+//
+// Not thread-safe while steps are added; immutable and thread-safe afterwards.
+// Owns its steps. Never blocks. The only error is INVALID_ARGUMENT; its message
+// has the reason, without the op's name.
 class ElementSteps {
  public:
   explicit ElementSteps(proto::DType dtype) : from_(dtype), to_(dtype) {}
 
   bool empty() const { return steps_.empty(); }
-  // Whether what is done to an element depends on its place.
+  // Whether a step's effect on an element depends on the element's index.
   bool use_index() const { return use_index_; }
-  // Of the elements that come out.
+  // Returns the type of the elements behind the last step.
   proto::DType dtype() const { return to_; }
 
-  // As torchvision's ToDtype: with `scale`, integers are divided by the largest
-  // one of their type.
+  // Adds a cast that does what torchvision's ToDtype does. With `scale`,
+  // integers that become floating point are divided by the largest number of
+  // their type.
   absl::Status AddCast(proto::DType dtype, bool scale);
-  // (x - mean) / std. Both have one value, or `length` values, for the elements
-  // of axis number `axis`.
+  // Adds the step (x - mean) / std. mean and std are either one value for all
+  // elements, or `length` values, one for each index along axis number `axis`.
   absl::Status AddNormalize(const proto::Normalize& op,
                             std::optional<std::size_t> axis,
                             std::uint64_t length);
 
-  // Takes `count` elements that lie `stride` bytes apart along the last axis,
-  // or zeros if `data` is null. They begin at `index`, of which each number is
-  // a place in one axis. Writes the elements that come out, one behind the
-  // other.
+  // Takes `count` elements through the steps, and writes the results to `out`,
+  // one behind the other. The elements follow each other along the last axis;
+  // the first lies at `data`, and they are `stride` bytes apart. If `data` is
+  // null, all elements are 0. `index` is the first element's index, with a
+  // number for each axis.
   void Run(const std::uint8_t* data, std::int64_t stride, std::uint64_t count,
            absl::Span<const std::uint64_t> index, std::uint8_t* out) const;
 
  private:
+  // A change of type.
   struct Cast {
     proto::DType from;
     proto::DType to;
-    double divisor;  // 1: none
+    // Number by which the result is divided; 1 if the cast does not scale.
+    double divisor;
   };
+  // The subtraction of a mean, and the division by a standard deviation.
   struct Normalize {
     proto::DType dtype;
     std::vector<double> mean;
     std::vector<double> std;
-    std::size_t axis;  // if there are several values
+    // Number of the axis along which the values change, if there are several
+    // values.
+    std::size_t axis;
   };
   using Step = std::variant<Cast, Normalize>;
 
+  // Apply one step to `count` elements. A cast reads `in` and writes to `out`.
+  // Normalising changes `values` in place; `index` is the first element's
+  // index.
   static void Do(const Cast& step, std::uint64_t count, const std::uint8_t* in,
                  std::uint8_t* out);
   static void Do(const Normalize& step, std::uint64_t count,

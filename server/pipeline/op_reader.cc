@@ -1,3 +1,8 @@
+// Checks the parameters of ops on images. All bounds are inclusive, and NaN
+// fails every check. Lengths are limited so that later arithmetic in 64 bits
+// cannot overflow. Factors are limited so that float32 results stay finite.
+// Errors name the parameter as Python's transforms do.
+
 #include "server/pipeline/op_reader.h"
 
 #include <cmath>
@@ -12,14 +17,17 @@
 namespace forebay::pipeline {
 namespace {
 
+// Longest side of an image, crop or padding, in pixels.
 constexpr std::uint32_t kMaxLength = 65535;
-// Above these bounds, torchvision's float32 arithmetic makes no sense either.
+// Upper bounds of factors. Above these bounds, torchvision's float32 arithmetic
+// gives no useful results either.
 constexpr double kMaxScale = 1e6;
 constexpr double kMaxRatio = 1e6;
 constexpr double kMaxFactor = 1e6;
 
 absl::string_view View(std::string_view s) { return {s.data(), s.size()}; }
 
+// Checks that a length is within `min` and kMaxLength pixels.
 absl::Status CheckLength(std::uint32_t value, std::uint32_t min,
                          std::string_view name) {
   if (value >= min && value <= kMaxLength) return absl::OkStatus();
@@ -27,7 +35,7 @@ absl::Status CheckLength(std::uint32_t value, std::uint32_t min,
       View(name), " is ", value, ", not ", min, " to ", kMaxLength));
 }
 
-// NaN fails every comparison, and so this check.
+// Checks that a number is within `min` and `max`. NaN fails the check.
 absl::Status CheckNumber(double value, double min, double max,
                          std::string_view name) {
   if (value >= min && value <= max) return absl::OkStatus();
@@ -40,6 +48,7 @@ absl::Status CheckSize(std::uint32_t height, std::uint32_t width) {
   return CheckLength(width, 1, "width");
 }
 
+// Converts an interpolation. The default is bilinear, as in torchvision.
 absl::StatusOr<transform::Filter> ReadFilter(proto::Interpolation value) {
   switch (value) {
     case proto::INTERPOLATION_UNSPECIFIED:
@@ -58,6 +67,7 @@ absl::StatusOr<transform::Filter> ReadFilter(proto::Interpolation value) {
   }
 }
 
+// Converts a padding mode. The default is constant.
 absl::StatusOr<transform::PadMode> ReadMode(proto::PaddingMode value) {
   switch (value) {
     case proto::PADDING_MODE_UNSPECIFIED:
@@ -76,11 +86,15 @@ absl::StatusOr<transform::PadMode> ReadMode(proto::PaddingMode value) {
   }
 }
 
+// Returns a flip whose probability is `p`. INVALID_ARGUMENT: `p` is not in
+// 0..1.
 absl::StatusOr<transform::RandomFlip> ReadFlip(double p, bool horizontal) {
   FOREBAY_RETURN_IF_ERROR(CheckNumber(p, 0, 1, "p"));
   return transform::RandomFlip{horizontal, static_cast<float>(p)};
 }
 
+// Reads a factor's range. `neutral` is the factor that changes nothing. A range
+// that holds only this factor counts as not set, so no number is drawn for it.
 absl::StatusOr<transform::Interval> ReadRange(bool has,
                                               const proto::Range& range,
                                               double min, double max,
@@ -93,7 +107,8 @@ absl::StatusOr<transform::Interval> ReadRange(bool has,
   return transform::Interval{!idle, range.min(), range.max()};
 }
 
-// Reads one number for all channels, or one for each.
+// Returns a number for each channel. `numbers` has one number for all channels,
+// or one for each.
 template <typename Numbers>
 absl::StatusOr<std::array<double, transform::kColors>> Spread(
     const Numbers& numbers, int channels, std::string_view name) {
@@ -119,6 +134,7 @@ absl::StatusOr<transform::Resize> Read(const proto::Resize& op) {
     return absl::InvalidArgumentError(
         "max_size goes with the shorter edge only, not with both sides");
   }
+  // max_size must exceed the shorter edge, as in torchvision.
   if (op.max_size() != 0 && op.max_size() <= op.height()) {
     return absl::InvalidArgumentError(
         absl::StrCat("max_size is ", op.max_size(),
@@ -142,6 +158,7 @@ absl::StatusOr<transform::RandomCrop> Read(const proto::RandomCrop& op) {
 absl::StatusOr<transform::RandomResizedCrop> Read(
     const proto::RandomResizedCrop& op) {
   FOREBAY_RETURN_IF_ERROR(CheckSize(op.height(), op.width()));
+  // Scales and ratios must be above 0. The logarithm of 0 would be infinite.
   const double tiny = 1 / kMaxRatio;
   FOREBAY_RETURN_IF_ERROR(
       CheckNumber(op.scale_min(), tiny, kMaxScale, "scale_min"));
@@ -152,6 +169,7 @@ absl::StatusOr<transform::RandomResizedCrop> Read(
   FOREBAY_RETURN_IF_ERROR(
       CheckNumber(op.ratio_max(), op.ratio_min(), kMaxRatio, "ratio_max"));
   FOREBAY_ASSIGN_OR_RETURN(const auto filter, ReadFilter(op.interpolation()));
+  // torch computes the logarithms in float32.
   const auto log = [](double ratio) {
     return static_cast<float>(transform::ExactLog(static_cast<float>(ratio)));
   };
@@ -216,6 +234,8 @@ absl::StatusOr<std::array<double, transform::kColors>> ReadFill(
 
 absl::StatusOr<transform::Normalize> Read(const proto::Normalize& op,
                                           int channels) {
+  // Bound of values. It is far below float32's 3.4e38, so differences are
+  // finite.
   constexpr double kMax = 1e30;
   for (const double value : op.mean())
     FOREBAY_RETURN_IF_ERROR(CheckNumber(value, -kMax, kMax, "mean"));

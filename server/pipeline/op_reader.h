@@ -28,6 +28,8 @@ absl::StatusOr<transform::ColorJitter> Read(const proto::ColorJitter& op);
 // Returns the number of output channels, 1 or 3.
 absl::StatusOr<int> Read(const proto::Grayscale& op);
 absl::StatusOr<transform::Padding> Read(const proto::Padding& op);
+// Returns a mean and a std for each channel. `channels`, 1 or 3, are the
+// image's.
 absl::StatusOr<transform::Normalize> Read(const proto::Normalize& op,
                                           int channels);
 absl::StatusOr<transform::Convert> Read(const proto::ToDtype& op);

@@ -7,6 +7,7 @@ namespace {
 
 using KindCase = proto::Op::KindCase;
 
+// Returns an op's name as users write it in Python.
 absl::string_view Name(KindCase kind) {
   switch (kind) {
     case KindCase::kResize:

@@ -7,8 +7,8 @@
 
 namespace forebay::pipeline {
 
-// For people: "transform 2 (Resize)" for op number 1 of a pipeline.
-// Thread-safe; never blocks.
+// Returns an op's name for people, with its number from 1: "transform 2
+// (Resize)" for `index` 1. Thread-safe; never blocks; no errors.
 std::string OpTitle(int index, const proto::Op& op);
 
 }  // namespace forebay::pipeline

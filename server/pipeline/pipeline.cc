@@ -1,3 +1,12 @@
+// Compiles pipelines and runs them.
+//
+// A pipeline without user code is one Program. Most ops only change a view of
+// the image (SampleView). The tensor is rendered at the end, row by row, into
+// the slot. A pipeline with user code is two Programs, one before the code and
+// one behind it. The first makes the code's input: a raw image in a buffer that
+// is shared with workers. The second starts from the code's result, which is a
+// raw image again.
+
 #include "server/pipeline/pipeline.h"
 
 #include <algorithm>
@@ -21,10 +30,12 @@
 namespace forebay::pipeline {
 namespace {
 
+// A pipeline of one program, without user code.
 class CompiledPipeline final : public Pipeline {
  public:
-  // The prefix is that of the whole program, so that pipelines share variants
-  // whatever part of them runs here.
+  // `prefix` is that of the whole program, even if `program` lacks its tail.
+  // Pipelines can therefore share variants, whichever part of them runs in the
+  // daemon.
   CompiledPipeline(Program program, Prefix prefix, std::optional<Tail> tail)
       : program_(std::move(program)), prefix_(prefix), tail_(tail) {
     const auto channels = static_cast<std::uint64_t>(program_.channels);
@@ -75,9 +86,11 @@ class CompiledPipeline final : public Pipeline {
     if (absl::Status status = WriteVariant(sample, info, prefix_.ops == 0,
                                            parts.decoder, variant);
         !status.ok()) {
+      // The caller runs the image again in the larger workspace, and makes the
+      // variant there.
       if (workspace.WantsLarger()) return status;
-      // Damage outside of the sample's own part of the image does not matter to
-      // the sample.
+      // The image may be damaged outside of the part that the sample shows. The
+      // sample is therefore made again, without a variant.
       return Run(encoded, key, workspace, out);
     }
     target.Filled();
@@ -85,7 +98,8 @@ class CompiledPipeline final : public Pipeline {
   }
 
  private:
-  // `image` is what the ops before `first_op` made.
+  // Runs the ops from `first_op` on. `image` is the encoded image, or the raw
+  // image that the ops before `first_op` made.
   absl::Status RunFrom(std::size_t first_op,
                        absl::Span<const std::uint8_t> image,
                        const SampleKey& key, Workspace::Parts& parts,
@@ -97,7 +111,7 @@ class CompiledPipeline final : public Pipeline {
     return FinishFrom(sample, first_op, key, parts, out);
   }
 
-  // Applies the ops from `first_op` on, and writes the tensor.
+  // Applies the ops from `first_op` on to the view, and writes the tensor.
   absl::Status FinishFrom(SampleView& sample, std::size_t first_op,
                           const SampleKey& key, Workspace::Parts& parts,
                           absl::Span<std::uint8_t> out) const {
@@ -109,6 +123,8 @@ class CompiledPipeline final : public Pipeline {
     return sample.Render(writer);
   }
 
+  // Applies the ops from `begin` to `end` - 1. Each op draws from a random
+  // stream of its own, so its draws do not depend on other ops.
   absl::Status ApplyOps(SampleView& sample, std::size_t begin, std::size_t end,
                         const SampleKey& key) const {
     for (std::size_t i = begin; i < end; ++i) {
@@ -125,6 +141,7 @@ class CompiledPipeline final : public Pipeline {
   TensorType output_;
 };
 
+// Makes a pipeline of a spec without user code.
 absl::StatusOr<std::unique_ptr<Pipeline>> Compile(
     const proto::PipelineSpec& spec, Part part,
     const ProgramInput& input = {}) {
@@ -135,7 +152,8 @@ absl::StatusOr<std::unique_ptr<Pipeline>> Compile(
   return std::make_unique<CompiledPipeline>(std::move(program), prefix, tail);
 }
 
-// A pipeline with the user's code in its middle.
+// A pipeline with the user's code in its middle. Its Run functions run the part
+// before the code, and make the code's input.
 class CodedPipeline final : public Pipeline {
  public:
   CodedPipeline(std::unique_ptr<Pipeline> before, TensorType result,
@@ -174,7 +192,7 @@ class CodedPipeline final : public Pipeline {
   const UserCode code_;
 };
 
-// Op number `place` is the user's code.
+// Makes a pipeline whose op number `place`, from 0, is the user's code.
 absl::StatusOr<std::unique_ptr<Pipeline>> CompileCoded(
     const proto::PipelineSpec& spec, int place, Part part) {
   const auto name = [place](const absl::Status& status) {
@@ -188,7 +206,7 @@ absl::StatusOr<std::unique_ptr<Pipeline>> CompileCoded(
   for (int i = 0; i < spec.ops_size(); ++i) {
     if (i != place) *(i < place ? first : last).add_ops() = spec.ops(i);
   }
-  // The code gets channels last.
+  // The code is given pixels with channels last, as NumPy and PIL have them.
   first.add_ops()->mutable_to_image()->set_layout(proto::ToImage::NHWC);
   FOREBAY_ASSIGN_OR_RETURN(auto before, Compile(first, Part::kWhole));
   if (before->output().dtype != proto::DType::kUint8) {
@@ -206,7 +224,7 @@ absl::StatusOr<std::unique_ptr<Pipeline>> CompileCoded(
                        {.first_index = place + 1,
                         .decode_ops = decode_ops,
                         .channels = static_cast<int>(shape[2]),
-                        .extent = transform::Extent{
+                        .extent = transform::ImageExtent{
                             static_cast<std::int64_t>(shape[1]),
                             static_cast<std::int64_t>(shape[0])}}));
   } else if (last.ops_size() > 0) {

@@ -12,15 +12,19 @@
 namespace forebay::pipeline {
 namespace {
 
-// Identify the pixels as they are decoded; perhaps turned as EXIF says.
+// Numbers of the variants of prefixes without ops: the image as it is decoded,
+// and the image turned upright by its EXIF orientation.
 constexpr std::uint64_t kDecoded = 1;
 constexpr std::uint64_t kUpright = 2;
 
 }  // namespace
 
 Prefix PrefixOf(const Program& program) {
-  // Without a resize, the variant would be no smaller and serve fewer
-  // pipelines.
+  // A prefix begins with a resize, and ends behind its last resize or center
+  // crop. Without a resize, the variant would hardly be smaller than the
+  // decoded image, and would serve fewer pipelines. `key` lists the ops, each
+  // as a number for its kind and the numbers of its parameters. The hash of
+  // `key` is the variant's number.
   std::size_t end = 0;
   std::vector<std::int64_t> key;
   if (program.scaled) key.push_back(3);
@@ -31,8 +35,8 @@ Prefix PrefixOf(const Program& program) {
       key.insert(key.end(), {1, resize->height, resize->width, resize->max_size,
                              static_cast<std::int64_t>(resize->filter)});
     } else if (const auto* crop = std::get_if<transform::CenterCrop>(&op)) {
-      // Pixels beside a small image are black, unless the fill is late and so
-      // no pixel.
+      // A crop that is larger than the image fills the border. A late fill is
+      // not a uint8 pixel, so it cannot be part of a variant.
       if (i == 0 || program.fills[i].late) break;
       key.insert(key.end(), {2, crop->height, crop->width});
     } else {
@@ -41,12 +45,14 @@ Prefix PrefixOf(const Program& program) {
     end = i + 1;
   }
   if (end == 0) {
-    // Each draw may want another scale.
+    // Each draw may decode the image at another scale, so no decoded image
+    // serves all draws.
     if (program.scaled) return {0, kNoVariant};
     return {0, program.upright ? kUpright : kDecoded};
   }
   const std::uint64_t digest =
       XXH3_64bits(key.data(), key.size() * sizeof(key[0]));
+  // A hash that equals a reserved number is replaced by a number beyond these.
   return {end, digest <= kUpright ? kUpright + 1 : digest};
 }
 

@@ -8,15 +8,17 @@
 
 namespace forebay::pipeline {
 
-// The first ops of a program, as far as they do the same to a sample each time:
-// resizes, and crops of their middle.
+// The first ops of a program whose effect is the same for every sample key:
+// resizes, and crops of the image's middle behind a resize.
 struct Prefix {
-  std::size_t ops = 0;  // if 0, decoding alone
-  // Identifies their result in all programs; kNoVariant if there is none.
+  // Number of ops; 0 if the prefix only decodes the image.
+  std::size_t ops = 0;
+  // Number of the variant that the prefix makes. Equal prefixes have equal
+  // numbers in all programs. kNoVariant if the prefix makes no variant.
   std::uint64_t variant = 0;
 };
 
-// Pure function.
+// Finds a program's prefix. Pure function.
 Prefix PrefixOf(const Program& program);
 
 }  // namespace forebay::pipeline

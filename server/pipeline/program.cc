@@ -1,3 +1,11 @@
+// Compiles a PipelineSpec into a Program.
+//
+// Ops on pixels are kept as they are, with their fills. Ops on values (ToDtype,
+// Normalize) are only collected. Since they start from uint8, their effect is a
+// table of 256 elements for each color. A pad behind a ToDtype has a fill of
+// the new type. The fill goes through all later value steps, so fills are
+// computed at the end.
+
 #include "server/pipeline/program.h"
 
 #include <string>
@@ -7,35 +15,40 @@
 #include "absl/strings/str_cat.h"
 #include "proto/shm_layout.h"
 #include "server/base/status.h"
-#include "server/pipeline/audio/op_reader.h"
+#include "server/pipeline/audio/audio_op_reader.h"
 #include "server/pipeline/op_reader.h"
 #include "server/pipeline/op_title.h"
 
 namespace forebay::pipeline {
 namespace {
 
-using transform::Extent;
+using transform::ImageExtent;
 using KindCase = proto::Op::KindCase;
 
+// Most ops of a pipeline. The numbers of random streams leave room for far
+// more.
 constexpr int kMaxOps = 64;
 
-// Whether the op runs on uint8 only, as all that make new pixel values.
+// Whether an op works only on uint8 pixels, as all ops that compute new pixel
+// values do.
 bool NeedsUint8(KindCase kind) {
   return kind == KindCase::kResize || kind == KindCase::kRandomResizedCrop ||
          kind == KindCase::kColorJitter || kind == KindCase::kGrayscale ||
          kind == KindCase::kPad;
 }
 
-// Follows kind, dtype, channels and size through the ops, one by one.
+// Follows type, channels and size of the image through the ops, one by one. Not
+// thread-safe. Each MakeProgram uses its own Builder.
 class Builder {
  public:
   explicit Builder(const ProgramInput& input)
       : decode_ops_(input.decode_ops),
         known_(input.extent.has_value()),
-        size_(input.extent.value_or(Extent())) {
+        size_(input.extent.value_or(ImageExtent())) {
     program_.channels = input.channels;
   }
 
+  // Adds op number `index` of the pipeline.
   absl::Status Add(int index, const proto::Op& op) {
     index_ = static_cast<std::uint16_t>(index);
     const KindCase kind = op.kind_case();
@@ -53,6 +66,7 @@ class Builder {
     return base::Annotate(AddKind(op), name);
   }
 
+  // Computes the value table and the fills, and returns the program.
   absl::StatusOr<Program> Finish() {
     if (!known_) {
       return absl::InvalidArgumentError(
@@ -68,11 +82,15 @@ class Builder {
  private:
   using FillValues = std::array<double, transform::kColors>;
 
+  // A fill whose element is computed once all value steps are known.
   struct LateFill {
     FillValues values;
-    std::size_t step;  // index of the next of values_
+    // Number of value steps before the op. The fill goes through the steps from
+    // this number on.
+    std::size_t step;
   };
 
+  // Checks an op's parameters and adds it, by its kind.
   absl::Status AddKind(const proto::Op& op) {
     switch (op.kind_case()) {
       case KindCase::kResize:
@@ -133,6 +151,8 @@ class Builder {
         "is for arrays: give it to a field by name");
   }
 
+  // Notes that images are turned upright. This happens while they are decoded,
+  // so the op must come before all ops on pixels.
   absl::Status AddExifTranspose() {
     if (program_.upright || index_ != decode_ops_) {
       return absl::InvalidArgumentError(
@@ -157,6 +177,8 @@ class Builder {
     FOREBAY_ASSIGN_OR_RETURN(const auto crop, Read(op));
     FOREBAY_ASSIGN_OR_RETURN(const auto fill,
                              ReadFill(op.padding(), program_.channels));
+    // If all images have one size, a crop that does not fit is refused now,
+    // rather than at each sample.
     const transform::Padding& padding = crop.padding;
     if (known_ && !crop.pad_if_needed &&
         (size_.width + padding.left + padding.right < crop.width ||
@@ -173,11 +195,14 @@ class Builder {
     FOREBAY_ASSIGN_OR_RETURN(const auto padding, Read(op.padding()));
     FOREBAY_ASSIGN_OR_RETURN(const auto fill,
                              ReadFill(op.padding(), program_.channels));
+    // size_ is only used if known_ is set.
     size_.width += padding.left + padding.right;
     size_.height += padding.top + padding.bottom;
     return Append(padding, fill);
   }
 
+  // Adds an op that changes type, values or layout: ToImage, ToDtype,
+  // Normalize.
   absl::Status AddValueOp(const proto::Op& op) {
     if (op.has_to_image()) {
       FOREBAY_ASSIGN_OR_RETURN(program_.channels_last, Read(op.to_image()));
@@ -185,6 +210,7 @@ class Builder {
     }
     if (op.has_to_dtype()) {
       FOREBAY_ASSIGN_OR_RETURN(const auto convert, Read(op.to_dtype()));
+      // A ToDtype to the current type changes nothing, even with `scale`.
       if (convert.dtype == dtype_) return absl::OkStatus();
       if (converted_ < 0) converted_ = index_;
       dtype_ = convert.dtype;
@@ -208,11 +234,13 @@ class Builder {
     return absl::OkStatus();
   }
 
+  // Notes that behind this op all images have the size `width` x `height`.
   void Fix(std::int64_t width, std::int64_t height) {
     known_ = true;
     size_ = {width, height};
   }
 
+  // Adds an op on pixels, with its fill.
   absl::Status Append(transform::PixelOp op, const FillValues& values = {}) {
     program_.ops.push_back(
         {op, static_cast<std::uint16_t>(index_ - decode_ops_)});
@@ -220,6 +248,7 @@ class Builder {
     return absl::OkStatus();
   }
 
+  // Computes the fill of op number i.
   void FinishFill(std::size_t i) {
     Fill fill;
     fill.late = late_[i].step > 0;
@@ -234,14 +263,22 @@ class Builder {
   }
 
   Program program_;
-  std::vector<LateFill> late_;  // by position in program_.ops
+  // Fill of each op, by position in program_.ops.
+  std::vector<LateFill> late_;
+  // Type conversions and normalising, in order.
   std::vector<transform::ValueStep> values_;
+  // Type of the image behind the ops so far.
   proto::DType dtype_ = proto::DType::kUint8;
-  int converted_ = -1;  // the first ToDtype that changed anything
+  // Number of the first ToDtype that changed the type; -1 if there is none.
+  int converted_ = -1;
+  // Number of the op that is being added.
   std::uint16_t index_ = 0;
-  int decode_ops_;  // so far, in the whole pipeline
-  bool known_;      // whether all samples have the size `size_`
-  Extent size_;
+  // Number of ops so far, in the whole pipeline, that say how images are
+  // decoded.
+  int decode_ops_;
+  // Whether all images have the size `size_` behind the ops so far.
+  bool known_;
+  ImageExtent size_;
 };
 
 }  // namespace

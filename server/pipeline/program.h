@@ -16,44 +16,62 @@
 
 namespace forebay::pipeline {
 
-// The color of padding.
+// The color that an op paints where it shows no pixel of the image.
 struct Fill {
+  // Color as a uint8 for each channel; used if `late` is false.
   std::array<std::uint8_t, transform::kColors> pixel{};
-  // Whether the Pad comes after the conversion to floating point. Then
-  // `element` counts (bits of the output's dtype), not `pixel`.
+  // Whether the op comes behind the conversion to floating point. The fill is
+  // then a value of the output's type, not a uint8.
   bool late = false;
+  // Bits of the fill in the output's type for each channel; used if `late`.
   std::array<std::uint32_t, transform::kColors> element{};
 };
 
+// An op on pixels, and its random stream.
 struct ProgramOp {
   transform::PixelOp op;
-  // In the spec, without the ops that say how images are decoded: the op's
-  // stream of random numbers.
+  // Number of the op's random stream: the op's place in the spec, where ops
+  // that say how images are decoded do not count.
   std::uint16_t index = 0;
 };
 
-// A checked PipelineSpec, with all that does not depend on the sample computed.
+// A checked PipelineSpec, and everything computed from it that is the same for
+// all samples.
 struct Program {
-  bool scaled = false;   // whether images may be decoded at a smaller scale
-  bool upright = false;  // whether they are turned as EXIF says
+  // Whether images may be decoded at a smaller scale.
+  bool scaled = false;
+  // Whether images are turned upright by EXIF's orientation.
+  bool upright = false;
+  // Ops on pixels, in order.
   std::vector<ProgramOp> ops;
-  std::vector<Fill> fills;               // by position in `ops`
-  std::vector<transform::Color> colors;  // the fills' pixels
+  // Fill of each op, by position in `ops`.
+  std::vector<Fill> fills;
+  // The `pixel` of each fill, by position in `ops`.
+  std::vector<transform::Color> colors;
+  // Output element for each pixel value: conversion and normalising.
   transform::ValueTable table;
-  int channels = transform::kColors;  // 3 or 1
-  bool channels_last = false;
-  transform::Extent extent;  // of the output
-};
-
-// The images that a program's first op gets.
-struct ProgramInput {
-  int first_index = 0;  // that op's, among all of the pipeline
-  int decode_ops = 0;   // ops before it that say how images are decoded
+  // Channels of the output, 3 or 1.
   int channels = transform::kColors;
-  std::optional<transform::Extent> extent;  // if all images have one
+  // Whether the output is height, width, channels (NHWC); if not, channels come
+  // first.
+  bool channels_last = false;
+  // Height and width of the output.
+  transform::ImageExtent extent;
 };
 
-// INVALID_ARGUMENT, naming the op by its position (from 1) and name.
+// The images that a program's first op is given.
+struct ProgramInput {
+  // Number of the program's first op among all ops of the pipeline.
+  int first_index = 0;
+  // Number of ops before the first op that say how images are decoded.
+  int decode_ops = 0;
+  int channels = transform::kColors;
+  // Size of all images; nullopt if they may differ.
+  std::optional<transform::ImageExtent> extent;
+};
+
+// Makes a program of a spec. INVALID_ARGUMENT names the op by its position,
+// from 1, and its name.
 absl::StatusOr<Program> MakeProgram(const proto::PipelineSpec& spec,
                                     const ProgramInput& input = {});
 

@@ -5,7 +5,7 @@
 namespace forebay::pipeline {
 namespace {
 
-// Returns null if the op is not random.
+// Returns the name of a random op; null if the op is not random.
 const char* RandomName(proto::Op::KindCase kind) {
   switch (kind) {
     case proto::Op::kRandomCrop:

@@ -6,9 +6,9 @@
 
 namespace forebay::pipeline {
 
-// Checks that no op draws at random, so that each does the same to a sample
-// each time. INVALID_ARGUMENT: one does; names the op by its position (from 1)
-// and name. Pure function.
+// Checks that no op draws at random, so that a sample always becomes the same
+// tensor. INVALID_ARGUMENT: an op draws; the error names it by its position,
+// from 1, and its name. Pure function.
 absl::Status CheckNothingRandom(const proto::PipelineSpec& spec);
 
 }  // namespace forebay::pipeline

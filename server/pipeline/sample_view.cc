@@ -1,3 +1,9 @@
+// Takes one image through a program's ops. Crops, flips, pads and one resize
+// only change the view, so their cost does not depend on the pixels. A second
+// resize, or an op on colors, needs pixels. The view is then rendered into
+// scratch memory, and from there on shows the new image. Pixels are read from
+// the decoder at most once.
+
 #include "server/pipeline/sample_view.h"
 
 #include <variant>
@@ -10,9 +16,10 @@
 namespace forebay::pipeline {
 namespace {
 
-// Positions are 32 bits wide.
+// Longest side of a resized image, in pixels. Tables hold positions in 32 bits.
 constexpr std::int64_t kMaxLength = std::int64_t{1} << 30;
 
+// Whether a view shows exactly the `length` pixels of its axis, in order.
 bool ShowsAll(const transform::AxisView& view, std::int64_t length) {
   return view.plain() && view.length() == length && view.At(0) == 0;
 }
@@ -53,6 +60,8 @@ absl::Status SampleView::Do(const transform::CenterCrop& op, Step step) {
 absl::Status SampleView::Do(const transform::RandomCrop& op, Step step) {
   FOREBAY_ASSIGN_OR_RETURN(const auto drawn,
                            transform::DrawWindow(op, extent(), step.draws));
+  // The padding comes first. The window's coordinates are those of the padded
+  // image.
   FOREBAY_RETURN_IF_ERROR(Do(drawn.padding, step));
   return Crop(drawn.window, step.fill);
 }
@@ -87,13 +96,13 @@ absl::Status SampleView::Do(const transform::Padding& op, Step step) {
   return view_.y.Pad(op.top, op.bottom, op.mode, step.fill, scratch_);
 }
 
-absl::Status SampleView::Crop(const transform::Window& window, int fill) {
+absl::Status SampleView::Crop(const transform::CropWindow& window, int fill) {
   FOREBAY_RETURN_IF_ERROR(
       view_.x.Crop(window.left, window.width, fill, scratch_));
   return view_.y.Crop(window.top, window.height, fill, scratch_);
 }
 
-absl::Status SampleView::Resize(transform::Extent extent,
+absl::Status SampleView::Resize(transform::ImageExtent extent,
                                 transform::Filter filter) {
   if (extent.width > kMaxLength || extent.height > kMaxLength) {
     return absl::ResourceExhaustedError(
@@ -102,8 +111,10 @@ absl::Status SampleView::Resize(transform::Extent extent,
   }
   if (!view_.x.CanResize() || !view_.y.CanResize())
     FOREBAY_RETURN_IF_ERROR(Settle());
-  // Not for a further op, even if the first left the image as it was: what is
-  // then read from a variant could not be reduced.
+  // Only for the first resize may the image be decoded at a smaller scale. A
+  // later resize may start from a variant, which cannot be reduced; without the
+  // variant it must give the same pixels. A resize counts even if it leaves the
+  // size unchanged.
   decoder_.set_may_reduce(program_.scaled && !resized_);
   resized_ = true;
   view_.x.Resize(extent.width, filter);

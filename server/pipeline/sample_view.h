@@ -13,27 +13,35 @@
 
 namespace forebay::pipeline {
 
-// One sample on its way through the ops. It only records geometry. It renders
-// pixels when an op needs them (color, or geometry that does not fold into one
-// resize), and at the end.
-// Not thread-safe. Borrows everything it is given. Does not block. Errors: the
-// decoder's; RESOURCE_EXHAUSTED: that of `scratch`; INVALID_ARGUMENT: the image
-// is smaller than a crop.
+// Takes one sample's image through the ops of a program. Geometry is only
+// recorded, as a view of the image. Pixels are rendered where an op needs them
+// (color, or geometry that does not fold into one resize), and at the end.
+//
+// Not thread-safe. Borrows all arguments of the constructor. Never blocks.
+// Errors: those of the decoder; RESOURCE_EXHAUSTED: `scratch` has too little
+// memory; INVALID_ARGUMENT: the image is smaller than a crop.
 class SampleView {
  public:
+  // Makes a view of the whole image that `decoder` has opened. `info` describes
+  // that image.
   SampleView(const Program& program, const decode::ImageInfo& info,
              decode::ImageDecoder& decoder, transform::Scratch& scratch);
 
-  // Applies program.ops[i].
+  // Applies program.ops[i]. A random op takes its random numbers from `draws`.
   absl::Status Apply(std::size_t i, transform::Draws& draws);
 
+  // Returns the view: the part of the image, or of the image that was rendered
+  // last, that is shown.
   const transform::View& view() const { return view_; }
+  // Renders the view, row by row, into `target`.
   absl::Status Render(transform::RowTarget& target);
 
  private:
+  // Reads pixels from the decoder.
   class DecoderSource final : public transform::PixelSource {
    public:
     explicit DecoderSource(decode::ImageDecoder& decoder) : decoder_(decoder) {}
+    // Allows or forbids decoding at a smaller scale.
     void set_may_reduce(bool may_reduce) { may_reduce_ = may_reduce; }
     decode::Reduction Reduce(std::uint32_t factor) override {
       return may_reduce_ ? decoder_.Reduce(factor) : decode::Reduction();
@@ -48,11 +56,14 @@ class SampleView {
     bool may_reduce_ = false;
   };
 
+  // The arguments that an op needs besides its parameters.
   struct Step {
-    int fill;  // number of the op's fill
+    // Number of the op's fill in the program.
+    int fill;
     transform::Draws& draws;
   };
 
+  // Each of these applies one op to the view.
   absl::Status Do(const transform::Resize& op, Step step);
   absl::Status Do(const transform::CenterCrop& op, Step step);
   absl::Status Do(const transform::RandomCrop& op, Step step);
@@ -62,21 +73,30 @@ class SampleView {
   absl::Status Do(const transform::Grayscale& op, Step step);
   absl::Status Do(const transform::Padding& op, Step step);
 
-  absl::Status Crop(const transform::Window& window, int fill);
-  absl::Status Resize(transform::Extent extent, transform::Filter filter);
-  // Renders the image so far, and continues with that image.
+  // Narrows the view to a window. The window may reach beyond the view on all
+  // sides; the pixels there show `fill`.
+  absl::Status Crop(const transform::CropWindow& window, int fill);
+  // Resizes the view. If the view is not a plain window, renders it first.
+  absl::Status Resize(transform::ImageExtent extent, transform::Filter filter);
+  // Renders the view into a new image. From then on, the view shows that image.
   absl::Status Settle();
 
-  transform::Extent extent() const {
+  // Returns the size of the view in pixels.
+  transform::ImageExtent extent() const {
     return {view_.x.length(), view_.y.length()};
   }
+  // Returns the last image that Settle rendered; before the first Settle, the
+  // decoder.
   transform::PixelSource& source();
 
   const Program& program_;
   transform::Scratch& scratch_;
   DecoderSource decoder_;
-  bool resized_ = false;           // whether an op that resizes came already
-  transform::ScratchImage image_;  // the last settled image
+  // Whether an op that resizes has been applied.
+  bool resized_ = false;
+  // The image that Settle rendered last.
+  transform::ScratchImage image_;
+  // Reads `image_`; nullopt before the first Settle.
   std::optional<transform::ScratchImageSource> settled_;
   transform::View view_;
 };

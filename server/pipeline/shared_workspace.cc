@@ -21,6 +21,7 @@ void SharedWorkspace::TakeBack() {
     lent_ = false;
     refused.swap(refused_);
   }
+  // The calls are made without the lock, because they may call Borrow.
   for (const std::function<void()>& retry : refused) retry();
 }
 

@@ -1,3 +1,8 @@
+// Cuts the tail off a program. A trainer that applies the tail must make the
+// same bytes as the whole program. For pixels this holds, since the table is
+// the same. A late fill is an element, not a pixel. If the table makes this
+// element of no uint8 pixel, the program stays whole.
+
 #include "server/pipeline/tail.h"
 
 #include <algorithm>
@@ -20,13 +25,14 @@ bool Paints(const transform::PixelOp& op) {
            (crop->pad_if_needed || padding.left > 0 || padding.top > 0 ||
             padding.right > 0 || padding.bottom > 0);
   }
-  // Beside small images, and around.
+  // A CenterCrop paints if an image is smaller than the crop. A Padding always
+  // may.
   return std::holds_alternative<transform::CenterCrop>(op) ||
          std::holds_alternative<transform::Padding>(op);
 }
 
-// Gives a fill the pixels that become its elements. Returns false if a channel
-// has none.
+// Replaces a late fill by the uint8 pixel that the table turns into the fill's
+// element. Returns false if a channel has no such pixel.
 bool FillEarly(const transform::ValueTable& table, int channels, Fill* fill) {
   Fill early = *fill;
   early.late = false;
@@ -46,6 +52,7 @@ std::optional<Tail> CutTail(Program* program) {
   std::vector<Fill> fills = program->fills;
   for (std::size_t i = 0; i < fills.size(); ++i) {
     if (!fills[i].late) continue;
+    // A fill that is never painted may have any color.
     if (!Paints(program->ops[i].op)) {
       fills[i].late = false;
     } else if (!FillEarly(program->table, program->channels, &fills[i])) {

@@ -8,16 +8,20 @@
 
 namespace forebay::pipeline {
 
-// The last part of a program: what uint8 pixels become, and their layout.
+// The last part of a program: the elements that uint8 pixels become, and the
+// elements' layout. Trainers on GPUs apply the tail themselves.
 struct Tail {
+  // The element that each uint8 value of each channel becomes.
   transform::ValueTable table;
-  int channels = transform::kColors;  // 3 or 1
+  // Channels of the image, 3 or 1.
+  int channels = transform::kColors;
+  // Whether the finished tensor has its channels last.
   bool channels_last = false;
 };
 
-// Takes the tail off a program, which then makes uint8 pixels, channels last.
-// Returns nullopt, and leaves the program as it is, if a padding has a color
-// that no pixel becomes.
+// Cuts the tail off a program. The program then makes uint8 pixels with
+// channels last. If an op fills with an element that the table makes of no
+// uint8 pixel, returns nullopt and leaves the program unchanged. Pure function.
 std::optional<Tail> CutTail(Program* program);
 
 }  // namespace forebay::pipeline

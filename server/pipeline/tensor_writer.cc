@@ -1,3 +1,9 @@
+// Writes rendered rows into the slot. With channels first, each plane's row is
+// converted straight to its place. With channels last, the three rows are
+// converted in scratch memory, and interleaved into the slot. Late fills are
+// elements, not pixels. They are written last, over the elements that the
+// conversion made at their positions.
+
 #include "server/pipeline/tensor_writer.h"
 
 #include <cstring>
@@ -34,7 +40,7 @@ absl::StatusOr<TensorWriter> TensorWriter::Create(
   return writer;
 }
 
-// In channels-last tensors all channels share a row.
+// With channels last, all channels share one row.
 std::uint8_t* TensorWriter::RowOf(std::int64_t y, std::size_t channel) const {
   const auto row = static_cast<std::size_t>(y);
   const auto height = static_cast<std::size_t>(program_.extent.height);
@@ -66,7 +72,8 @@ void TensorWriter::PaintLateFills(std::int64_t y) {
     if (!fill.late) continue;
     for (std::size_t c = 0; c < channels_; ++c) {
       const std::size_t at = rows_[0] != nullptr ? x * channels_ + c : x;
-      // Little-endian: the element's bits are its low bytes.
+      // The element is in the word's low bytes, which come first on a
+      // little-endian CPU.
       std::memcpy(RowOf(y, c) + at * element_bytes_, &fill.element[c],
                   element_bytes_);
     }

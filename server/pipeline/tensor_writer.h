@@ -13,13 +13,14 @@
 
 namespace forebay::pipeline {
 
-// Turns rows of pixels into elements of the slot, normalised, in its dtype and
-// layout.
-// Not thread-safe. Borrows everything it is given. Does not block. Create fails
-// with RESOURCE_EXHAUSTED: that of the Scratch.
+// Turns rows of pixels into normalised elements, and writes these into the
+// slot, in the slot's type and layout. Not thread-safe. Borrows all arguments
+// of Create. Never blocks. Create fails with RESOURCE_EXHAUSTED if `scratch`
+// has too little memory.
 class TensorWriter final : public transform::RowTarget {
  public:
-  // `out` is exactly one tensor of `program`. `view` is to be rendered.
+  // Makes a writer for `view`. `out` is the place of exactly one output tensor
+  // of `program`.
   static absl::StatusOr<TensorWriter> Create(const Program& program,
                                              const transform::View& view,
                                              transform::Scratch& scratch,
@@ -29,10 +30,13 @@ class TensorWriter final : public transform::RowTarget {
            std::uint8_t* const (&planes)[transform::kColors]) override;
 
  private:
+  // Borrows all arguments; `rows_` is null until Create sets it.
   TensorWriter(const Program& program, const transform::View& view,
                absl::Span<std::uint8_t> out);
 
+  // Returns where row `y` of a channel begins in the slot.
   std::uint8_t* RowOf(std::int64_t y, std::size_t channel) const;
+  // Overwrites the elements of row `y` that show a late fill.
   void PaintLateFills(std::int64_t y);
 
   const Program& program_;
@@ -41,8 +45,10 @@ class TensorWriter final : public transform::RowTarget {
   const std::size_t channels_;
   const std::size_t element_bytes_;
   const std::size_t width_;
+  // Whether any element may show a late fill (Fill::late).
   bool late_fills_ = false;
-  // Converted rows that wait to be interleaved; null if not needed.
+  // Converted rows of the three channels, before they are interleaved. Null if
+  // the layout has channels first, or the image has one channel.
   std::array<std::uint8_t*, transform::kColors> rows_{};
 };
 

@@ -1,3 +1,10 @@
+// Reads TIFF images as arrays, by libtiff. An image is stored as strips of rows
+// or as tiles (TIFF 6.0, sections 3 and 15). Each strip or tile holds all
+// channels or, if channels are stored as planes of their own, one channel.
+// Strips are decoded straight into the array. A tile is first decoded into
+// scratch memory, and its rows are copied from there. All sizes are checked
+// against the file and the workspace's limits before memory is allocated.
+
 #include "server/pipeline/tiff_array.h"
 
 #include <tiffio.h>
@@ -19,11 +26,14 @@ namespace {
 
 using proto::DType;
 
-// Bytes that libtiff and its codecs need: state and tables.
+// Bytes that libtiff and its codecs need for state and tables.
 constexpr std::uint64_t kLibraryBytes = 512 << 10;
-// No codec makes so many bytes of one.
-constexpr std::uint64_t kMostInflation = 4096;
+// Most bytes that any codec here makes of one byte of the file. A file with
+// fewer bytes than this ratio demands is truncated.
+constexpr std::uint64_t kMostDecompression = 4096;
 
+// The SampleFormat (TIFF 6.0, section 19) and bits of a sample, and the type
+// that it becomes.
 struct SampleType {
   std::uint16_t format;
   std::uint16_t bits;
@@ -43,6 +53,7 @@ constexpr SampleType kSampleTypes[] = {
     {SAMPLEFORMAT_IEEEFP, 64, DType::kFloat64},
 };
 
+// Returns the error for images that are valid but not supported.
 absl::Status NotRead(std::string_view what) {
   return absl::UnimplementedError(
       absl::StrCat("is a TIFF image with ", std::string(what),
@@ -82,21 +93,25 @@ absl::StatusOr<DType> DTypeOf(TIFF* tiff) {
   return found->dtype;
 }
 
-// The first image of an open file, and the pieces that it is stored in.
+// The first image of an open file, and the strips or tiles ("pieces") that hold
+// it. Not thread-safe. Borrows the file's bytes.
 class TiffImage {
  public:
+  // Opens the file, and checks the image's type and sizes.
   absl::Status Open(absl::Span<const std::uint8_t> bytes,
                     const WorkspaceLimits& limits);
   const TensorType& type() const { return type_; }
-  // Bytes that Read takes elsewhere than in `scratch`.
+  // Returns the bytes that Read needs outside of `scratch`.
   std::uint64_t library_bytes() const { return kLibraryBytes + 2 * longest_; }
-  // Fills `out`, which is as long as the type says.
+  // Fills `out`, which has the type's bytes.
   absl::Status Read(transform::Scratch& scratch, std::uint8_t* out);
 
  private:
+  // Reads the directory's tags into the type and the layout.
   absl::Status ReadShape(const WorkspaceLimits& limits);
+  // Reads the pieces' sizes, and checks that they lie within the file.
   absl::Status ReadPieces(std::uint64_t file_bytes);
-  // `plane`: where the plane's samples go.
+  // Decodes plane number `number` into `plane`.
   absl::Status ReadStrips(std::uint16_t number, std::uint8_t* plane);
   absl::Status ReadTiles(std::uint16_t number, std::uint8_t* tile,
                          std::uint8_t* plane);
@@ -108,12 +123,17 @@ class TiffImage {
   decode::TiffFile file_;
   decode::ImageInfo info_;
   TensorType type_;
-  std::uint64_t each_ = 0;    // bytes of a pixel in a piece
-  std::uint16_t planes_ = 1;  // that are stored by themselves
+  // Bytes of one pixel in a piece: one sample, or the samples of all channels.
+  std::uint64_t each_ = 0;
+  // Number of planes; 1 if pieces hold all channels.
+  std::uint16_t planes_ = 1;
   bool tiled_ = false;
+  // Width of a piece in pixels.
   std::uint32_t piece_width_ = 0;
+  // Rows of a piece; the image's last strip may have fewer.
   std::uint32_t piece_rows_ = 0;
-  std::uint64_t longest_ = 0;  // bytes in the file of the longest piece
+  // Compressed bytes of the longest piece.
+  std::uint64_t longest_ = 0;
 };
 
 absl::Status TiffImage::ReadShape(const WorkspaceLimits& limits) {
@@ -136,7 +156,8 @@ absl::Status TiffImage::ReadShape(const WorkspaceLimits& limits) {
   TIFFGetFieldDefaulted(tiff, TIFFTAG_IMAGEDEPTH, &depth);
   TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLESPERPIXEL, &channels);
   TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &planar);
-  // Not all rows have all of their samples.
+  // YCbCr images may be subsampled. Not every pixel then has samples of its
+  // own.
   if (photometric == PHOTOMETRIC_YCBCR) return NotRead("YCbCr colors");
   if (depth != 1) return NotRead("samples in three dimensions");
   if (channels == 0) return file_.FailureStatus();
@@ -147,7 +168,8 @@ absl::Status TiffImage::ReadShape(const WorkspaceLimits& limits) {
                        channels);
   planes_ = is_planar ? channels : 1;
   each_ = proto::SizeOf(type_.dtype) * (is_planar ? 1 : channels);
-  // At most 2^19 bytes for each of the pixels that a limit allows.
+  // row_bytes() * planes_ does not overflow. The number of pixels is limited,
+  // and a pixel has at most 65,535 samples of 8 bytes, less than 2^19 bytes.
   if (__builtin_mul_overflow(row_bytes() * planes_, std::uint64_t{info_.height},
                              &type_.bytes))
     return file_.FailureStatus();
@@ -156,7 +178,7 @@ absl::Status TiffImage::ReadShape(const WorkspaceLimits& limits) {
 
 absl::Status TiffImage::ReadPieces(std::uint64_t file_bytes) {
   TIFF* const tiff = file_.get();
-  if (type_.bytes / kMostInflation > file_bytes)
+  if (type_.bytes / kMostDecompression > file_bytes)
     return absl::DataLossError("is a truncated TIFF image");
   tiled_ = TIFFIsTiled(tiff) != 0;
   piece_width_ = info_.width;
@@ -214,6 +236,8 @@ absl::Status TiffImage::ReadTiles(std::uint16_t number, std::uint8_t* tile,
                                   std::uint8_t* plane) {
   TIFF* const tiff = file_.get();
   const auto bytes = static_cast<tmsize_t>(tile_bytes());
+  // Tiles at the right and lower edge may reach beyond the image (TIFF 6.0,
+  // section 15). The part beyond the image is not copied.
   for (std::uint64_t top = 0; top < info_.height; top += piece_rows_) {
     for (std::uint64_t left = 0; left < info_.width; left += piece_width_) {
       const std::uint32_t index =

@@ -10,31 +10,35 @@
 #include "server/pipeline/pipeline.h"
 #include "server/pipeline/workspace.h"
 
-// The first image of a TIFF file as an array: the very samples that tifffile
-// gives, of integers of 8 to 64 bits or floats of 16 to 64. Its axes are rows,
-// columns and, if there are several, channels; these come first if each is
-// stored by itself. Functions are thread-safe, each caller with a workspace of
-// its own. They take as long as decoding. Errors give the reason alone:
-// DATA_LOSS: the file is damaged; UNIMPLEMENTED: its samples, or how they are
-// compressed, are not read; RESOURCE_EXHAUSTED: it passes a limit of the
-// workspace.
+// Reads the first image of a TIFF file as an array. The elements are the same
+// as those that the Python package tifffile gives: integers of 8 to 64 bits, or
+// floats of 16 to 64 bits. The axes are rows, columns and, if there are several
+// channels, channels. If each channel is stored as a plane of its own, channels
+// are the first axis (TIFF 6.0, PlanarConfiguration 2).
+//
+// Functions are thread-safe; each caller brings a workspace of its own. They
+// take as long as decoding. An error's message has only the reason, without the
+// file's name. DATA_LOSS: the file is damaged. UNIMPLEMENTED: the type of the
+// samples, or their compression, is not supported. RESOURCE_EXHAUSTED: the
+// image exceeds a limit of the workspace.
 
 namespace forebay::pipeline {
 
-// Whether a file begins as a TIFF file does. Never blocks; has no errors.
+// Whether a file begins as a TIFF file does. Never blocks; no errors.
 bool IsTiff(absl::Span<const std::uint8_t> file);
 
-// Returns the array's type, by the header alone.
+// Returns the type of the file's array. Reads only the header and the
+// directory.
 absl::StatusOr<TensorType> TypeOfTiff(absl::Span<const std::uint8_t> file,
                                       const WorkspaceLimits& limits);
 
-// Returns the array. It lies where the workspace unpacks; all else there is
-// lost.
+// Returns the file's array. The elements lie in the workspace's scratch memory.
+// Earlier contents of that memory are lost, so `file` must not lie there.
 absl::StatusOr<Array> ReadTiff(absl::Span<const std::uint8_t> file,
                                Workspace& workspace);
 
-// Writes the elements into `out`, which has room for just these. The file may
-// lie where the workspace unpacks.
+// Writes the file's elements into `out`, whose size is that of TypeOfTiff.
+// `file` may lie in the room that Workspace::RoomToDecompress returned.
 absl::Status ReadTiff(absl::Span<const std::uint8_t> file, Workspace& workspace,
                       absl::Span<std::uint8_t> out);
 

@@ -1,3 +1,8 @@
+// Lays images into user-code buffers. A buffer holds the header of a raw image,
+// and room for the code's input and its result, which lie in the same place. A
+// worker may write anything into the buffer. The daemon therefore takes sizes
+// from the pipeline, never from the buffer.
+
 #include "server/pipeline/user_code.h"
 
 #include <algorithm>
@@ -11,12 +16,16 @@
 namespace forebay::pipeline {
 namespace {
 
+// Most bytes of a result. With this bound, sums of sizes cannot overflow.
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;
+// Longest side of an image that ops may follow, in pixels.
 constexpr std::uint64_t kMaxExtent = 65535;
-// The batch has one dimension more.
+// Most axes of a result. The batch has one axis more.
 constexpr int kMaxDimensions = static_cast<int>(proto::kMaxRank) - 1;
+// Bytes of a raw image's header, before its pixels.
 constexpr std::uint64_t kHeader = sizeof(proto::RawImageHeader);
 
+// Whether ops on images can take a result of the type `type`.
 bool IsImage(const TensorType& type) {
   const auto is_extent = [](std::uint64_t extent) {
     return extent >= 1 && extent <= kMaxExtent;
@@ -26,16 +35,17 @@ bool IsImage(const TensorType& type) {
          (type.shape[2] == 1 || type.shape[2] == 3);
 }
 
-// Where a raw image of that type has its pixels.
+// Writes the header of a raw image of the type `type`, and returns the place of
+// the image's pixels.
 absl::Span<std::uint8_t> LayHeader(const TensorType& type,
-                                   absl::Span<std::uint8_t> desk) {
+                                   absl::Span<std::uint8_t> user_buffer) {
   const proto::RawImageHeader header = {
       .magic = proto::kRawImageMagic,
       .width = static_cast<std::uint32_t>(type.shape[1]),
       .height = static_cast<std::uint32_t>(type.shape[0]),
       .channels = static_cast<std::uint32_t>(type.shape[2])};
-  std::memcpy(desk.data(), &header, sizeof(header));
-  return desk.subspan(kHeader, type.bytes);
+  std::memcpy(user_buffer.data(), &header, sizeof(header));
+  return user_buffer.subspan(kHeader, type.bytes);
 }
 
 }  // namespace
@@ -71,28 +81,32 @@ absl::StatusOr<TensorType> UserCode::ResultOf(const proto::UserCode& spec) {
   return type;
 }
 
-std::uint64_t UserCode::desk_bytes() const {
+std::uint64_t UserCode::user_buffer_bytes() const {
   const std::uint64_t bytes = kHeader + std::max(input_.bytes, result_.bytes);
+  // The buffers of a batch's samples follow each other. Each begins at a
+  // multiple of 8 bytes.
   return (bytes + 7) / 8 * 8;
 }
 
-absl::Span<std::uint8_t> UserCode::Input(absl::Span<std::uint8_t> desk) const {
-  FOREBAY_CHECK(desk.size() >= desk_bytes());
-  return LayHeader(input_, desk);
+absl::Span<std::uint8_t> UserCode::Input(
+    absl::Span<std::uint8_t> user_buffer) const {
+  FOREBAY_CHECK(user_buffer.size() >= user_buffer_bytes());
+  return LayHeader(input_, user_buffer);
 }
 
-absl::Status UserCode::RunAfter(absl::Span<std::uint8_t> desk,
+absl::Status UserCode::RunAfter(absl::Span<std::uint8_t> user_buffer,
                                 const SampleKey& key, Workspace& workspace,
                                 absl::Span<std::uint8_t> out) const {
-  FOREBAY_CHECK(desk.size() >= desk_bytes());
+  FOREBAY_CHECK(user_buffer.size() >= user_buffer_bytes());
   if (after_ == nullptr) {
     FOREBAY_CHECK(out.size() == result_.bytes);
-    std::copy_n(desk.data() + kHeader, out.size(), out.data());
+    std::copy_n(user_buffer.data() + kHeader, out.size(), out.data());
     return absl::OkStatus();
   }
-  const absl::Span<const std::uint8_t> pixels = LayHeader(result_, desk);
-  return after_->Run({desk.data(), kHeader + pixels.size()}, key, workspace,
-                     out);
+  // The worker may have overwritten the header, so it is written anew.
+  const absl::Span<const std::uint8_t> pixels = LayHeader(result_, user_buffer);
+  return after_->Run({user_buffer.data(), kHeader + pixels.size()}, key,
+                     workspace, out);
 }
 
 }  // namespace forebay::pipeline

@@ -13,37 +13,42 @@
 
 namespace forebay::pipeline {
 
-// The user's own code in the middle of a pipeline, which a producer runs. It
-// has a *desk* for each sample: memory that producers share, on which it finds
-// the input, a raw image (proto/raw_image.h), and leaves its result.
+// The user's own code in the middle of a pipeline, which a worker runs. Each
+// sample has a *user-code buffer*: memory that the daemon and the worker share.
+// The worker reads its input there, a raw image (proto/raw_image.h), and writes
+// its result there.
 //
-// Immutable and thread-safe; each thread brings its own Workspace. Does not
-// block. Errors: those of Pipeline::Run. Nothing that lies on a desk is
-// trusted.
+// Immutable and thread-safe; each thread brings its own Workspace. Owns the
+// pipeline behind the code; borrows buffers for the call. Never blocks. Errors:
+// those of Pipeline::Run. The daemon trusts nothing that it reads from a
+// user-code buffer.
 class UserCode {
  public:
-  // `input`: uint8, channels last. `after`: made for `result`; null if that is
-  // the output.
+  // `input` is uint8 with channels last. `after` takes images of the type
+  // `result`; it is null if the result is the pipeline's output.
   UserCode(TensorType input, TensorType result, std::unique_ptr<Pipeline> after)
       : input_(std::move(input)),
         result_(std::move(result)),
         after_(std::move(after)) {}
 
-  // The checked result of the code that the spec describes. INVALID_ARGUMENT.
+  // Returns the type of the code's result, as the spec gives it.
+  // INVALID_ARGUMENT: the type is not valid, or ops follow and the type is not
+  // an image.
   static absl::StatusOr<TensorType> ResultOf(const proto::UserCode& spec);
 
   const TensorType& result() const { return result_; }
-  // Null if the result is the pipeline's output.
+  // Returns the pipeline behind the code; null if the result is the output.
   const Pipeline* after() const { return after_.get(); }
 
-  // The bytes of a desk: a multiple of eight.
-  std::uint64_t desk_bytes() const;
-  // Begins the raw image on a desk, and returns the place of its pixels.
-  absl::Span<std::uint8_t> Input(absl::Span<std::uint8_t> desk) const;
-  // Makes the output of the result, which lies on the desk where the input's
-  // pixels were.
-  absl::Status RunAfter(absl::Span<std::uint8_t> desk, const SampleKey& key,
-                        Workspace& workspace,
+  // Returns the bytes of a user-code buffer, a multiple of eight.
+  std::uint64_t user_buffer_bytes() const;
+  // Writes the header of the input's raw image into a user-code buffer, and
+  // returns the room for its pixels.
+  absl::Span<std::uint8_t> Input(absl::Span<std::uint8_t> user_buffer) const;
+  // Makes the pipeline's output from the code's result. The result lies in the
+  // user-code buffer, where the input's pixels were.
+  absl::Status RunAfter(absl::Span<std::uint8_t> user_buffer,
+                        const SampleKey& key, Workspace& workspace,
                         absl::Span<std::uint8_t> out) const;
 
  private:

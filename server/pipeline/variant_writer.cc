@@ -14,7 +14,7 @@ namespace {
 
 using transform::kColors;
 
-// Takes rows of planes.
+// A target that interleaves rows of three planes into a raw image's RGB pixels.
 class MixedRows final : public transform::RowTarget {
  public:
   MixedRows(std::size_t width, std::uint8_t* pixels)
@@ -51,6 +51,7 @@ absl::Status WriteVariant(SampleView& sample, const decode::ImageInfo& info,
       .channels = kColors};
   std::memcpy(variant.data(), &header, sizeof(header));
   std::uint8_t* const pixels = variant.data() + sizeof(header);
+  // A whole image is copied from the decoder without rendering.
   if (whole) {
     const decode::Region all = {0, 0, info.width, info.height};
     decode::RegionCopy copy(all, pixels);

@@ -11,12 +11,13 @@
 
 namespace forebay::pipeline {
 
-// Returns the bytes of the raw image that `view` shows.
+// Returns the bytes of the raw image, header included, that `view` shows.
 std::uint64_t VariantBytes(const transform::View& view);
 
-// Writes the raw image that `sample` shows into `variant`, which has its
-// length. `whole` says that this is just the image that `decoder` opened, of
-// `info`. Does not block. Errors: those of SampleView::Render.
+// Writes the raw image that `sample` shows into `variant`, which has
+// VariantBytes bytes. `whole` says that `sample` shows the whole image that
+// `decoder` opened and `info` describes. The rows are then copied without
+// rendering. Never blocks. Errors: those of SampleView::Render.
 absl::Status WriteVariant(SampleView& sample, const decode::ImageInfo& info,
                           bool whole, decode::ImageDecoder& decoder,
                           absl::Span<std::uint8_t> variant);

@@ -12,11 +12,16 @@
 namespace forebay::pipeline {
 namespace {
 
+// A limit of vector instructions, and its name.
 struct Target {
   std::string name;
-  std::int64_t widest;  // bit of Highway's; the lower, the wider
+  // Highway's bit of the widest allowed instructions. Lower bits are wider
+  // instructions.
+  std::int64_t widest;
 };
 
+// Returns all limits: "auto", then Highway's targets for which this binary has
+// code, lowest bit first, then "none".
 std::vector<Target> Targets() {
   constexpr std::int64_t kPlainCode = HWY_EMU128 | HWY_SCALAR;
   std::vector<Target> targets = {{"auto", 1}};
@@ -42,9 +47,10 @@ std::vector<std::string> VectorTargetNames() {
 absl::Status LimitVectorTarget(std::string_view name) {
   for (const Target& target : Targets()) {
     if (target.name != name) continue;
+    // Disables all lower bits, which are the wider instructions.
     hwy::DisableTargets(target.widest - 1);
-    // This must come last: a question for what is supported makes Highway
-    // choose from all that the CPU has.
+    // This must come last: asking Highway what the CPU supports makes it choose
+    // from all instructions that the CPU has.
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
     return absl::OkStatus();
   }

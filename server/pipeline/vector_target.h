@@ -9,21 +9,22 @@
 
 namespace forebay::pipeline {
 
-// The vector instructions that process pixels: the widest that this CPU has,
-// unless limited. All give the same bytes. They are chosen for the whole
-// process. Nothing here blocks.
+// The choice of the vector instructions that process pixels. Without a limit,
+// these are the widest that the CPU has. All instructions give the same bytes.
+// The choice holds for the whole process. No function here blocks.
 
-// Names those in use, for people: "AVX3". Thread-safe.
+// Returns the name of the instructions in use, for people: "AVX3". Thread-safe.
 std::string_view VectorTarget();
 
-// Returns what LimitVectorTarget takes on this architecture: "auto", then
-// "avx3_dl" and so on, widest first, then "none". Thread-safe.
+// Returns the names that LimitVectorTarget takes on this architecture: "auto",
+// then "avx3_dl" and so on, widest first, then "none". Thread-safe.
 std::vector<std::string> VectorTargetNames();
 
-// Uses nothing wider than `name` from then on; if the CPU lacks that, the
-// widest that it has. "auto" means no limit. Must not be called while anything
-// is processed: plans made for other instructions do not fit. INVALID_ARGUMENT:
-// not one of VectorTargetNames.
+// Limits vector instructions to those called `name` and narrower ones, from now
+// on. The widest of these that the CPU has are used. "auto" lifts the limit.
+// Must not be called while pixels are processed, because plans made for other
+// instructions do not fit. INVALID_ARGUMENT: the name is not one of
+// VectorTargetNames.
 absl::Status LimitVectorTarget(std::string_view name);
 
 }  // namespace forebay::pipeline

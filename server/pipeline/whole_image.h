@@ -11,16 +11,17 @@
 
 namespace forebay::pipeline {
 
-// Decodes all of an image, as it is: height x width x 3 of interleaved 8-bit
-// RGB, as numpy.asarray(PIL.Image.open(file).convert("RGB")). Thread-safe, each
-// caller with a workspace of its own; does not block. Errors: as
-// Pipeline::Run's.
+// Decodes a whole image as it is stored. The result is interleaved 8-bit RGB of
+// shape (height, width, 3), as
+// numpy.asarray(PIL.Image.open(file).convert("RGB")) gives it. Thread-safe;
+// each caller brings a workspace of its own. Never blocks. Errors: those of
+// Pipeline::Run.
 
-// Returns the type of the result; reads the header alone.
+// Returns the type of the result. Reads only the image's header.
 absl::StatusOr<TensorType> TypeOfWholeImage(
     absl::Span<const std::uint8_t> encoded, Workspace& workspace);
 
-// `out` is as long as its type says.
+// Decodes the image into `out`, which has the bytes of TypeOfWholeImage.
 absl::Status DecodeWholeImage(absl::Span<const std::uint8_t> encoded,
                               Workspace& workspace,
                               absl::Span<std::uint8_t> out);

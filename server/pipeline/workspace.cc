@@ -7,7 +7,9 @@
 
 namespace forebay::pipeline {
 
-// An image that a larger workspace could decode is for that to refuse.
+// The decoder has the limit of the larger workspace. An image that fits only
+// there passes the decoder, and then fails for lack of scratch, so that
+// WantsLarger sends it there.
 Workspace::Parts::Parts(const WorkspaceLimits& limits)
     : decoder({limits.max_pixels,
                std::max(limits.scratch_bytes, limits.larger_scratch_bytes)}),
@@ -15,7 +17,7 @@ Workspace::Parts::Parts(const WorkspaceLimits& limits)
 
 absl::StatusOr<decode::ImageInfo> Workspace::Parts::Open(
     absl::Span<const std::uint8_t> encoded, bool upright) {
-  // An image that was unpacked lies there.
+  // `encoded` may itself lie in the scratch, if it was decompressed there.
   scratch.ResetBehind(encoded);
   FOREBAY_ASSIGN_OR_RETURN(
       const decode::ImageInfo info,
@@ -29,12 +31,13 @@ Workspace::Workspace(const WorkspaceLimits& limits)
 
 Workspace::~Workspace() = default;
 
-absl::StatusOr<absl::Span<std::uint8_t>> Workspace::RoomToUnpack(
+absl::StatusOr<absl::Span<std::uint8_t>> Workspace::RoomToDecompress(
     std::uint64_t bytes) {
+  // The room must be the first allocation, because ResetBehind keeps only that.
   parts_->scratch.Reset();
   FOREBAY_ASSIGN_OR_RETURN(
       std::uint8_t* const room,
-      parts_->scratch.Allocate<std::uint8_t>(bytes, "unpacking"));
+      parts_->scratch.Allocate<std::uint8_t>(bytes, "decompressing"));
   return absl::MakeSpan(room, bytes);
 }
 

@@ -11,12 +11,15 @@
 
 namespace forebay::pipeline {
 
+// The parts of a workspace. Not thread-safe.
 struct Workspace::Parts {
+  // Makes the decoders, and reserves the scratch.
   explicit Parts(const WorkspaceLimits& limits);
 
-  // Opens the image, as it is stored or upright, with all of the scratch for
-  // it. Errors: the decoder's; RESOURCE_EXHAUSTED: decoding takes more scratch
-  // than there is.
+  // Resets the scratch, and opens an image, as it is stored or turned upright.
+  // Counts the bytes that decoding takes against the scratch's limit. Errors:
+  // those of the decoder; RESOURCE_EXHAUSTED: decoding takes more scratch
+  // memory than there is.
   absl::StatusOr<decode::ImageInfo> Open(absl::Span<const std::uint8_t> encoded,
                                          bool upright = false);
 

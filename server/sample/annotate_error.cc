@@ -21,7 +21,8 @@ absl::Status AnnotateFieldError(const dataset::Dataset& dataset,
                                 const absl::Status& status) {
   const dataset::Field& failed = dataset.fields()[field];
   std::string what = dataset.At(id).object;
-  // An object that is the image or the clip needs no field's name.
+  // If the whole object is the image or the clip, the error need not name the
+  // field.
   const bool whole = (failed.kind == proto::FieldKind::kImage ||
                       failed.kind == proto::FieldKind::kAudio) &&
                      dataset.NameOf(id).empty();

@@ -9,11 +9,13 @@
 
 namespace forebay::sample {
 
-// Adds the sample and the dataset to an error that names its object.
+// Adds the sample and the dataset to an error that already names its object.
+// Thread-safe; never blocks.
 absl::Status AnnotateSampleError(const dataset::Dataset& dataset,
                                  std::uint64_t id, const absl::Status& status);
 
-// Adds the object too, and the field unless the object is just that.
+// Adds the sample, the dataset and the object to an error. Adds the field, too,
+// unless the object has only that field. Thread-safe; never blocks.
 absl::Status AnnotateFieldError(const dataset::Dataset& dataset,
                                 std::uint64_t id, std::size_t field,
                                 const absl::Status& status);

@@ -1,3 +1,8 @@
+// A field's value comes in one of five forms (dataset::FieldValue): an integer
+// or a text that the index knows, a range of the bytes read, bytes made of the
+// bytes read, or a compressed range. DecodeFields turns each form into a call
+// of the target. Images are passed on undecoded, since the target may find them
+// decoded in a cache.
 #include "server/sample/field_decoder.h"
 
 #include <array>
@@ -16,10 +21,12 @@ namespace {
 
 using proto::FieldKind;
 
+// Returns the error of a value that no dataset should have.
 absl::Status NoSuchField() {
   return absl::InternalError("is a field that no dataset has");
 }
 
+// Passes a text to the target. Fails if the text is not valid UTF-8.
 absl::Status DecodeText(std::size_t field, absl::Span<const std::uint8_t> bytes,
                         FieldTarget& target) {
   FOREBAY_RETURN_IF_ERROR(pipeline::decode::DecodeText(bytes).status());
@@ -27,7 +34,8 @@ absl::Status DecodeText(std::size_t field, absl::Span<const std::uint8_t> bytes,
   return absl::OkStatus();
 }
 
-// An array whose bytes are elements alone.
+// Passes to the target an array whose bytes are only its elements. If the array
+// has rows, the number of bytes tells the number of rows.
 absl::Status DecodeElements(const dataset::Field& type, std::size_t field,
                             absl::Span<const std::uint8_t> elements,
                             FieldTarget& target) {
@@ -42,6 +50,7 @@ absl::Status DecodeElements(const dataset::Field& type, std::size_t field,
   return target.SetArray(field, array);
 }
 
+// Decodes a value, given its bytes. The value is not an image.
 absl::Status DecodeBytes(const dataset::Field& type, std::size_t field,
                          absl::Span<const std::uint8_t> bytes,
                          FieldTarget& target) {
@@ -75,6 +84,7 @@ absl::Status DecodeBytes(const dataset::Field& type, std::size_t field,
   return NoSuchField();
 }
 
+// Decodes a value. If the index has the value, passes it on.
 absl::Status DecodeField(const dataset::Field& type, std::size_t field,
                          const dataset::FieldValue& value,
                          absl::Span<const std::uint8_t> read,
@@ -98,15 +108,16 @@ absl::Status DecodeField(const dataset::Field& type, std::size_t field,
   return DecodeBytes(type, field, bytes, target);
 }
 
-// A clip that is packed.
-absl::Status DecodePacked(const dataset::Dataset& dataset, std::uint64_t id,
-                          std::size_t field, const dataset::FieldValue& value,
-                          absl::Span<const std::uint8_t> read,
-                          dataset::MadeValues& made, FieldTarget& target) {
+// Decompresses a clip, and decodes it.
+absl::Status DecodeCompressed(const dataset::Dataset& dataset, std::uint64_t id,
+                              std::size_t field,
+                              const dataset::FieldValue& value,
+                              absl::Span<const std::uint8_t> read,
+                              dataset::MadeValues& made, FieldTarget& target) {
   FOREBAY_ASSIGN_OR_RETURN(
       const auto bytes,
       ImageBytes(dataset, id, read, value, [&made](std::uint64_t length) {
-        return made.AddUnpacked(length);
+        return made.AddDecompressed(length);
       }));
   return DecodeBytes(dataset.fields()[field], field, bytes, target);
 }
@@ -126,15 +137,15 @@ absl::StatusOr<absl::Span<const std::uint8_t>> BytesOf(
 absl::StatusOr<absl::Span<const std::uint8_t>> ImageBytes(
     const dataset::Dataset& dataset, std::uint64_t id,
     absl::Span<const std::uint8_t> read, const dataset::FieldValue& image,
-    dataset::UnpackRoom room) {
+    dataset::DecompressionRoom room) {
   if (const auto* const range = std::get_if<dataset::FieldRange>(&image))
     return BytesOf(read, *range);
   if (const auto* const made = std::get_if<dataset::MadeBytes>(&image))
     return made->bytes;
-  const auto* const packed = std::get_if<dataset::PackedRange>(&image);
-  if (packed == nullptr) return NoSuchField();
-  FOREBAY_ASSIGN_OR_RETURN(const auto bytes, BytesOf(read, packed->range));
-  return dataset.Unpack(id, bytes, room);
+  const auto* const compressed = std::get_if<dataset::CompressedRange>(&image);
+  if (compressed == nullptr) return NoSuchField();
+  FOREBAY_ASSIGN_OR_RETURN(const auto bytes, BytesOf(read, compressed->range));
+  return dataset.Decompress(id, bytes, room);
 }
 
 absl::Status DecodeFields(const dataset::Dataset& dataset, std::uint64_t id,
@@ -148,16 +159,17 @@ absl::Status DecodeFields(const dataset::Dataset& dataset, std::uint64_t id,
     return AnnotateSampleError(dataset, id,
                                base::Annotate(found, dataset.At(id).object));
   }
-  // Decoding an image needs the room of what was unpacked with it.
+  // Images come last: decoding an image overwrites the memory into which other
+  // values may have been decompressed.
   for (const bool are_images : {false, true}) {
     for (std::size_t i = 0; i < fields.size(); ++i) {
       if ((fields[i].kind == FieldKind::kImage) != are_images) continue;
       const bool is_packed_clip =
           fields[i].kind == FieldKind::kAudio &&
-          std::holds_alternative<dataset::PackedRange>(values[i]);
+          std::holds_alternative<dataset::CompressedRange>(values[i]);
       const absl::Status status =
           is_packed_clip
-              ? DecodePacked(dataset, id, i, values[i], read, made, target)
+              ? DecodeCompressed(dataset, id, i, values[i], read, made, target)
               : DecodeField(fields[i], i, values[i], read, target);
       if (!status.ok()) return AnnotateFieldError(dataset, id, i, status);
     }

@@ -1,3 +1,11 @@
+// Each set of payers with waiting samples has a queue, and each queue has one
+// task. The task borrows the workspace, makes one sample and submits itself
+// again. So the fair queue decides between payers after each sample. If the
+// workspace is in use, the task ends, and the workspace calls Submit when it is
+// free.
+//
+// The mutex guards only the queues. It is not held while a sample is made, nor
+// while the executor or the workspace is called.
 #include "server/sample/large_samples.h"
 
 #include <algorithm>
@@ -11,6 +19,7 @@ void LargeSamples::Add(const Flows& payers, Sample sample) {
     base::MutexLock lock(&mutex_);
     const auto [queue, is_new] = queues_.try_emplace(payers);
     queue->second.push_back(std::move(sample));
+    // A queue that exists has its task already.
     if (!is_new) return;
   }
   Submit(payers);
@@ -22,6 +31,7 @@ void LargeSamples::Charge(const void* batch, const Flows& payers) {
     Queue moved;
     for (auto& [others, queue] : queues_) {
       if (others == payers) continue;
+      // The samples of other batches keep their order.
       const auto its = std::stable_partition(
           queue.begin(), queue.end(),
           [&](const Sample& sample) { return sample.batch != batch; });
@@ -46,7 +56,7 @@ void LargeSamples::Submit(const Flows& payers) {
       return;
     }
     demand = queue->second.front().demand;
-    demand.may_be_long = true;  // its image is large
+    demand.may_be_long = true;  // the image is large
   }
   executor_->SubmitFor(
       payers, demand,
@@ -59,7 +69,7 @@ void LargeSamples::Run(const Flows& payers) {
         if (const auto self = weak.lock()) self->Submit(payers);
       });
   if (loan == nullptr) return;
-  // Abandoned samples take no turn.
+  // The task makes one sample. It skips abandoned samples.
   while (auto sample = Next(payers)) {
     if (sample->make(*loan)) break;
   }

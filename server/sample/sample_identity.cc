@@ -8,7 +8,8 @@
 namespace forebay::sample {
 namespace {
 
-// The number of a dataset that is its own source.
+// Returns the number of a dataset that is its own source. It is 0 only if the
+// root is not shared.
 std::uint64_t OwnNumber(const dataset::Dataset& dataset) {
   const auto root = dataset.root()->identity();
   if (root == nullptr) return 0;

@@ -10,34 +10,38 @@
 
 namespace forebay::sample {
 
-// Identifies the dataset to all that read it through the same root. Returns 0
-// if what is read through that root is not shared. If two datasets had one
-// number, the cache would be wrong about when samples are wanted, and no more.
-// A dataset that is made of others has a number made of theirs.
+// Returns a number that identifies a dataset to all loaders and readers that
+// read it through the same root. Returns 0 if caches share nothing that is read
+// through the root. A composed dataset's number is computed from the numbers of
+// its sources. If two datasets had the same number, the cache would only be
+// wrong about when samples are wanted. Thread-safe; never blocks.
 std::uint64_t DatasetNumber(const dataset::Dataset& dataset);
 
-// Says how caches identify the samples of a dataset, and where each is read.
-// Immutable and thread-safe; the dataset outlives it. Never blocks; no errors.
+// Tells how caches identify the samples of a dataset, and where each sample is
+// read. Immutable and thread-safe. The dataset outlives this object. Never
+// blocks; has no errors.
 class SampleIdentity {
  public:
   explicit SampleIdentity(const dataset::Dataset* dataset);
 
+  // The number of datasets that the samples come from, and the number by which
+  // caches identify dataset `source` of them.
   std::size_t sources() const { return numbers_.size(); }
   std::uint64_t number(std::size_t source) const { return numbers_[source]; }
-  // Whether the dataset's samples are its own: then caches identify them by
-  // their numbers in it.
+  // Whether the dataset is its own only source. If so, caches identify its
+  // samples by their numbers in the dataset.
   bool is_own() const {
     return sources_.size() == 1 && sources_[0] == dataset_;
   }
 
-  // The request for all bytes of sample `id`. The caller adds the purpose,
-  // `done` and what else it wants.
+  // Returns a request for all bytes of sample `id`. The caller sets the
+  // purpose, `done` and whatever else it needs.
   storage::ReadRequest RequestFor(std::uint64_t id) const;
 
  private:
   const dataset::Dataset* const dataset_;
   const std::vector<const dataset::Dataset*> sources_;
-  std::vector<std::uint64_t> numbers_;  // of the sources
+  std::vector<std::uint64_t> numbers_;  // the number of each source
 };
 
 }  // namespace forebay::sample

@@ -5,12 +5,15 @@
 #include "server/base/check.h"
 #include "server/base/philox.h"
 
-// The permutation of blocks gives each block a place. Blocks in the order of
-// their places form a line. The line is divided into groups of kGroup places. A
-// position of the order lies in a group, and the group's permutation says at
-// which point of the line its number stands. All blocks but one are of equal
-// length. So points before that block are where they would be without it, and
-// points behind it are `missing_` further in front.
+// The order is computed as follows. The permutation of blocks gives each block
+// a place. Blocks in the order of their places form a line of `size` points.
+// The line is divided into groups of kGroup blocks. A position of the order
+// lies in a group, and the group's permutation says at which point of the line
+// the position's number stands.
+//
+// All blocks but the last one have equal length. The last block may have any
+// place in the line. Points before it are where they would be if it were whole.
+// Points behind it are nearer to the beginning by `missing_`.
 
 namespace forebay::sampler {
 namespace {
@@ -24,7 +27,8 @@ std::uint64_t BlocksOf(std::uint64_t size, std::uint64_t block) {
 BlockOrder::BlockOrder(std::uint64_t size, std::uint64_t block,
                        std::uint64_t seed, std::uint64_t epoch)
     : size_(size),
-      // Keeps products of lengths from overflowing.
+      // A block is not longer than the size, so products of lengths cannot
+      // overflow.
       block_(std::min(block, size)),
       seed_(seed),
       epoch_(epoch),
@@ -34,15 +38,13 @@ BlockOrder::BlockOrder(std::uint64_t size, std::uint64_t block,
   FOREBAY_CHECK(block >= 1);
 }
 
-// Returns the point where the group begins; for one behind the last group, the
-// line's end.
 std::uint64_t BlockOrder::BeginOf(std::uint64_t group) const {
   const std::uint64_t place = std::min(group * kGroup, blocks_.size());
   return place * block_ - (place > short_place_ ? missing_ : 0);
 }
 
 Permutation BlockOrder::WithinGroup(std::uint64_t group) const {
-  // A stream of random numbers that no op and no substitution uses.
+  // The number of a random stream that no op and no substitution uses.
   constexpr std::uint16_t kGroups = 0xFFFE;
   const std::uint64_t key =
       base::PhiloxStream(seed_, epoch_, group, kGroups).NextUint64();
@@ -51,7 +53,8 @@ Permutation BlockOrder::WithinGroup(std::uint64_t group) const {
 
 std::uint64_t BlockOrder::GroupAt(std::uint64_t position) const {
   FOREBAY_CHECK(position < size_);
-  // The group as if no block were short; it may be the next one.
+  // The group that would contain `position` if no block were short. The right
+  // group may be the next one.
   const std::uint64_t group = position / block_ / kGroup;
   return position >= BeginOf(group + 1) ? group + 1 : group;
 }
@@ -70,6 +73,8 @@ std::optional<Block> BlockOrder::DueAt(
     std::uint64_t position, std::optional<std::uint64_t> previous) const {
   const std::uint64_t group = GroupAt(position);
   const std::uint64_t begin = BeginOf(group);
+  // A step is as long as a block, so each step of this group makes one block of
+  // the next group due.
   const std::uint64_t step = (position - begin) / block_;
   if (previous.has_value() && *previous >= begin &&
       (*previous - begin) / block_ == step) {
@@ -84,7 +89,7 @@ std::uint64_t BlockOrder::At(std::uint64_t position) const {
   const std::uint64_t group = GroupAt(position);
   const std::uint64_t begin = BeginOf(group);
   const std::uint64_t point = begin + WithinGroup(group).At(position - begin);
-  // The point where it would be if no block were short.
+  // `even` is where the point would be if no block were short.
   const std::uint64_t short_end = (short_place_ + 1) * block_ - missing_;
   const std::uint64_t even = point < short_end ? point : point + missing_;
   return blocks_.At(even / block_) * block_ + even % block_;

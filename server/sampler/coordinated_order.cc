@@ -8,15 +8,18 @@
 namespace forebay::sampler {
 namespace {
 
-// The member with the most left draws so many of a hundred samples anew, though
-// decoded ones are there for it. More make successive epochs depend less on one
-// another, and cost more decodes.
+// The percentage of its samples that the member with the most left draws anew
+// although decoded samples are there for it. A higher value makes successive
+// epochs depend less on one another, and costs more decodes.
 constexpr std::uint64_t kDrawnWithoutNeed = 17;
 
-// So many samples that a member lacks are tried, for each of two members.
+// How many samples DrawAnew tries out of those that `like` lacks, and then out
+// of those that `member` lacks. The bound keeps Next short when few samples
+// suit.
 constexpr int kTries = 16;
 
-// The op that keys the random numbers of orders.
+// The number of the random stream that keys the draws of this order; no op uses
+// it.
 constexpr std::uint16_t kCoordinated = 0xFFFD;
 
 }  // namespace
@@ -71,7 +74,8 @@ bool CoordinatedOrder::HasMostLeft(Member member) const {
     const Epoch* const epoch = members_[other].get();
     if (epoch == nullptr || other == member || !Moves(*epoch)) continue;
     is_alone = false;
-    // Of two members with the same left, the first has more.
+    // If two members have equally many left, the first one counts as having
+    // more.
     if (Left(other) > Left(member) ||
         (Left(other) == Left(member) && other < member)) {
       return false;
@@ -113,6 +117,8 @@ std::uint64_t CoordinatedOrder::Next(Member member) {
   std::optional<std::uint64_t> sample;
   if (!without_need) sample = decoded_.Draw(member, random);
   if (!sample.has_value()) {
+    // A draw without need is for this member's own mixing, so no other member's
+    // wants restrict it.
     const Member like = without_need ? member : LeastLeft(member);
     sample = DrawAnew(member, like, random);
     ++drawn_anew_;
@@ -125,9 +131,9 @@ std::uint64_t CoordinatedOrder::Next(Member member) {
 }
 
 void CoordinatedOrder::Done(std::uint64_t sample) {
-  const auto known = in_flight_.find(sample);
-  FOREBAY_CHECK(known != in_flight_.end());
-  if (--known->second == 0) in_flight_.erase(known);
+  const auto flight = in_flight_.find(sample);
+  FOREBAY_CHECK(flight != in_flight_.end());
+  if (--flight->second == 0) in_flight_.erase(flight);
 }
 
 void CoordinatedOrder::Put(std::uint64_t sample) {

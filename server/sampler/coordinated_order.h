@@ -15,31 +15,41 @@
 namespace forebay::sampler {
 
 // Picks the order for several members of one dataset, so that they want the
-// same sample at about the same time, whatever their speeds, and whenever they
-// began. Each sees every sample exactly once in each of its epochs, in an order
-// that is uniformly random for it: no sample is treated unlike another. But the
-// orders depend on one another: those of different members, and those of a
-// member's successive epochs.
+// same sample at about the same time. Neither their speeds nor the times at
+// which they began matter. Each member sees every sample exactly once in each
+// of its epochs, in an order that is uniformly random for it. But orders depend
+// on one another: the orders of different members do, and so do the orders of
+// one member's successive epochs.
 //
-// A member takes a decoded sample that it has not seen in this epoch, if there
-// is one. Else it draws a sample anew, which becomes decoded for the others. It
-// draws one that the member with the least left lacks too; the others mostly
-// lack all of those. So each draw serves all members, and none gets ahead by
-// using the others' draws without being of use to them. A member avoids samples
-// that are in flight for others, if it can: it finds them decoded later. The
-// member with the most left of its epoch draws now and then without need, from
-// all that it lacks, so that epochs do not repeat one cycle for ever. A member
-// that stands still counts for nothing in this.
+// The algorithm:
+// 1. A member takes a decoded sample that it has not seen in this epoch, if
+// there is one.
+// 2. Otherwise the member draws a sample anew, which is then decoded for the
+// others. It draws a sample that the member with the fewest samples left lacks
+// too. Other members mostly lack all samples that this member lacks. Each draw
+// thus serves all members. No member gets ahead by using others' draws while
+// its own are of no use to them.
+// 3. A member avoids samples that are in flight for others, if it can, because
+// it finds them decoded later.
+// 4. The member with the most samples left now and then draws a sample anew
+// although decoded ones are there for it. It draws from all samples that it
+// lacks. Without this, epochs would repeat one cycle for ever.
+//
+// A member that stands still is ignored by rules 2 and 4.
 //
 // Equal (size, capacity, seed) and the same calls give the same samples, on
-// every machine. Takes a bit a sample and member, and memory for the decoded
-// samples; Next takes the same short time at any point of an epoch. Not
-// thread-safe. Never blocks; no errors.
+// every machine. The order takes a bit of memory per sample and member, and
+// some for each decoded sample. Next takes the same short time at any point of
+// an epoch.
+//
+// Not thread-safe: the caller locks. Owns its sets. Never blocks. No errors.
 class CoordinatedOrder {
  public:
+  // The number of a member.
   using Member = std::size_t;
 
-  // `size` samples, at least one; at most `capacity` of them are decoded.
+  // `size` is the number of samples, at least 1. At most `capacity` of them are
+  // decoded at a time.
   CoordinatedOrder(std::uint64_t size, std::size_t capacity,
                    std::uint64_t seed);
 
@@ -48,71 +58,89 @@ class CoordinatedOrder {
   // Adds a member, at the beginning of an epoch. Reuses the numbers of members
   // that left.
   Member Join();
+  // Removes a member. Its number may be given to a later one.
   void Leave(Member member);
 
-  // The member begins an epoch of which it has seen those samples.
+  // Begins an epoch of the member. In this epoch, the member has already seen
+  // the samples of `seen`.
   void StartEpoch(Member member, SampleSet seen);
-  // Samples left of its epoch.
+  // Returns how many samples are left of the member's epoch.
   std::uint64_t Left(Member member) const;
 
-  // The member's next sample; some must be left. It is in flight until Done.
+  // Returns the member's next sample; some must be left. The sample is in
+  // flight until Done.
   std::uint64_t Next(Member member);
-  // Ends the flight of a sample that Next returned.
+  // Ends the flight of a sample that Next returned. Call it once for each Next.
   void Done(std::uint64_t sample);
+  // Returns whether the sample is in flight for any member.
   bool IsInFlight(std::uint64_t sample) const {
     return in_flight_.contains(sample);
   }
-  // Adds a decoded sample, until it is dropped or evicted for others.
+  // Adds a decoded sample. It stays until it is dropped, or evicted for others.
   void Put(std::uint64_t sample);
+  // Removes a decoded sample, which the cache no longer has.
   void Drop(std::uint64_t sample) { decoded_.Drop(sample); }
-  // Sets how many samples are decoded at most.
+  // Sets how many samples are decoded at most. Evicts the samples that are too
+  // many.
   void SetCapacity(std::size_t capacity) { decoded_.SetCapacity(capacity); }
 
-  // The decoded samples that were evicted since the last call.
+  // Returns the decoded samples that were evicted since the last call.
   std::vector<std::uint64_t> TakeRemoved() { return decoded_.TakeRemoved(); }
 
-  // How many decoded samples the member has not seen.
+  // Returns how many decoded samples the member has not seen in its epoch.
   std::size_t DecodedFor(Member member) const {
     return decoded_.Wanted(member);
   }
   bool IsDecoded(std::uint64_t sample) const { return decoded_.Has(sample); }
   std::size_t decoded() const { return decoded_.size(); }
   std::size_t capacity() const { return decoded_.capacity(); }
-  // Whether the member has had the sample in its epoch.
+  // Returns whether the member has had the sample in its epoch.
   bool HasSeen(Member member, std::uint64_t sample) const {
     return members_[member]->seen.Has(sample);
   }
-  // Whether another member lacks it in its own.
+  // Returns whether any other member has not had the sample in its own epoch.
   bool IsLackedByOthers(Member member, std::uint64_t sample) const;
 
  private:
+  // The epoch that a member is in.
   struct Epoch {
     explicit Epoch(std::uint64_t size) : seen(size) {}
 
+    // The samples that the member has had.
     SampleSet seen;
-    // How many samples all had drawn anew when it drew its last, if any.
+    // The value of drawn_anew_ when the member took its last sample; nullopt if
+    // it has taken none.
     std::optional<std::uint64_t> moved_at;
   };
 
-  // Whether a sample drawn now is likely to stay decoded until the member takes
-  // its next.
+  // Returns whether the member has taken a sample lately: at most capacity()
+  // samples were drawn anew since. Otherwise a sample drawn now may be evicted
+  // before the member takes another.
   bool Moves(const Epoch& epoch) const;
-  // Whether it has more left than any other member that moves, if any does.
+  // Returns whether the member has more samples left than any other member that
+  // moves; false if no other member moves.
   bool HasMostLeft(Member member) const;
-  // The member with the least left, but some, of this one and those that move.
+  // Returns the member with the fewest samples left, but more than 0, among
+  // `member` and the members that move.
   Member LeastLeft(Member member) const;
-  // A sample that the member lacks, and `like` too, if that can be.
+  // Returns a sample that `member` lacks. It is one that `like` lacks too and
+  // that is not in flight, if a few tries find one.
   std::uint64_t DrawAnew(Member member, Member like,
                          base::PhiloxStream& random) const;
+  // Returns the members' sets of seen samples by number; null for a free
+  // number.
   std::vector<const SampleSet*> Sets() const;
 
   const std::uint64_t size_;
   const std::uint64_t seed_;
   DecodedSampleSet decoded_;
-  std::vector<std::unique_ptr<Epoch>> members_;  // null where a member left
-  // By sample in flight: for how many members.
+  // The members by number; null where a member left.
+  std::vector<std::unique_ptr<Epoch>> members_;
+  // The number of members for which each sample is in flight.
   absl::flat_hash_map<std::uint64_t, std::uint32_t> in_flight_;
+  // Calls of Next so far, which key its random numbers.
   std::uint64_t draws_ = 0;
+  // Samples drawn anew so far, by all members.
   std::uint64_t drawn_anew_ = 0;
 };
 

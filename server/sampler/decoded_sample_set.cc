@@ -7,8 +7,9 @@
 namespace forebay::sampler {
 namespace {
 
-// More draws keep samples for a shorter time, which saves a decode now and
-// then. Fewer draws carry less of one epoch's order into the next.
+// The number of samples among which Draw takes the oldest. With more draws,
+// samples stay for a shorter time, which saves a decode now and then. With
+// fewer draws, less of one epoch's order is carried into the next.
 constexpr int kDrawn = 8;
 
 }  // namespace
@@ -98,8 +99,8 @@ std::vector<std::uint64_t> DecodedSampleSet::TakeRemoved() {
 }
 
 void DecodedSampleSet::Drop(std::uint64_t sample) {
-  const auto known = places_.find(sample);
-  if (known != places_.end()) Remove(known->second);
+  const auto place = places_.find(sample);
+  if (place != places_.end()) Remove(place->second);
 }
 
 void DecodedSampleSet::Remove(Slot slot) {
@@ -108,7 +109,7 @@ void DecodedSampleSet::Remove(Slot slot) {
   for (Wants& wants : wants_) Unwant(wants, slot);
   const auto last = static_cast<Slot>(slots_.size() - 1);
   if (slot != last) {
-    // The last entry moves there, and keeps its place in its list.
+    // The last entry moves into the gap, and keeps its place in its list.
     for (Wants& wants : wants_) {
       if (Unwant(wants, last)) Want(wants, slot);
     }
@@ -138,12 +139,12 @@ std::optional<std::uint64_t> DecodedSampleSet::Draw(
 }
 
 void DecodedSampleSet::Take(std::size_t member, std::uint64_t sample) {
-  const auto known = places_.find(sample);
-  if (known == places_.end() || member >= wants_.size()) return;
-  if (!Unwant(wants_[member], known->second)) return;
-  Unlink(known->second);
-  --slots_[known->second].wanted_by;
-  Link(known->second);
+  const auto place = places_.find(sample);
+  if (place == places_.end() || member >= wants_.size()) return;
+  if (!Unwant(wants_[member], place->second)) return;
+  Unlink(place->second);
+  --slots_[place->second].wanted_by;
+  Link(place->second);
 }
 
 }  // namespace forebay::sampler

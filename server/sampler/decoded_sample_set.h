@@ -13,13 +13,18 @@
 namespace forebay::sampler {
 
 // The samples whose decoded variants are cached, and the members that want
-// each. When full, evicts the sample that the fewest members still want; the
-// oldest of those first.
+// each. If the set is full, it evicts the sample that the fewest members still
+// want, and among these the oldest.
 //
-// The owner numbers the members densely from 0. Every call takes O(1) time, but
-// for Restart, which takes O(1) for each sample in the set, and the removal of
-// a sample, which takes O(1) for each member. Not thread-safe. Never blocks; no
-// errors.
+// The samples lie densely in `slots_`. Samples that equally many members want
+// form a linked list in the order of their arrival. Each member has an array of
+// the slots that it wants, so that one of them can be drawn at random.
+//
+// The owner numbers the members densely from 0. Every call takes O(1) time,
+// with two exceptions. Restart takes O(1) for each sample in the set, and the
+// removal of a sample takes O(1) for each member.
+//
+// Not thread-safe: the caller locks. Owns its tables. Never blocks. No errors.
 class DecodedSampleSet {
  public:
   explicit DecodedSampleSet(std::size_t capacity) : capacity_(capacity) {}
@@ -30,62 +35,81 @@ class DecodedSampleSet {
   void SetCapacity(std::size_t capacity);
   bool Has(std::uint64_t sample) const { return places_.contains(sample); }
 
-  // From now on member number `member` wants all that `seen` lacks; nothing if
-  // null, since it left.
+  // Tells that member number `member` wants all samples that `seen` lacks. If
+  // `seen` is null, the member has left and wants nothing.
   void Restart(std::size_t member, const SampleSet* seen);
-  // Adds the sample, which all members want whose sets lack it. Does nothing if
-  // it is there. `seen` are the members' sets by number, null where one left.
+  // Adds a sample, unless it is in the set. `seen` has the sets of samples that
+  // the members have seen, by member number; null for a member that left. A
+  // member whose set lacks the sample wants it.
   void Put(std::uint64_t sample, const std::vector<const SampleSet*>& seen);
-  // Removes the sample. Does nothing if it is not there.
+  // Removes a sample. Does nothing if it is not in the set.
   void Drop(std::uint64_t sample);
 
-  // The samples that were evicted since the last call, and were not put back.
+  // Returns the samples that were evicted since the last call, and were not put
+  // back.
   std::vector<std::uint64_t> TakeRemoved();
 
-  // How many samples the member wants.
+  // Returns how many samples of the set the member wants.
   std::size_t Wanted(std::size_t member) const;
-  // One of the samples that the member wants: the oldest of a few draws.
+  // Returns one of the samples that the member wants: the oldest of a few drawn
+  // at random. Returns nullopt if there is none.
   std::optional<std::uint64_t> Draw(std::size_t member,
                                     base::PhiloxStream& random) const;
-  // Says that the member does not want the sample any more.
+  // Tells that the member does not want the sample any more.
   void Take(std::size_t member, std::uint64_t sample);
 
  private:
+  // An index in slots_.
   using Slot = std::uint32_t;
+  // The value for a slot or a place that does not exist.
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
   struct Entry {
     std::uint64_t sample = 0;
-    std::uint64_t serial = 0;  // lower ones were put earlier
+    // The number of the Put; lower ones came earlier.
+    std::uint64_t serial = 0;
+    // The number of members that want the sample.
     std::uint32_t wanted_by = 0;
-    // In the list of the samples that as many members want.
+    // The neighbours in the list of samples that equally many members want.
     Slot before = kNone;
     Slot behind = kNone;
   };
+  // The ends of the list of samples that equally many members want. The first
+  // sample is evicted first.
   struct List {
     Slot first = kNone;
     Slot last = kNone;
   };
-  // The slots of the samples that a member wants, and each slot's place in it.
+  // The samples that one member wants.
   struct Wants {
+    // The slots of these samples, in any order.
     std::vector<Slot> slots;
+    // The index in `slots` of each slot; kNone if the member does not want it.
     std::vector<std::uint32_t> places;
   };
 
   static void Want(Wants& wants, Slot slot);
-  // Returns false if it was not wanted.
+  // Removes the slot from the member's wants. Returns false if it was not
+  // there.
   static bool Unwant(Wants& wants, Slot slot);
+  // Appends the slot to the list for its `wanted_by`, as the newest there.
   void Link(Slot slot);
+  // Takes the slot out of its list.
   void Unlink(Slot slot);
+  // Removes the slot's sample; the sample in the last slot moves there.
   void Remove(Slot slot);
-  // Evicts the sample that the fewest members want.
+  // Evicts the sample that the fewest members want, the oldest among equals.
   void MakeRoom();
 
   std::size_t capacity_;
   std::vector<Entry> slots_;
-  absl::flat_hash_map<std::uint64_t, Slot> places_;  // by sample
-  std::vector<List> lists_;                          // by how many want them
-  std::vector<Wants> wants_;                         // by member
+  // The slot of each sample.
+  absl::flat_hash_map<std::uint64_t, Slot> places_;
+  // The lists, by the number of members that want their samples.
+  std::vector<List> lists_;
+  // The wants, by the member's number.
+  std::vector<Wants> wants_;
+  // The evicted samples that TakeRemoved has not returned.
   std::vector<std::uint64_t> removed_;
   std::uint64_t last_serial_ = 0;
 };

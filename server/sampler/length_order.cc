@@ -11,11 +11,13 @@
 namespace forebay::sampler {
 namespace {
 
-// So many windows before another have their batches counted: these are at hand,
-// or will be wanted.
+// BatchesBetween counts the batches of at most this many earlier windows, and
+// estimates the number beyond. Windows that are so near are kept, or will be
+// wanted.
 constexpr std::uint64_t kCounted = 2;
 
-// Steps of a window. Where batches have one size, that divides them.
+// Returns the number of steps in a window. If all batches have one size, the
+// number is a multiple of that size.
 std::uint64_t StepsOf(const LengthPlan& plan, std::uint32_t world_size) {
   const std::uint64_t steps = (plan.window + world_size - 1) / world_size;
   if (plan.limit.has_value()) return steps;
@@ -26,6 +28,8 @@ std::uint64_t StepsOf(const LengthPlan& plan, std::uint32_t world_size) {
 
 std::uint64_t LengthOrder::BytesOf(const LengthPlan& plan,
                                    std::uint32_t world_size) {
+  // A sample takes 8 bytes in `samples`, 4 in `indexes`, and at most 8 in
+  // `ends`; vectors may reserve more.
   constexpr std::uint64_t kBytesEach = 3 * sizeof(std::uint64_t);
   return kBytesEach * world_size * StepsOf(plan, world_size);
 }
@@ -86,7 +90,7 @@ std::optional<std::uint64_t> LengthOrder::BatchesBetween(
   const bool begins_one =
       to == begin || (before != ends.end() && *before == to - begin);
   if (!begins_one) return std::nullopt;
-  // The batches of that window before `to`.
+  // The number of batches of the window that end at or before `to`.
   const auto behind =
       static_cast<std::uint64_t>(before - ends.begin()) + (to == begin ? 0 : 1);
   if (from >= begin) {
@@ -137,8 +141,8 @@ LengthWindowPtr LengthOrder::Plan(std::uint64_t number) const {
   std::vector<std::uint32_t> order(samples.size());
   std::iota(order.begin(), order.end(), 0);
   if (plan_.sorts) Sort(SortedOf(samples.size()), &order, &lengths);
-  // Padding comes behind all samples, so that their order, and with it a state,
-  // is the same for any number of ranks.
+  // Padding comes behind all samples. The order of the samples, and a saved
+  // state with it, is then the same for any number of ranks.
   const std::uint64_t places =
       partition_.is_padded() ? last * world_size - begin : samples.size();
   for (std::uint64_t i = samples.size(); i < places; ++i) {
@@ -166,16 +170,14 @@ LengthWindowPtr LengthOrder::Plan(std::uint64_t number) const {
   return window;
 }
 
-// Returns how many of a window's samples are sorted. Those that make no whole
-// batch are not: some may be left out, and these must not be the shortest ones
-// in each epoch.
+// The samples that make no whole batch are not sorted. Some of them may be left
+// out, and these must not be the shortest ones in each epoch.
 std::uint64_t LengthOrder::SortedOf(std::uint64_t samples) const {
   if (plan_.limit.has_value()) return samples;
   return samples - samples % (plan_.batch * partition_.world_size());
 }
 
-// Sorts the first `count`. The longest come first. Those of one length stay as
-// they were.
+// Sorting is stable: samples of one length keep their order.
 void LengthOrder::Sort(std::uint64_t count, std::vector<std::uint32_t>* order,
                        std::vector<std::uint64_t>* lengths) {
   const auto sorted = static_cast<std::ptrdiff_t>(count);
@@ -187,7 +189,6 @@ void LengthOrder::Sort(std::uint64_t count, std::vector<std::uint32_t>* order,
                    std::greater<>());
 }
 
-// Returns the step behind each batch.
 std::vector<std::uint64_t> LengthOrder::Cut(
     absl::Span<const std::uint64_t> lengths) const {
   const std::uint32_t world_size = partition_.world_size();
@@ -200,16 +201,15 @@ std::vector<std::uint64_t> LengthOrder::Cut(
   return ends;
 }
 
-// Returns the order of the batches that end there, with so many samples besides
-// padding. One that is shorter than the others, or padded, or whose last step
-// lacks samples, stays the last.
+// The last batch stays the last if it is shorter than the others or padded, or
+// if its last step lacks samples.
 std::vector<std::size_t> LengthOrder::Shuffled(
     absl::Span<const std::uint64_t> ends, std::uint64_t samples,
     std::uint64_t window) const {
   std::vector<std::size_t> batches(ends.size());
   std::iota(batches.begin(), batches.end(), 0);
   if (!plan_.sorts || !shuffle_.has_value() || ends.empty()) return batches;
-  // A stream of random numbers that no op, group or substitution uses.
+  // The number of a random stream that no op, group or substitution uses.
   constexpr std::uint16_t kBatches = 0xFFFD;
   const std::uint64_t key =
       base::PhiloxStream(seed_, epoch_, window, kBatches).NextUint64();

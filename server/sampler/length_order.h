@@ -15,49 +15,66 @@
 
 namespace forebay::sampler {
 
-// The order of one epoch by a LengthPlan, as one rank sees it. An order without
-// lengths, a shuffle or the sequence, is cut into windows. Within each, samples
-// are sorted by length, if the plan says so, and cut into batches, which are
-// shuffled. All ranks' batches have equally many samples, of like lengths.
+// The order of one epoch by a LengthPlan, as one rank sees it. A base order
+// without lengths, a shuffle or the sequence, is cut into windows. The samples
+// of a window are sorted by length, if the plan says so, and cut into batches,
+// which are shuffled. The batches of all ranks have equally many samples, of
+// similar lengths.
 //
-// Any position can be asked for. A window is planned when it is first asked
-// for, and kept by the plan's store. Equal plans, partitions, seeds and epochs
-// give the equal order, on every machine.
+// A step is one position of every rank: `world_size` consecutive places. Any
+// position can be asked for. A window is planned when it is first asked for,
+// and kept in the plan's store. Equal plans, partitions, seeds and epochs give
+// the same order, on every machine.
 //
-// Thread-safe; owns the store, and shares the lengths; never blocks, but plans
-// a window perhaps; has no errors.
+// Thread-safe. Owns the store, and shares the lengths. Does not wait for I/O,
+// but a call may plan a window, which takes O(n log n) time for its n samples.
+// No errors.
 class LengthOrder {
  public:
-  // Bytes that a window of such a plan takes.
+  // Returns the bytes of memory that a window of the plan takes.
   static std::uint64_t BytesOf(const LengthPlan& plan,
                                std::uint32_t world_size);
 
-  // `shuffle` is of the partition's size; nullopt: samples come in sequence.
+  // `shuffle` has the partition's size; if it is nullopt, the base order is the
+  // sequence.
   LengthOrder(const LengthPlan& plan, const Partition& partition,
               const std::optional<Permutation>& shuffle, std::uint64_t seed,
               std::uint64_t epoch);
 
   // Returns the sample at `position`, which is below the partition's count().
   std::uint64_t SampleAt(std::uint64_t position) const;
-  // Returns the position of `sample` if its window is at hand, and another
-  // rank's sample has none then. Else returns one about there.
+  // Returns the position of `sample` if its window is kept; nullopt if it is
+  // another rank's sample. If the window is not kept, returns the position in
+  // the base order, which lies in the same window.
   std::optional<std::uint64_t> PositionOf(std::uint64_t sample) const;
-  // Returns the position behind the batch that the one at `position` is in.
+  // Returns the position behind the batch that contains `position`.
   std::uint64_t EndOfBatch(std::uint64_t position) const;
-  // Returns how many batches begin from `from`, which begins one, up to `to`.
-  // Beyond some windows, that is a guess. Returns nullopt if `to` begins none.
+  // Returns how many batches begin from `from` on and before `to`; a batch
+  // begins at `from`. The number is an estimate if more than a few windows lie
+  // between. Returns nullopt if no batch begins at `to`.
   std::optional<std::uint64_t> BatchesBetween(std::uint64_t from,
                                               std::uint64_t to) const;
 
  private:
+  // Returns the sample at a place of the base order; places beyond its end
+  // repeat the start.
   std::uint64_t BaseAt(std::uint64_t place) const;
+  // Returns the first step of a window.
   std::uint64_t FirstOf(std::uint64_t window) const { return window * steps_; }
+  // Returns the window that contains the position. Plans it unless it is kept.
   LengthWindowPtr WindowAt(std::uint64_t position) const;
+  // Plans the window with that number.
   LengthWindowPtr Plan(std::uint64_t number) const;
+  // Returns how many of a window's samples are sorted.
   std::uint64_t SortedOf(std::uint64_t samples) const;
+  // Sorts the first `count` elements of `order` and `lengths` by length, the
+  // longest first.
   static void Sort(std::uint64_t count, std::vector<std::uint32_t>* order,
                    std::vector<std::uint64_t>* lengths);
+  // Cuts sorted lengths into batches. Returns the step behind each batch.
   std::vector<std::uint64_t> Cut(absl::Span<const std::uint64_t> lengths) const;
+  // Returns the order of the batches that end at `ends`. `samples` is the
+  // number of samples in the window without padding.
   std::vector<std::size_t> Shuffled(absl::Span<const std::uint64_t> ends,
                                     std::uint64_t samples,
                                     std::uint64_t window) const;
@@ -67,7 +84,8 @@ class LengthOrder {
   const std::optional<Permutation> shuffle_;
   const std::uint64_t seed_;
   const std::uint64_t epoch_;
-  const std::uint64_t steps_;  // of a window
+  // The number of steps in a window.
+  const std::uint64_t steps_;
   const std::unique_ptr<WindowStore> store_;
 };
 

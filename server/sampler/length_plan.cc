@@ -11,7 +11,8 @@ std::uint64_t StepsOfBatch(absl::Span<const std::uint64_t> lengths,
   const std::uint64_t most = std::min(steps, plan.batch);
   if (!plan.limit.has_value()) return most;
   const LengthLimit& limit = *plan.limit;
-  std::vector<std::uint64_t> sums(world_size);  // of each rank
+  // The total length of each rank's samples so far.
+  std::vector<std::uint64_t> sums(world_size);
   std::uint64_t longest = 0;
   for (std::uint64_t step = 0; step < most; ++step) {
     const auto ranks = lengths.subspan(step * world_size, world_size);
@@ -20,6 +21,7 @@ std::uint64_t StepsOfBatch(absl::Span<const std::uint64_t> lengths,
       longest = std::max(longest, ranks[rank]);
     }
     const std::uint64_t sum = *std::max_element(sums.begin(), sums.end());
+    // Dividing `most` instead of multiplying `longest` avoids an overflow.
     const bool fits =
         limit.padded ? longest <= limit.most / (step + 1) : sum <= limit.most;
     if (!fits) return std::max<std::uint64_t>(step, 1);

@@ -12,32 +12,38 @@
 
 namespace forebay::sampler {
 
-// How much a batch may have in all.
+// The bound of a batch's total length, in the unit of SampleLengths.
 struct LengthLimit {
+  // The largest total length of a batch. A batch of one sample may be longer.
   std::uint64_t most = 0;
-  // Whether each sample counts as much as the longest beside it.
+  // Whether each sample counts as long as the longest one of all ranks in the
+  // same batch: batches are padded to it.
   bool padded = false;
 };
 
-// How lengths decide the order of samples, and which of them make a batch.
+// A description of how lengths decide the order of samples, and which of them
+// make a batch.
 struct LengthPlan {
-  // The places of an epoch that are planned together, of all ranks. At least 1.
-  // Is rounded up, so that all ranks have as many of them.
+  // The number of an epoch's places, over all ranks, that are planned together;
+  // at least 1. LengthOrder rounds it up so that all ranks have equally many.
   std::uint64_t window = 1;
-  // Whether samples of like lengths come together.
+  // Whether samples of similar lengths are put into one batch.
   bool sorts = false;
-  // Samples of a batch; at most so many, if there is a limit. At least 1.
+  // The number of samples that each rank has in a batch; with a `limit`, the
+  // largest such number. At least 1.
   std::uint64_t batch = 1;
-  // A sample alone may have more.
+  // The bound of a batch's length; nullopt if batches have `batch` samples.
   std::optional<LengthLimit> limit = std::nullopt;
+  // The lengths of the dataset's samples, which all orders by this plan share.
   std::shared_ptr<const SampleLengths> lengths = nullptr;
-  // Makes what keeps the windows of an epoch.
+  // Makes the store of one epoch's planned windows.
   std::function<std::unique_ptr<WindowStore>()> make_store = nullptr;
 };
 
-// Steps are what all ranks take at a time, a sample each. Returns how many of
-// the first steps make a batch: at least 1, if there are any. `lengths` has
-// those of all ranks' samples, step by step; the last step may lack some.
+// Returns how many steps, counted from the first, make a batch; at least 1 if
+// there are any steps. In a step each rank takes one sample. `lengths` has the
+// lengths of all ranks' samples, step by step; the last step may lack some
+// samples.
 std::uint64_t StepsOfBatch(absl::Span<const std::uint64_t> lengths,
                            std::uint32_t world_size, const LengthPlan& plan);
 

@@ -7,24 +7,33 @@
 
 namespace forebay::sampler {
 
-// The plan of a part of an epoch that is ordered by length.
+// The planned order of one window: a part of an epoch, sorted and cut into
+// batches by length.
 struct LengthWindow {
+  // The number of the window in its epoch, from 0.
   std::uint64_t number = 0;
-  std::vector<std::uint64_t> samples;  // of all ranks, step by step
-  std::vector<std::uint32_t> indexes;  // of samples, by their places
-  std::vector<std::uint64_t> ends;     // the step behind each batch
+  // The samples of all ranks in planned order, step by step.
+  std::vector<std::uint64_t> samples;
+  // The index in `samples` of the sample at each place of the window before
+  // planning.
+  std::vector<std::uint32_t> indexes;
+  // The step behind the last step of each batch, counted from the window's
+  // beginning.
+  std::vector<std::uint64_t> ends;
 };
 using LengthWindowPtr = std::shared_ptr<const LengthWindow>;
 
-// Keeps some of an order's windows. Thread-safe; shares them; never blocks but
-// for its own lock; no errors.
+// A cache of an order's windows. It may drop any of them at any time.
+//
+// Thread-safe. Shares the windows with their readers. Blocks only for its own
+// lock. No errors.
 class WindowStore {
  public:
   virtual ~WindowStore() = default;
 
-  // Null if it is not kept.
+  // Returns the window of that number, or null if it is not kept.
   virtual LengthWindowPtr Find(std::uint64_t number) const = 0;
-  // Keeps a window, perhaps in the place of another.
+  // Keeps a window, perhaps in place of another.
   virtual void Keep(LengthWindowPtr window) = 0;
 };
 

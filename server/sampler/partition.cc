@@ -37,7 +37,7 @@ Partition::Partition(std::uint64_t size, std::uint32_t rank,
 
 std::uint64_t Partition::PlaceAt(std::uint64_t position) const {
   FOREBAY_CHECK(position < count_);
-  // Below size + world_size, so it cannot overflow.
+  // The sum is below size + world_size, so it cannot overflow.
   const std::uint64_t padded = rank_ + position * world_size_;
   return padded < size_ ? padded : padded % size_;
 }
@@ -46,7 +46,8 @@ std::optional<std::uint64_t> Partition::PositionOf(std::uint64_t place) const {
   FOREBAY_CHECK(place < size_);
   if (count_ == 0) return std::nullopt;
   if (size_ < world_size_) {
-    // Every rank has one position.
+    // Only kWrap and, for the first ranks, kNone come here: each such rank has
+    // one position.
     if (rank_ % size_ == place) return 0;
     return std::nullopt;
   }

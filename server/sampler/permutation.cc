@@ -4,19 +4,20 @@
 
 #include "server/base/check.h"
 
-// A Feistel network over a grid of rows_ x columns_ cells, a little larger than
-// the size. A round adds a keyed hash of one coordinate to the other, modulo
-// that one's range. Subtracting undoes it, so any number of rounds is a
-// bijection of the grid. A result outside the size goes through the network
-// again until it falls inside ("cycle walking", Black and Rogaway, "Ciphers
-// with Arbitrary Finite Domains", 2002). That still is a bijection. It is
-// hardly ever needed, as the grid has at most about 3 * sqrt(size) spare cells.
+// The permutation is a Feistel network over a grid of rows_ x columns_ cells, a
+// little larger than the size. A round adds a keyed hash of one coordinate to
+// the other, modulo the other's range. Subtracting the hash undoes the round,
+// so any number of rounds is a bijection of the grid. A result outside the size
+// goes through the network again until it falls inside ("cycle walking", Black
+// and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002). The walk is
+// still a bijection, and it is hardly ever needed: the grid has at most about 3
+// * sqrt(size) spare cells.
 
 namespace forebay::sampler {
 namespace {
 
-// The finalizer of MurmurHash3 with the stronger constants that Pelle Evensen
-// found ("moremur").
+// Returns a hash of `x`: the finalizer of MurmurHash3 with the stronger
+// constants that Pelle Evensen found ("moremur").
 std::uint64_t Mix(std::uint64_t x) {
   x ^= x >> 27;
   x *= 0x3C79AC492BA7B653;
@@ -33,6 +34,8 @@ std::uint64_t Draw(std::uint64_t value, std::uint64_t key,
       (static_cast<unsigned __int128>(Mix(value + key)) * range) >> 64);
 }
 
+// Returns the square root of `n`, rounded up. The loops correct the rounding of
+// the floating-point root.
 std::uint64_t CeilSqrt(std::uint64_t n) {
   auto root = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(n)));
   while (root > 0 && (root - 1) * (root - 1) >= n) --root;
@@ -49,10 +52,12 @@ Permutation::Permutation(std::uint64_t size, std::uint64_t seed,
   const std::uint64_t root = CeilSqrt(size);
   rows_ = root + root % 2;
   columns_ = (size + rows_ - 1) / rows_;
-  // Odd multiples of the golden ratio keep the rounds' keys apart. To mix the
-  // seed before the epoch is added keeps (seed, epoch) and (seed + 1, epoch -
-  // 1) apart.
+  // Odd multiples of the golden ratio keep the rounds' keys apart. The seed is
+  // mixed before the epoch is added, which keeps (seed, epoch) and (seed + 1,
+  // epoch - 1) apart.
   std::uint64_t step = 0x9E3779B97F4A7C15;
+  // Small grids need more rounds to make all permutations about equally likely:
+  // a hash has only a few values there.
   rounds_ = size < 256 ? kMaxRounds : 8;
   for (int round = 0; round < rounds_; ++round) {
     keys_[round] = Mix(Mix(seed + step) + Mix(epoch ^ step) * 3);

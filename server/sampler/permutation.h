@@ -6,13 +6,14 @@
 
 namespace forebay::sampler {
 
-// The largest size of a permutation, and so of a dataset.
+// The largest size of a permutation, and thus of a dataset.
 inline constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 62;
 
 // A pseudo-random order of 0 to size - 1 that is never stored. Any position can
 // be asked for, in either direction, in O(1) time and memory. Equal (size,
-// seed, epoch) give the equal order, on every machine. Immutable value,
-// thread-safe, never blocks, has no errors.
+// seed, epoch) give the same order, on every machine.
+//
+// Immutable value, thread-safe. Owns all its state. Never blocks. No errors.
 class Permutation {
  public:
   // `size` is 1 to kMaxSize.
@@ -27,16 +28,24 @@ class Permutation {
   std::uint64_t PositionOf(std::uint64_t id) const;
 
  private:
+  // The number of rounds for the smallest permutations; larger ones need fewer
+  // rounds.
   static constexpr int kMaxRounds = 24;
 
+  // Applies the Feistel network to a cell of the grid.
   std::uint64_t Encrypt(std::uint64_t value) const;
+  // Inverts Encrypt.
   std::uint64_t Decrypt(std::uint64_t value) const;
 
   std::uint64_t size_;
-  std::uint64_t rows_;     // even, so that odd permutations occur too
-  std::uint64_t columns_;  // rows_ * columns_ >= size_
+  // The number of rows of the grid. It is even, because with an odd number only
+  // even permutations could occur.
+  std::uint64_t rows_;
+  // The number of columns of the grid: rows_ * columns_ is at least size_.
+  std::uint64_t columns_;
+  // The number of rounds of the network. Each round uses one key.
   int rounds_;
-  std::array<std::uint64_t, kMaxRounds> keys_;  // of which rounds_ are used
+  std::array<std::uint64_t, kMaxRounds> keys_;
 };
 
 }  // namespace forebay::sampler

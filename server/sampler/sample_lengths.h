@@ -5,13 +5,15 @@
 
 namespace forebay::sampler {
 
-// Says how long a dataset's samples are, in whatever unit its owner counts.
-// Immutable and thread-safe; never blocks; has no errors.
+// Tells how long a dataset's samples are, in a unit that its owner chooses.
+//
+// Immutable and thread-safe. Its owner and all orders by length share it. Never
+// blocks. No errors.
 class SampleLengths {
  public:
   virtual ~SampleLengths() = default;
 
-  // The length of a sample, always the same; at most 2^40.
+  // Returns the length of a sample: always the same, and at most 2^40.
   virtual std::uint64_t LengthOf(std::uint64_t sample) const = 0;
 };
 

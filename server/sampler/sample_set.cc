@@ -14,7 +14,7 @@ std::uint64_t Pieces(std::uint64_t count, std::uint64_t each) {
   return (count + each - 1) / each;
 }
 
-// Returns the place of the zero of `word` that has `rank` zeros below it.
+// Returns the index of the zero bit of `word` that has `rank` zeros below it.
 std::uint64_t ZeroAt(std::uint64_t word, std::uint64_t rank) {
   std::uint64_t zeros = ~word;
   for (; rank > 0; --rank) zeros &= zeros - 1;
@@ -63,6 +63,8 @@ void SampleSet::Add(std::uint64_t sample) {
 
 std::uint64_t SampleSet::Lacking(std::uint64_t rank) const {
   FOREBAY_CHECK(rank < lacking());
+  // The search descends the levels: at each it skips the subtrees whose lacking
+  // samples all have lower ranks.
   std::uint64_t place = 0;
   for (std::size_t i = levels_.size() - 1; i > 0; --i) {
     place *= kFanOut;

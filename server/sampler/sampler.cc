@@ -10,6 +10,8 @@
 namespace forebay::sampler {
 namespace {
 
+// The most ranks. With at most 2^62 samples, rank + position * world_size then
+// stays below 2^63.
 constexpr std::uint32_t kMaxWorldSize = std::uint32_t{1} << 20;
 
 absl::StatusOr<Order> OrderOf(const proto::SamplerSpec& spec) {
@@ -63,7 +65,7 @@ std::uint64_t EpochOrder::SampleAt(std::uint64_t position) const {
   if (const auto* list = std::get_if<List>(&order_)) {
     return (*list)->At(position);
   }
-  if (const auto* draws = std::get_if<std::shared_ptr<Draws>>(&order_)) {
+  if (const auto* draws = std::get_if<std::shared_ptr<SampleDraws>>(&order_)) {
     return (*draws)->At(position);
   }
   if (const LengthOrder* const lengths = by_length(); lengths != nullptr)
@@ -86,7 +88,7 @@ std::optional<std::uint64_t> EpochOrder::PositionOf(
   if (const auto* none = std::get_if<Unlisted>(&order_)) {
     return none->samples / 2;
   }
-  if (const auto* draws = std::get_if<std::shared_ptr<Draws>>(&order_)) {
+  if (const auto* draws = std::get_if<std::shared_ptr<SampleDraws>>(&order_)) {
     return (*draws)->PositionOf(sample);
   }
   if (const LengthOrder* const lengths = by_length(); lengths != nullptr)

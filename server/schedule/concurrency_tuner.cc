@@ -10,28 +10,39 @@ namespace forebay::schedule {
 namespace {
 
 constexpr std::int64_t kMillis = 1'000'000;
-// Half of a round of requests has been made at a new limit when it has been
-// reached for this time, and for two latencies.
+// A new limit counts as having taken effect after this time, or after two
+// latencies if that is longer. Half of a round of requests was then made under
+// the new limit.
 constexpr std::int64_t kSettleNanos = 100 * kMillis;
+// The least length of a measurement; three latencies if that is longer.
 constexpr std::int64_t kWindowNanos = 300 * kMillis;
 // The longest wait until as many requests are in flight as a new limit says.
 constexpr std::int64_t kReachNanos = 3'000 * kMillis;
+// A longer latency counts as this one: a slow source must not stop the trials.
 constexpr std::int64_t kMaxLatencyNanos = 1'000 * kMillis;
 
-// The exponent of the utility, rate / limit^kDislike.
+// The exponent of the utility, rate / limit^kDislike. 2^0.06 is 1.04: doubling
+// the limit must bring at least 4 % more.
 constexpr double kDislike = 0.06;
-// The least gain of doubling for which the limit doubles again.
+// The least ratio of rates for which a doubled limit is doubled again.
 constexpr double kRampGain = 1.1;
+// The ratio between the tried and the current limit, or its inverse.
 constexpr double kStep = 1.25;
-// The most measurements between trials; each failed trial adds to them.
+// The most measurements between trials; every second failed trial adds one.
 constexpr int kMaxHolds = 6;
-// A change of rate that shows another link.
+// If the rate at one limit changes by more than this share, the link counts as
+// changed. Trials then become frequent again.
 constexpr double kOtherLink = 0.3;
 
-// Refusals that are no accident: 1 in 50 answers, and at least a few.
+// The number of refusals at which the limit shrinks: more than 1 in 50 answers,
+// and at least 4. Fewer refusals may be accidents.
 constexpr std::uint64_t kFewRefusals = 4;
 constexpr std::uint64_t kRefusalShare = 50;
+// The factor by which refusals shrink the limit.
 constexpr double kBackOff = 0.7;
+// How many measurements follow a refusal before a higher limit is tried again.
+// They take some 4 s at least, so that a server that limits rates is left
+// alone.
 constexpr int kHoldsAfterRefusals = 12;
 
 }  // namespace
@@ -74,7 +85,8 @@ void ConcurrencyTuner::OnAnswer() {
 bool ConcurrencyTuner::Settles(const ConcurrencySample& sample) {
   if (allowed_ != limit_) {
     if (sample.now_nanos < deadline_nanos_) return false;
-    allowed_ = limit_;  // the rest at once: it takes too long
+    // Answers are too few to approach the limit step by step.
+    allowed_ = limit_;
   }
   if (!std::exchange(reached_, true)) {
     const auto latency = std::min(sample.latency_nanos, kMaxLatencyNanos);
@@ -106,7 +118,8 @@ void ConcurrencyTuner::BeginWindow(const ConcurrencySample& sample) {
 bool ConcurrencyTuner::IsRefused(const ConcurrencySample& sample) const {
   const std::uint64_t busy = sample.busy - refusals_since_.busy;
   const std::uint64_t answers = sample.answers - refusals_since_.answers;
-  // On the way down, requests of a higher limit may still be refused.
+  // On the way down, requests that were sent under the higher limit may still
+  // be refused.
   return (settled_ || !down_) && busy >= kFewRefusals &&
          busy * kRefusalShare > answers;
 }
@@ -114,7 +127,9 @@ bool ConcurrencyTuner::IsRefused(const ConcurrencySample& sample) const {
 void ConcurrencyTuner::BackOff(const ConcurrencySample& sample) {
   const int refused = std::min(limit_, allowed_);
   base_ = std::max(options_.min, static_cast<int>(refused * kBackOff));
-  allowed_ = std::min(allowed_, base_);  // a gap is what the server asks for
+  // The server asks for a gap in the requests, so the lower limit holds at
+  // once.
+  allowed_ = std::min(allowed_, base_);
   base_rate_ = 0;
   failed_ = 0;
   upward_ = true;
@@ -140,6 +155,8 @@ void ConcurrencyTuner::Judge(double rate, const ConcurrencySample& sample) {
       upward_ = false;
       return MoveTo(base_, Stage::kHold, sample);
     case Stage::kHold:
+      // If the rate at the same limit has changed, earlier trials tell nothing
+      // any more.
       if (base_rate_ > 0 &&
           std::abs(rate - base_rate_) > kOtherLink * base_rate_)
         failed_ = holds_left_ = 0;
@@ -158,6 +175,8 @@ void ConcurrencyTuner::Judge(double rate, const ConcurrencySample& sample) {
 void ConcurrencyTuner::JudgeTrial(double rate,
                                   const ConcurrencySample& sample) {
   base_rate_ = (base_rate_ + rate) / 2;
+  // The trial is compared with the mean of the measurements before and after
+  // it, so a slow drift of the link cancels.
   const double dislike =
       std::pow(static_cast<double>(trial_) / base_, kDislike);
   if (trial_rate_ > base_rate_ * dislike) {

@@ -6,107 +6,147 @@
 
 namespace forebay::schedule {
 
-// Bounds of the requests at once: 0 < min <= initial <= max.
+// The smallest, first and largest limit of requests at once. 0 < min <= initial
+// <= max.
 struct ConcurrencyTunerOptions {
   int min = 4;
   int initial = 16;
   int max = 256;
 };
 
-// The state of a resource; counts begin at its start.
+// The state of a resource at one moment. The counters begin when the resource
+// is created and never decrease.
 struct ConcurrencySample {
   std::int64_t now_nanos = 0;
-  std::uint64_t delivered = 0;  // bytes
+  // Bytes that arrived.
+  std::uint64_t delivered = 0;
+  // Requests that ended without being cancelled.
   std::uint64_t answers = 0;
-  std::uint64_t busy = 0;  // answers that ask for fewer requests
+  // Answers that ask for fewer requests, such as HTTP 503.
+  std::uint64_t busy = 0;
+  // Requests in flight now.
   std::size_t in_flight = 0;
   // Whether, at some moment since the last sample, fewer requests were wanted
-  // than are allowed: a rate measured then says nothing of the limit.
+  // than are allowed. The rate at such a moment says nothing about the limit.
   bool starved = false;
-  std::int64_t latency_nanos = 0;  // usual, to the first byte; 0 if unknown
+  // The usual time to an answer's first byte; 0 if unknown.
+  std::int64_t latency_nanos = 0;
 };
 
 // Finds by trials how many requests at once get the most out of a resource.
 //
-// The utility of a limit is rate / limit^a with a small a: twice as many
-// requests must bring at least 4 % more bytes a second. So the tuner fills a
-// link on which more requests bring more, and does not overload one that is
-// full. The limit first doubles until two measurements say that this does not
-// pay: one may have been disturbed, and smaller steps take much longer. Then
-// the tuner tries a limit a quarter higher or lower now and then, between two
-// measurements of the current one. It takes the other limit if that is better;
-// if neither is, trials become rarer. While many answers are refusals, the
-// limit shrinks at once, and trials wait.
+// The utility of a limit is rate / limit^a with a small a. Twice as many
+// requests must bring at least 4 % more bytes a second. The tuner thus fills a
+// link on which more requests bring more, and does not overload a full one.
+//
+// 1. Ramp. The limit doubles until two measurements in a row say that this does
+// not pay. One measurement may have been disturbed, and the later steps are
+// much smaller.
+// 2. Trials. Now and then the tuner tries a limit a quarter higher or lower,
+// between two measurements of the current limit. It adopts the tried limit if
+// that is better. If neither direction is better, trials become rarer.
+// 3. Refusals. While many answers are refusals, the limit shrinks at once, and
+// trials wait.
 //
 // Any other new limit is approached by one request at every other answer, or
-// set where few come. A sudden change would make a gap or a crowd of requests,
-// which lasts. For where one request leads to the next, small answers wait
-// behind the bytes of the crowd. Then the link waits for what they led to.
+// set at once where answers are few. A sudden change would make a gap or a
+// crowd of requests that lasts. Small answers, which lead to further requests,
+// would wait behind the bytes of the crowd. Later the link would idle until
+// those further requests are answered.
 //
-// Each measurement first lets a new limit take effect. It begins anew if there
-// were too few requests: an idle resource is not judged.
+// Each measurement first lets a new limit take effect. A measurement begins
+// anew if too few requests were made: an idle resource is not judged.
 //
-// Time is an argument: nanoseconds that never run backwards. Not thread-safe;
-// never blocks. No errors.
+// Time is an argument: nanoseconds that never run backwards. Not thread-safe:
+// the caller locks. Owns its figures. Never blocks. No errors.
 class ConcurrencyTuner {
  public:
   explicit ConcurrencyTuner(const ConcurrencyTunerOptions& options = {});
 
   // Returns how many requests should be in flight at once.
   int limit() const { return limit_; }
-  // Returns how many may be in flight now: the limit, or on the way to it.
+  // Returns how many may be in flight now: the limit, or a number on the way to
+  // a new limit.
   int allowed() const { return allowed_; }
 
-  // Call it when a request ends that was not cancelled.
+  // Tells that a request has ended. Not called for cancelled requests.
   void OnAnswer();
 
-  // Call it every few hundredths of a second while requests are made, and once
-  // when they begin anew.
+  // Tells the resource's state. Call it every few hundredths of a second while
+  // requests are made, and once when they begin anew.
   void OnSample(const ConcurrencySample& sample);
 
  private:
   enum class Stage {
-    kRamp,   // limit_ is a doubled one; base_ is the best so far
-    kHold,   // limit_ is base_
-    kTrial,  // limit_ is another than base_
-    kAfter,  // limit_ is base_ again, to be measured after the trial
+    // limit_ was doubled; base_ is the best limit so far.
+    kRamp,
+    // limit_ is base_, and is measured.
+    kHold,
+    // limit_ differs from base_, and is measured.
+    kTrial,
+    // limit_ is base_ again, and is measured to be compared with the trial.
+    kAfter,
   };
 
-  // Whether the limit has taken effect.
+  // Returns whether the limit has taken effect. Sets allowed_ to the limit if
+  // answers are too few to move it there.
   bool Settles(const ConcurrencySample& sample);
+  // Makes `limit` the limit; its measurement begins when it has taken effect.
   void MoveTo(int limit, Stage stage, const ConcurrencySample& sample);
+  // Begins a measurement at this sample.
   void BeginWindow(const ConcurrencySample& sample);
+  // Returns whether refusals are so many that the limit must shrink.
   bool IsRefused(const ConcurrencySample& sample) const;
+  // Shrinks the limit below the one at which requests were refused.
   void BackOff(const ConcurrencySample& sample);
-  // The rate at limit_ has been measured.
+  // Decides what comes next after limit_ has brought `rate` bytes a second.
   void Judge(double rate, const ConcurrencySample& sample);
+  // Decides between base_ and the limit that was tried before.
   void JudgeTrial(double rate, const ConcurrencySample& sample);
+  // Begins a trial in the direction of upward_, or in the other direction if
+  // base_ is at a bound.
   void TryAnother(const ConcurrencySample& sample);
+  // Returns the limit to try: a quarter above or below base_.
   int Neighbour() const;
 
   const ConcurrencyTunerOptions options_;
   int limit_;
   int allowed_;
-  bool steps_ = false;  // at the next answer
+  // Whether the next answer moves allowed_: every other one does.
+  bool steps_ = false;
   Stage stage_ = Stage::kRamp;
+  // The best limit so far.
   int base_;
-  double base_rate_ = 0;  // bytes a second; 0: not measured
-  bool doubted_ = false;  // a doubled limit did not pay when last measured
+  // Bytes a second at base_; 0 if not measured.
+  double base_rate_ = 0;
+  // Whether the doubled limit did not pay when last measured.
+  bool doubted_ = false;
+  // The limit of the last trial, and its rate in bytes a second.
   int trial_ = 0;
   double trial_rate_ = 0;
-  bool upward_ = true;  // the next trial
-  int failed_ = 0;      // trials one after the other
-  int holds_left_ = 0;  // measurements of base_ before the next trial
+  // Whether the next trial goes upward.
+  bool upward_ = true;
+  // The number of trials in a row that did not pay.
+  int failed_ = 0;
+  // The measurements of base_ that are left before the next trial.
+  int holds_left_ = 0;
 
   bool began_ = false;
+  // Whether the limit has taken effect.
   bool settled_ = false;
-  bool down_ = false;               // the limit was higher before
-  bool reached_ = false;            // as many are allowed as the limit says
-  std::int64_t settles_nanos_ = 0;  // not before, once it is reached
-  // Until then answers bring allowed_ to the limit, and requests beyond it end.
+  // Whether the limit is lower than the one before.
+  bool down_ = false;
+  // Whether allowed_ has reached limit_.
+  bool reached_ = false;
+  // The earliest time at which the reached limit has taken effect.
+  std::int64_t settles_nanos_ = 0;
+  // The end of waiting, in two phases: first for answers to move allowed_ to
+  // the limit, then for the requests beyond the limit to end.
   std::int64_t deadline_nanos_ = 0;
-  ConcurrencySample window_;          // its beginning
-  ConcurrencySample refusals_since_;  // what refusals are counted from
+  // The sample at which the measurement began.
+  ConcurrencySample window_;
+  // The sample from which refusals are counted.
+  ConcurrencySample refusals_since_;
 };
 
 }  // namespace forebay::schedule

@@ -18,12 +18,15 @@
 
 namespace forebay::schedule {
 
-// The decision about an item of a server that looks for work.
+// The decision about one item that a server makes when it looks for work.
 enum class Turn {
-  kTake,   // This server takes the item.
-  kPass,   // A server of another kind is free to take the item.
-  kAwait,  // The item waits for a server of another kind; all of these are
-           // busy.
+  // This server takes the item.
+  kTake,
+  // The item needs a server of another kind, and one of these is free
+  // for it.
+  kPass,
+  // The item needs a server of another kind, and all of these are busy.
+  kAwait,
 };
 
 // Shares a resource among flows in proportion to their weights: start-time fair
@@ -33,24 +36,30 @@ enum class Turn {
 //
 // The math: a flow's next item starts at tag S; once popped, the flow's next
 // start is S + cost / weight. The smallest start goes first, and virtual time v
-// is the start popped last. A flow that was idle starts at max(v, its own tag):
-// it saves up nothing, and owes nothing that the others have not had as well.
-// An item's real cost corrects its flow's tag when the item completes. While
-// any item waits, Pop returns one: no capacity is left unused. Pop passes over
-// only a flow that is held, which saves up nothing meanwhile either.
+// is the start popped last. A flow that was idle starts at max(v, its own tag).
+// An idle flow thus saves up no service, and owes at most the service that it
+// had before the others. When an item completes, its real cost corrects its
+// flow's tag. While any item waits, Pop returns one: no capacity is left
+// unused. Pop passes over held flows only, and a held flow saves up nothing
+// meanwhile either.
 //
-// Between two flows that wait all the time, the services popped, each divided
-// by its weight, differ by at most the sum of both flows' largest cost /
-// weight; if estimates are wrong, by that plus the errors of the items in
-// flight.
+// Fairness: consider two flows that wait all the time, and the service popped
+// for each, divided by its weight. The two differ by at most the sum of both
+// flows' largest cost / weight. If estimates are wrong, the errors of the items
+// in flight add to that.
 //
-// Within a flow the smallest urgency goes first, then the oldest.
+// Within a flow the smallest urgency goes first, and among equals the oldest.
 //
 // Items may need servers of different kinds. An item that waits for a busy
-// server keeps its place. Until that server is free, other items may overtake
-// it whose start is less than where the waiting item would end, if it cost as
-// much as the largest item in flight: each flow gets ahead of it by at most the
-// cost / weight of one such item.
+// server keeps its place. Until that server is free, items of other flows may
+// overtake the waiting item. Their start must be below the waiting item's end.
+// This end is computed as if the waiting item cost at least as much as the
+// largest item in flight. Each flow thus gets ahead by at most the cost /
+// weight of one such item.
+//
+// Costs: Push, Pop and Complete take time logarithmic in the flows that wait,
+// in the flow's items, and in the items in flight. Withdraw is linear in the
+// flow's waiting items.
 //
 // Not thread-safe; the caller locks. Owns the items. Never blocks, reads no
 // clock. No errors.
@@ -59,9 +68,12 @@ class FairQueue {
  public:
   struct Popped {
     Flow flow;
-    std::int64_t cost;  // the estimate, for Complete
+    // The estimated cost, to be passed to Complete.
+    std::int64_t cost;
     Item item;
   };
+  // The item that would be popped next. `item` is valid until the queue
+  // changes.
   struct Front {
     Flow flow;
     const Item* item;
@@ -71,7 +83,8 @@ class FairQueue {
   FairQueue(const FairQueue&) = delete;
   FairQueue& operator=(const FairQueue&) = delete;
 
-  // Costs are in any unit, the same for all; those below 1 count as 1.
+  // Adds an item. Costs are in any unit, the same for all items; a cost below 1
+  // counts as 1.
   void Push(Flow flow, std::int64_t cost, std::uint64_t urgency, Item item) {
     FlowState& state = flows_[flow];
     if (state.waiting.empty()) {
@@ -85,15 +98,16 @@ class FairQueue {
     ++size_;
   }
 
-  // Returns what Pop would return.
+  // Returns the item that Pop would return, which stays in the queue.
   std::optional<Front> Next() const {
     if (backlog_.empty()) return std::nullopt;
     const Backlogged& first = *backlog_.begin();
     return Front{first.flow, &items_[first.state->waiting.front().item]};
   }
 
-  // Returns the item that a server takes which decides by `choose`, called as
-  // Turn(Flow, const Item&) on the next item of each flow, in order of starts.
+  // Returns the item that a server takes, or nullopt if it takes none. The
+  // server decides by `choose`, called as Turn(Flow, const Item&) on the next
+  // item of each flow, in order of starts.
   template <typename Choose>
   std::optional<Front> Next(Choose choose) const {
     double end = std::numeric_limits<double>::infinity();
@@ -110,8 +124,8 @@ class FairQueue {
     return std::nullopt;
   }
 
-  // Returns nullopt if nothing waits, or all that waits is held. Each popped
-  // item needs one Complete.
+  // Pops the item with the smallest start. Returns nullopt if nothing waits, or
+  // all that waits is held. Each popped item needs one Complete.
   std::optional<Popped> Pop() {
     if (backlog_.empty()) return std::nullopt;
     return Pop(backlog_.begin()->flow);
@@ -141,8 +155,8 @@ class FairQueue {
     return Popped{flow, taken.cost, std::move(items_[taken.item])};
   }
 
-  // A popped item is done: its cost was estimated as `estimated`, and was
-  // `actual`.
+  // Tells that a popped item is done. Its cost was estimated as `estimated`,
+  // and was `actual`.
   void Complete(Flow flow, std::int64_t estimated, std::int64_t actual) {
     const auto found = flows_.find(flow);
     FOREBAY_CHECK(found != flows_.end() && found->second.in_flight > 0);
@@ -152,18 +166,20 @@ class FairQueue {
     const auto cost = costs_in_flight_.find(estimated);
     FOREBAY_CHECK(cost != costs_in_flight_.end());
     costs_in_flight_.erase(cost);
-    // An idle queue forgives what flows owed.
+    // An idle queue forgives what flows owed: no other flow waits for it.
     if (--in_flight_ == 0 && size_ == 0)
       virtual_time_ = std::max(virtual_time_, last_finish_);
     EraseIfForgotten(found);
   }
 
-  // Charges the flow `cost` more or, below 0, less. Ignores an unknown flow.
+  // Charges the flow `cost` more, or less if `cost` is negative. Ignores an
+  // unknown flow.
   void Charge(Flow flow, double cost) {
     const auto found = flows_.find(flow);
     if (found == flows_.end()) return;
     FlowState& state = found->second;
-    // As if the flow had come and been served just now.
+    // The charge is for service of this moment. A tag that lags behind virtual
+    // time would absorb it, so the tag catches up first.
     if (cost > 0 && state.waiting.empty())
       state.start = std::max(state.start, virtual_time_);
     Shift(flow, &state, cost);
@@ -187,13 +203,14 @@ class FairQueue {
     EraseIfForgotten(found);
   }
 
-  // Passes the flow over until Release.
+  // Makes Pop and Next pass over the flow until Release.
   void Hold(Flow flow) {
     FlowState& state = flows_[flow];
     if (!state.waiting.empty() && !state.held)
       backlog_.erase({state.start, flow, &state});
     state.held = true;
   }
+  // Ends Hold. The flow continues at virtual time, if its tag lags behind.
   void Release(Flow flow) {
     const auto found = flows_.find(flow);
     if (found == flows_.end() || !found->second.held) return;
@@ -204,7 +221,8 @@ class FairQueue {
     backlog_.insert({state.start, flow, &state});
   }
 
-  // From the next Pop on; 1 until set. `weight` is positive and finite.
+  // Sets the flow's weight from the next Pop on. The weight is 1 until set.
+  // `weight` is positive and finite.
   void SetWeight(Flow flow, double weight) {
     FOREBAY_CHECK(weight > 0 && std::isfinite(weight));
     FlowState& state = flows_[flow];
@@ -212,7 +230,7 @@ class FairQueue {
     state.forgotten = false;
   }
 
-  // Forgets the flow and its weight once it has nothing waiting and nothing in
+  // Forgets the flow and its weight as soon as none of its items waits or is in
   // flight.
   void Forget(Flow flow) {
     const auto found = flows_.find(flow);
@@ -222,6 +240,7 @@ class FairQueue {
   }
 
   bool empty() const { return size_ == 0; }
+  // Returns the number of waiting items, including those of held flows.
   std::size_t size() const { return size_; }
   std::size_t size(Flow flow) const {
     const auto found = flows_.find(flow);
@@ -235,20 +254,26 @@ class FairQueue {
  private:
   struct Waiting {
     std::uint64_t urgency;
+    // The number of the Push; the smaller one is older.
     std::uint64_t sequence;
     std::int64_t cost;
-    std::size_t item;  // its place in items_: a heap moves what it orders
+    // The index in items_. The heap moves its elements, which are thus kept
+    // small.
+    std::size_t item;
   };
 
   struct FlowState {
     double weight = 1;
-    double start = 0;  // of the next item
+    // The start tag of the flow's next item.
+    double start = 0;
     std::size_t in_flight = 0;
     bool held = false;
     bool forgotten = false;
-    std::vector<Waiting> waiting;  // a heap: the next in front
+    // A heap by Later, with the next item in front.
+    std::vector<Waiting> waiting;
   };
 
+  // A flow in the backlog, ordered by its start tag, then by its number.
   struct Backlogged {
     double start;
     Flow flow;
@@ -262,6 +287,7 @@ class FairQueue {
     return std::tie(a.urgency, a.sequence) > std::tie(b.urgency, b.sequence);
   }
 
+  // Stores an item in a free element of items_. Returns its index.
   std::size_t Keep(Item item) {
     if (free_.empty()) {
       items_.push_back(std::move(item));
@@ -273,15 +299,17 @@ class FairQueue {
     return place;
   }
 
-  // The cost that others may take before an item of `cost` that awaits its
-  // server: as much as that server may still need for the items before.
+  // Returns the cost that other flows may take before an item of `cost` that
+  // awaits its server. The server may still be busy with an item as large as
+  // the largest one in flight.
   double AwaitedCost(std::int64_t cost) const {
     const std::int64_t longest =
         costs_in_flight_.empty() ? 0 : *costs_in_flight_.rbegin();
     return static_cast<double>(std::max(cost, longest));
   }
 
-  // Moves the flow's next start by what `cost` is worth to it.
+  // Moves the flow's next start by cost / weight, and keeps the backlog
+  // ordered.
   void Shift(Flow flow, FlowState* state, double cost) {
     const double start = state->start + cost / state->weight;
     if (!state->waiting.empty() && !state->held) {
@@ -301,15 +329,20 @@ class FairQueue {
   }
 
   std::unordered_map<Flow, FlowState> flows_;
-  std::vector<Item> items_;        // that wait, and empty places
-  std::vector<std::size_t> free_;  // places of items_
-  std::set<Backlogged> backlog_;  // flows that have items waiting, but the held
+  // Waiting items, and free elements.
+  std::vector<Item> items_;
+  // Indices of the free elements of items_.
+  std::vector<std::size_t> free_;
+  // Flows that have items waiting and are not held.
+  std::set<Backlogged> backlog_;
   double virtual_time_ = 0;
+  // The largest start + cost / weight of all items popped so far.
   double last_finish_ = 0;
   std::uint64_t next_sequence_ = 0;
   std::size_t size_ = 0;
   std::size_t in_flight_ = 0;
-  std::multiset<std::int64_t> costs_in_flight_;  // estimates
+  // The estimated costs of the popped items that are not complete.
+  std::multiset<std::int64_t> costs_in_flight_;
 };
 
 }  // namespace forebay::schedule

@@ -5,10 +5,10 @@
 
 namespace forebay::schedule {
 
-// Names what is charged for work: each job has one flow.
+// The number of an account that work is charged to. Each job has one flow.
 using Flow = std::uint64_t;
 
-// The flow of work that is charged to no job: no cap holds it up.
+// The flow of work that is charged to no job. No cap holds this work up.
 inline constexpr Flow kNobody = 0;
 
 }  // namespace forebay::schedule

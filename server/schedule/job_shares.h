@@ -5,20 +5,25 @@
 
 namespace forebay::schedule {
 
-// Learns each job's share of the resource that it schedules, and the job's end.
-// This base class schedules nothing, and ignores what it learns. Thread-safe.
-// The caller owns it. Never blocks. No errors.
+// A listener that learns each job's share of one resource, and the job's end.
+// Every scheduler of a resource implements it. This base class schedules
+// nothing, and ignores what it learns.
+//
+// Thread-safe. The caller owns it. Never blocks. No errors.
 class JobShares {
  public:
   virtual ~JobShares() = default;
 
-  // Sets the job's share; 1 until set. Positive and finite.
+  // Sets the job's weight: its share of the resource relative to other jobs.
+  // Positive and finite; 1 until set.
   virtual void SetWeight(Flow, double) {}
-  // Sets the most that the job may take: bytes a second of a source, CPUs
-  // (seconds a second) of an executor. Positive; infinity: no cap, as until
-  // set. No cap holds up what a job without a cap pays for too.
+  // Sets the job's cap: the most of the resource that the job may take. The
+  // unit is bytes a second for a source, and CPUs (seconds a second) for an
+  // executor. Positive; infinity, the default, means no cap. No cap holds up
+  // work that a job without a cap pays for too.
   virtual void SetCap(Flow, double) {}
-  // The job ended: drops its weight and cap once its last work is done.
+  // Tells that the job ended. Drops its weight and cap once its last work is
+  // done.
   virtual void Forget(Flow) {}
 };
 

@@ -7,9 +7,15 @@
 namespace forebay::schedule {
 namespace {
 
+// The sum of the counters at which all of them are halved.
 constexpr std::uint64_t kMaxCount = 1024;
+// The number of bits after a value's highest set bit that help to choose the
+// counter.
 constexpr int kFractionBits = 3;
 
+// Returns the counter of a value. A counter's values are those that round down
+// to the same floating-point number with 3 bits of fraction. Values below 8
+// have a counter each.
 std::size_t CounterOf(std::uint64_t value) {
   if (value < (1U << kFractionBits)) return value;
   const int exponent = std::bit_width(value) - 1 - kFractionBits;
@@ -18,7 +24,7 @@ std::size_t CounterOf(std::uint64_t value) {
   return ((static_cast<std::size_t>(exponent) + 1) << kFractionBits) + fraction;
 }
 
-// Returns the largest value that a counter counts.
+// Returns the largest value that a counter counts: the inverse of CounterOf.
 std::int64_t LargestOf(std::size_t counter) {
   if (counter < (1U << kFractionBits))
     return static_cast<std::int64_t>(counter);
@@ -39,11 +45,11 @@ void QuantileSketch::Add(std::int64_t value) {
 }
 
 std::int64_t QuantileSketch::Quantile(double q) const {
-  std::uint64_t seen = 0;
+  std::uint64_t samples = 0;
   for (std::size_t i = 0; i < counters_.size(); ++i) {
-    seen += counters_[i];
+    samples += counters_[i];
     if (counters_[i] > 0 &&
-        static_cast<double>(seen) >= q * static_cast<double>(count_))
+        static_cast<double>(samples) >= q * static_cast<double>(count_))
       return LargestOf(i);
   }
   return 0;

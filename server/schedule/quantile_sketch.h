@@ -6,22 +6,29 @@
 
 namespace forebay::schedule {
 
-// Estimates quantiles of recent samples in 2 KiB. It has counters for eighths
-// of powers of two, and halves them now and then, so that a thousand new
-// samples outweigh all old ones. Not thread-safe; never blocks. No errors.
+// Estimates quantiles of recent samples in 2 KiB. Eight counters divide each
+// power of two, so an estimate is at most an eighth too large. All counters are
+// halved after some hundreds of samples, so a thousand new samples outweigh all
+// old ones.
+//
+// Not thread-safe: the caller locks. Owns its counters. Never blocks. No
+// errors.
 class QuantileSketch {
  public:
-  // A negative value counts as 0.
+  // Adds one sample, in any unit. A negative value counts as 0.
   void Add(std::int64_t value);
 
-  // Returns a value that the share `q` (0 to 1) of the samples do not exceed,
-  // too large by an eighth at most. Returns 0 if there are no samples.
+  // Returns a value that a share `q` (0 to 1) of the samples does not exceed.
+  // The value is at most an eighth too large. Returns 0 if there are no
+  // samples.
   std::int64_t Quantile(double q) const;
 
-  // Returns the number of remembered samples.
+  // Returns the sum of all counters: the samples that still count.
   std::uint64_t count() const { return count_; }
 
  private:
+  // 512 counters reach the largest 63-bit value: 8 for the values below 8, and
+  // 8 for each of the 60 powers of two above.
   std::array<std::uint32_t, 512> counters_ = {};
   std::uint64_t count_ = 0;
 };

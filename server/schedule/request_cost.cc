@@ -5,11 +5,14 @@
 namespace forebay::schedule {
 namespace {
 
+// Rates of bytes are kept in megabytes a second, so that both rates have about
+// the same magnitude.
 constexpr double kMegabyte = 1e6;
-// The weight of a stretch once the next one has been seen.
+// The factor by which each observation reduces the weight of all earlier ones.
 constexpr double kMemory = 0.98;
-// The part of the squares that sizes must differ by to be told apart: requests
-// must vary by some twentieth in size.
+// The least determinant, relative to the product of the squares, for which a
+// and b are told apart. It is reached when requests vary in size by about a
+// twentieth.
 constexpr double kMinSpread = 2e-3;
 
 }  // namespace
@@ -34,12 +37,14 @@ void RequestCost::Fit() {
   const double squares = requests_squared_ * bytes_squared_;
   const double determinant = squares - requests_bytes_ * requests_bytes_;
   if (determinant < kMinSpread * squares) return;
-  // Both are multiplied by the determinant.
+  // The solutions a and b by Cramer's rule, each multiplied by the determinant,
+  // which cancels in a / b.
   const double request =
       requests_sum_ * bytes_squared_ - bytes_sum_ * requests_bytes_;
   const double megabyte =
       bytes_sum_ * requests_squared_ - requests_sum_ * requests_bytes_;
-  // Noise alone may give a value below 0.
+  // Noise may make either of them negative. The result is clamped to
+  // kMin..kMax.
   const double most = static_cast<double>(kMax);
   const double cost =
       megabyte <= 0 ? most : std::min(most, request / megabyte * kMegabyte);

@@ -19,53 +19,57 @@
 
 namespace forebay::schedule {
 
-// The part of the resource that an item takes.
+// The part of the resource that an item takes, in two measures.
 struct Load {
-  std::int64_t cost = 1;   // which its flows' shares pay for, at least 1
-  std::int64_t units = 0;  // which caps and the limit count
+  // The cost that the item's flows pay, and that decides their turns; positive.
+  std::int64_t cost = 1;
+  // The units that caps and the limit count, such as bytes.
+  std::int64_t units = 0;
 };
 
 // A fair queue with caps, and with items that several flows want.
 //
-// A shared item waits among those of each flow that wants it. The first turn of
-// any of them takes it for all, so it has the most urgent one's place; and all
-// pay the same part of it. A flow that comes to want an item in flight takes
-// over a part of what the others were charged.
+// A shared item waits among the items of each flow that wants it. The first
+// turn of any of these flows takes the item for all, and all pay an equal part.
+// A flow that comes to want an item in flight takes over a part of what the
+// others were charged.
 //
 // A cap is a token bucket. Pop passes over a flow whose next item the cap does
-// not let through, and the others have its turns meanwhile; the flow does not
-// get them back. Over any time, a flow takes at most its rate times that, and
-// the burst or, if that is larger, one item more. No cap holds up an item that
-// a flow without a cap wants, nor counts it. An item that only flows with caps
-// want counts wholly for the flow whose turn takes it. The limit holds up all
-// flows together.
+// not let through; other flows have the turns meanwhile, and the flow does not
+// get them back. In any period, a flow takes at most its rate times the period,
+// plus the burst or, if that is larger, one item. A cap neither holds up nor
+// counts an item that a flow without a cap wants. An item that only flows with
+// caps want counts wholly for the flow whose turn takes it. The limit is a cap
+// of all flows together.
 //
 // An owner may declare an item in flight stalled, because its resource does not
-// answer. The item then leaves in_flight(), so that others are sent in its
-// place. Each flow that wants the item counts it; Pop passes over a flow that
-// counts `most_stalled` of them, until one of these is done.
+// answer. The item then leaves in_flight(), and others are sent in its place.
+// Each flow that wants the item counts it. Pop passes over a flow that counts
+// `most_stalled` stalled items, until one of these is done.
 //
 // Time is an argument: nanoseconds that never run backwards. Not thread-safe;
 // the caller locks. Owns the items. Never blocks. No errors.
 template <typename Item>
 class SharedQueue {
  public:
-  // Names an item from Push to Complete; never 0, never used again.
+  // The number of an item from Push to Complete; never 0, never used again.
   using Id = std::uint64_t;
   struct Popped {
     Id id;
     Item item;
   };
 
-  // The size of a bucket, in seconds at its rate.
+  // The burst of a cap: what its rate gives in this many seconds.
   static constexpr double kBurstSeconds = 0.1;
 
-  // `most_stalled` is positive.
+  // `most_stalled` is the positive number of stalled items that holds a flow.
   explicit SharedQueue(std::size_t most_stalled = SIZE_MAX)
       : most_stalled_(most_stalled) {}
   SharedQueue(const SharedQueue&) = delete;
   SharedQueue& operator=(const SharedQueue&) = delete;
 
+  // Adds an item that one flow wants. The smallest urgency of a flow goes
+  // first.
   Id Push(Flow flow, const Load& load, std::uint64_t urgency, Item item) {
     const Id id = ++last_id_;
     const Load taken = AtLeastOne(load);
@@ -74,8 +78,7 @@ class SharedQueue {
     return id;
   }
 
-  // Pushes an item that all of these flows want: at least one, none of them
-  // twice.
+  // Adds an item that all of these flows want: at least one flow, none twice.
   Id PushFor(std::span<const Flow> flows, const Load& load,
              std::uint64_t urgency, Item item) {
     FOREBAY_CHECK(!flows.empty());
@@ -84,15 +87,14 @@ class SharedQueue {
     return id;
   }
 
-  // Adds a flow that wants the item too. Ignores an item that is not known,
-  // because it is done.
+  // Adds a flow that wants the item too. Ignores an item that is done.
   void Share(Id id, Flow flow, std::uint64_t urgency) {
     const auto found = entries_.find(id);
     if (found == entries_.end()) return;
     Entry& entry = found->second;
     const bool joins = !entry.IsWantedBy(flow);
     if (entry.item.has_value()) {
-      // Take sets right which flow pays what.
+      // Take divides the cost among the flows when the item is popped.
       queue_.Push(flow, entry.load.cost, urgency, id);
       ++entry.places;
     } else if (joins) {
@@ -106,14 +108,15 @@ class SharedQueue {
     if (entry.stalled) ++stalled_by_flow_[flow];
   }
 
-  // Returns nullopt if nothing waits, or caps or the limit hold up all that
-  // does. Each popped item needs one Complete.
+  // Pops the next item. Returns nullopt if nothing waits, or if caps, the limit
+  // or stalled items hold up all that waits. Each popped item needs one
+  // Complete.
   std::optional<Popped> Pop(std::int64_t now_nanos) {
     return Pop(now_nanos, [](const Item&) { return Turn::kTake; });
   }
 
-  // Pops for a server that decides by `choose`, as FairQueue::Next says. It is
-  // called as Turn(const Item&), on items that nothing holds up.
+  // Pops for a server that decides by `choose`, as FairQueue::Next says.
+  // `choose` is called as Turn(const Item&), on items that no cap holds up.
   template <typename Choose>
   std::optional<Popped> Pop(std::int64_t now_nanos, Choose choose) {
     ReleaseDue(now_nanos);
@@ -134,14 +137,15 @@ class SharedQueue {
     return std::nullopt;
   }
 
-  // Returns when an item that caps or the limit held up at the last Pop may
-  // pass. Returns INT64_MAX if they held up none.
+  // Returns when an item that a cap or the limit held up at the last Pop may
+  // pass; INT64_MAX if there is no such item.
   std::int64_t NextAt() const {
     return held_.empty() ? limit_ready_
                          : std::min(limit_ready_, held_.begin()->first);
   }
 
-  // A popped item is done, and has taken `load`.
+  // Tells that a popped item is done and has taken `load`. The flows are
+  // charged the difference to the estimate.
   void Complete(Id id, const Load& load, std::int64_t now_nanos) {
     const auto found = entries_.find(id);
     FOREBAY_CHECK(found != entries_.end() && !found->second.item.has_value());
@@ -160,7 +164,7 @@ class SharedQueue {
   }
 
   // Takes a popped item out of in_flight(), and counts it as stalled. Ignores
-  // an item that waits, that is stalled already, or that is not known.
+  // an item that waits, is stalled already, or is done.
   void Stall(Id id) {
     const auto found = entries_.find(id);
     if (found == entries_.end() || found->second.item.has_value() ||
@@ -172,7 +176,7 @@ class SharedQueue {
     for (const Flow other : found->second.others) ++stalled_by_flow_[other];
   }
 
-  // Counts a stalled item in in_flight() again. Ignores any other.
+  // Counts a stalled item in in_flight() again; ignores all other items.
   void Resume(Id id) {
     const auto found = entries_.find(id);
     if (found == entries_.end() || !std::exchange(found->second.stalled, false))
@@ -183,23 +187,24 @@ class SharedQueue {
     for (const Flow other : found->second.others) LeaveStalled(other);
   }
 
-  // As FairQueue says.
+  // Sets the flow's weight, as FairQueue::SetWeight does.
   void SetWeight(Flow flow, double weight) { queue_.SetWeight(flow, weight); }
 
-  // Sets the flow's cap, in units a second. Positive; infinity: no cap, as
-  // until set.
+  // Sets the flow's cap, in units a second. Positive; infinity, the default,
+  // means no cap.
   void SetCap(Flow flow, double rate, std::int64_t now_nanos) {
     Release(flow);
     caps_.erase(flow);
     if (std::isfinite(rate))
       caps_.emplace(flow, Cap{Bucket(rate, now_nanos), std::nullopt});
   }
-  // Likewise for all flows together.
+  // Sets the limit of all flows together, in units a second, or none
+  // (infinity).
   void SetLimit(double rate, std::int64_t now_nanos) {
     limit_.reset();
     if (std::isfinite(rate)) limit_.emplace(Bucket(rate, now_nanos));
   }
-  // Removes all caps and limits, so that an owner that ends can pop all.
+  // Removes all caps and limits, so that an ending owner can pop all items.
   void LiftCaps() {
     while (!held_.empty()) Release(held_.begin()->second);
     caps_.clear();
@@ -208,46 +213,48 @@ class SharedQueue {
     for (const auto& [flow, count] : stalled_by_flow_) queue_.Release(flow);
   }
 
-  // Forgets the flow's cap at once, and its weight once it has nothing waiting
-  // and nothing in flight.
+  // Forgets the flow's cap at once, and its weight as FairQueue::Forget does.
   void Forget(Flow flow) {
     Release(flow);
     caps_.erase(flow);
     queue_.Forget(flow);
   }
 
-  // Returns whether an item waits that nothing has held up at the last Pop.
+  // Returns whether an item waits that nothing held up at the last Pop.
   bool HasNext() const { return queue_.Next().has_value(); }
-  // Returns whether Pop might return an item for this server: false also while
-  // the limit holds up what it held up at the last Pop.
+  // Returns whether Pop might return an item for the server that `choose`
+  // stands for. False while the limit holds an item up.
   template <typename Choose>
   bool HasNext(std::int64_t now_nanos, Choose choose) {
     ReleaseDue(now_nanos);
     return limit_ready_ == INT64_MAX && NextFor(now_nanos, choose).has_value();
   }
-  // Returns the number of items that wait, with those that are held up.
+  // Returns the number of waiting items, including those that are held up.
   std::size_t size() const { return entries_.size() - in_flight_ - stalled_; }
   bool empty() const { return size() == 0; }
-  // Returns the number of popped items that are not complete, without the
-  // stalled ones.
+  // Returns the number of popped items that are neither complete nor stalled.
   std::size_t in_flight() const { return in_flight_; }
   std::size_t stalled() const { return stalled_; }
 
  private:
   struct Entry {
-    Load load;  // as estimated
-    Flow flow;  // whose turn it was popped in, once it was
+    Load load;
+    // The flow whose turn took the item; before that, any flow that wants it.
+    Flow flow;
     std::vector<Flow> others;
-    std::size_t places;        // in the queue
-    std::optional<Item> item;  // while it waits
-    bool counts = false;       // for the cap of `flow`
+    // The number of times that the item waits in queue_, by Push or Share.
+    std::size_t places;
+    // The item until it is popped.
+    std::optional<Item> item;
+    // Whether the item's units count for the cap of `flow`.
+    bool counts = false;
     bool stalled = false;
 
     bool IsWantedBy(Flow wanted) const {
       return flow == wanted ||
              std::find(others.begin(), others.end(), wanted) != others.end();
     }
-    // The part of it that each flow pays.
+    // The part of the cost that each flow pays.
     double part() const {
       return 1.0 / (1.0 + static_cast<double>(others.size()));
     }
@@ -271,8 +278,8 @@ class SharedQueue {
                        [this](Flow other) { return caps_.contains(other); });
   }
 
-  // Returns the item that the server takes, or one that its flow's cap or
-  // stalled items hold up.
+  // Returns the item that the server takes, or an earlier item that its flow's
+  // cap or stalled items hold up. Pop then holds that flow and asks again.
   template <typename Choose>
   auto NextFor(std::int64_t now_nanos, Choose choose) {
     return queue_.Next([&](Flow flow, Id id) {
@@ -282,8 +289,8 @@ class SharedQueue {
     });
   }
 
-  // Returns when the flow's stalled items and its cap let the item pass:
-  // INT64_MAX if a stalled item must be done first.
+  // Returns when the flow's cap lets the item pass; INT64_MAX if one of the
+  // flow's stalled items must be done first.
   std::int64_t ReadyAt(Flow flow, const Entry& entry, std::int64_t now_nanos) {
     if (HasTooManyStalled(flow)) return INT64_MAX;
     const auto cap = caps_.find(flow);
@@ -292,7 +299,7 @@ class SharedQueue {
                                       now_nanos);
   }
 
-  // Holds the flow if its stalled items or its cap do not let the item through.
+  // Holds the flow if its stalled items or its cap do not let the item pass.
   bool HoldsUp(Flow flow, const Entry& entry, std::int64_t now_nanos) {
     const std::int64_t ready = ReadyAt(flow, entry, now_nanos);
     if (ready <= now_nanos) return false;
@@ -308,21 +315,21 @@ class SharedQueue {
     return found != stalled_by_flow_.end() && found->second >= most_stalled_;
   }
 
-  // The flow has one stalled item less.
+  // Counts one stalled item less for the flow, and no longer holds it.
   void LeaveStalled(Flow flow) {
     const auto found = stalled_by_flow_.find(flow);
     if (--found->second == 0) stalled_by_flow_.erase(found);
     Release(flow);
-    queue_.Release(flow);  // the next Pop looks anew
+    queue_.Release(flow);
   }
 
-  // Lets the flows pass whose caps have held them until now.
+  // Releases the flows whose caps have held them until now.
   void ReleaseDue(std::int64_t now_nanos) {
     while (!held_.empty() && held_.begin()->first <= now_nanos)
       Release(held_.begin()->second);
   }
 
-  // Lets the flow pass that its cap has held.
+  // Releases a flow that its cap has held; does nothing for others.
   void Release(Flow flow) {
     const auto cap = caps_.find(flow);
     if (cap == caps_.end() || !cap->second.held_until.has_value()) return;
@@ -343,7 +350,7 @@ class SharedQueue {
       for (const Flow other : entry->others) queue_.Withdraw(other, id);
     }
     if (!entry->others.empty()) {
-      // The queue has charged all of it to the flow whose turn it was.
+      // queue_.Pop has charged the whole cost to the flow whose turn it was.
       queue_.Charge(entry->flow, -static_cast<double>(entry->load.cost));
       ChargeAll(*entry, entry->load.cost, entry->part());
     }
@@ -365,22 +372,24 @@ class SharedQueue {
   void Charge(Flow flow, std::int64_t cost, double part) {
     if (cost != 0) queue_.Charge(flow, static_cast<double>(cost) * part);
   }
-  // Takes the units from the flow's cap, if it still has one.
+  // Takes the units from the flow's cap, if any, and no longer holds the flow.
   void Count(Flow flow, std::int64_t units, std::int64_t now_nanos) {
     const auto cap = caps_.find(flow);
     if (cap == caps_.end()) return;
     cap->second.bucket.Charge(static_cast<double>(units), now_nanos);
-    Release(flow);  // the next Pop looks anew
+    Release(flow);
   }
 
   FairQueue<Id> queue_;
-  std::unordered_map<Id, Entry> entries_;  // that wait or are in flight
+  // The items that wait, are in flight or are stalled.
+  std::unordered_map<Id, Entry> entries_;
   std::unordered_map<Flow, Cap> caps_;
-  std::set<std::pair<std::int64_t, Flow>> held_;  // by when they may pass
+  // The flows that caps hold, by the time at which their next items may pass.
+  std::set<std::pair<std::int64_t, Flow>> held_;
   std::optional<TokenBucket> limit_;
   std::int64_t limit_ready_ = INT64_MAX;
   Id last_id_ = 0;
-  std::size_t in_flight_ = 0;  // without the stalled ones
+  std::size_t in_flight_ = 0;
   std::size_t most_stalled_;
   std::size_t stalled_ = 0;
   std::unordered_map<Flow, std::size_t> stalled_by_flow_;

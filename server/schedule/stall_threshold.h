@@ -8,24 +8,29 @@
 
 namespace forebay::schedule {
 
-// Tells after which time a request counts as stalled: ten times the 99th
-// percentile of the times that requests of its source took of late, at most a
-// hundred times their median, and at least 100 ms. The median bounds what
-// stalls themselves do to the percentile. Each kKnown requests, the threshold
-// grows to kMostTimes itself at most.
+// Tells after which time a request counts as stalled. The threshold is ten
+// times the 99th percentile of the times that recent requests of the source
+// took. It is at most a hundred times their median, and at least 100 ms. The
+// median bounds the effect of stalls on the percentile. The threshold is
+// computed once per kKnown requests, and grows by a factor of kMostTimes at
+// most.
 //
-// Pure. Not thread-safe; never blocks. No errors.
+// Not thread-safe: the caller locks. Owns its figures. Never blocks, reads no
+// clock. No errors.
 class StallThreshold {
  public:
+  // The least threshold, in nanoseconds.
   static constexpr std::int64_t kMinNanos = 100'000'000;
-  // The threshold while fewer than kKnown requests have ended.
+  // The threshold, in nanoseconds, while fewer than kKnown requests have ended.
   static constexpr std::int64_t kUnknownNanos = 1'000'000'000;
+  // The number of requests that end between two computations of the threshold.
   static constexpr std::uint64_t kKnown = 16;
+  // The largest factor by which one computation raises the threshold.
   static constexpr std::int64_t kMostTimes = 4;
 
-  // A request of the source has ended, and took so long. A stalled request
-  // counts as one of kMostTimes thresholds at most, because how long a fault
-  // lasted tells nothing about the source.
+  // Adds a request that has ended after `nanos`. A stalled request counts as
+  // kMostTimes thresholds at most, because the length of a fault tells nothing
+  // about the source's usual speed.
   void Observe(std::int64_t nanos) {
     times_.Add(std::min(nanos, kMostTimes * nanos_));
     if (++observed_ % kKnown != 0) return;
@@ -34,12 +39,13 @@ class StallThreshold {
         kMinNanos, kMostTimes * nanos_);
   }
 
+  // Returns the threshold, in nanoseconds.
   std::int64_t nanos() const { return nanos_; }
 
  private:
   QuantileSketch times_;
   std::uint64_t observed_ = 0;
-  std::int64_t nanos_ = kUnknownNanos;  // computed anew now and then
+  std::int64_t nanos_ = kUnknownNanos;
 };
 
 }  // namespace forebay::schedule

@@ -23,7 +23,7 @@ std::int64_t TokenBucket::ReadyAt(double amount, std::int64_t now_nanos) {
   const double missing = Needed(amount) - tokens_;
   if (missing <= 0) return now_nanos;
   const double wait_nanos = std::ceil(missing / rate_ * 1e9);
-  // Also keeps the conversion in range.
+  // The bound also keeps the conversion to an integer in range.
   if (wait_nanos >= static_cast<double>(INT64_MAX / 2) - now_nanos)
     return INT64_MAX;
   return now_nanos + static_cast<std::int64_t>(wait_nanos);
@@ -47,7 +47,8 @@ void TokenBucket::Accrue(std::int64_t now_nanos) {
   last_nanos_ = now_nanos;
 }
 
-// A sliver less, so that rounding turns nobody away who comes back at ReadyAt.
+// The amount is reduced by one part in 10^9: rounding must not refuse a caller
+// who comes back exactly at the time that ReadyAt returned.
 double TokenBucket::Needed(double amount) const {
   return std::min(amount, burst_) * (1 - 1e-9);
 }

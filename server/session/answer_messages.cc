@@ -8,7 +8,8 @@
 namespace forebay::session {
 namespace {
 
-// Error texts up to this length fit a message with others.
+// The most bytes of a sample's error, and the most errors of an answer.
+// Together they fit a message (kMaxMessage).
 constexpr std::size_t kMaxSampleError = 2048;
 constexpr std::size_t kMaxSampleErrors = 16;
 

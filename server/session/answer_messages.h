@@ -9,13 +9,13 @@
 
 namespace forebay::session {
 
-// Translate the rooms' results into answers. Thread-safe; neither function
-// blocks or fails.
+// These functions translate results of other rooms into answers of the
+// protocol. They are thread-safe, never block and have no errors.
 
+// Fills a loader's statistics.
 void FillStats(const stream::StreamSnapshot& snapshot, proto::Stats& stats);
 
-// Adds the samples that could not be made, as far as a message has room for
-// them.
+// Adds the samples that could not be made, as many as a message has room for.
 void AddFailed(const std::vector<fetch::FailedSample>& failed,
                proto::Fetched& fetched);
 

@@ -8,7 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "server/session/dataset_inputs.h"
+#include "server/session/spec_inputs.h"
 #include "server/storage/root_opener.h"
 
 #define XXH_INLINE_ALL
@@ -17,26 +17,28 @@
 namespace forebay::session {
 namespace {
 
-// Bytes of a text that is kept as it is.
+// The most bytes of a text that is kept as it is.
 constexpr std::size_t kMostKept = 512;
-// Bytes of a descriptor's entry in /proc, of which the number is near the
-// front.
+// The bytes that are read of a descriptor's entry in /proc. The mount's number
+// is near the front.
 constexpr std::size_t kEntryBytes = 256;
 
+// Returns the text as Abseil's own type, which its functions take.
 absl::string_view Text(std::string_view text) {
   return {text.data(), text.size()};
 }
 
-// Ends a long text by a digest of the whole.
+// Returns the text; if it is long, its beginning and a digest of the whole, so
+// that different texts stay different.
 std::string Bounded(std::string_view text) {
   if (text.size() <= kMostKept) return std::string(text);
   return absl::StrCat(Text(text.substr(0, kMostKept)), "...",
                       absl::Hex(XXH3_64bits(text.data(), text.size())));
 }
 
-// Returns the number of the mount that a descriptor lies on, as text; empty:
-// unknown. The kernel answers from its own tables. It never asks the file
-// system, which may hang.
+// Returns the number of the mount that a descriptor's file is on, as text;
+// empty if it is unknown. The kernel answers /proc/self/fdinfo (proc(5)) from
+// its own tables: it never asks the file system, which may hang.
 std::string MountNumber(int descriptor) {
   const std::string path = absl::StrCat("/proc/self/fdinfo/", descriptor);
   const base::Fd entry(open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -62,7 +64,8 @@ std::string HostOf(std::string_view url) {
   const std::size_t begin = std::min(scheme + kSeparator.size(), url.size());
   std::string_view authority = url.substr(begin);
   authority = authority.substr(0, authority.find_first_of("/?#"));
-  // A password may have this character, too.
+  // The last "@" counts, because careless users leave it unescaped in a
+  // password.
   const std::size_t user = authority.rfind('@');
   if (user != authority.npos) authority.remove_prefix(user + 1);
   std::string host = absl::StrCat(Text(url.substr(0, begin)), Text(authority));
@@ -70,6 +73,8 @@ std::string HostOf(std::string_view url) {
   return Bounded(host);
 }
 
+// If a descriptor came with a remote URI, the place is the descriptor's local
+// folder.
 AwaitedPlace PlaceOf(std::string_view uri, int directory) {
   AwaitedPlace place;
   place.uri = Bounded(uri);

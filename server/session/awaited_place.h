@@ -14,26 +14,30 @@ namespace forebay::session {
 // A place that a request reads from, and may have to wait for. All texts are
 // bounded, because clients write them.
 struct AwaitedPlace {
-  std::string uri;   // as the client names it
-  std::string host;  // "http://10.0.0.7:8080"; empty: on a mount of this host
-  // The same for all requests that wait for one host, or for one mount.
+  std::string uri;  // as the client names it
+  // The server, such as "http://10.0.0.7:8080"; empty for a mount of this host.
+  std::string host;
+  // A name that is the same for all requests that wait for one host or one
+  // mount.
   std::string group;
 };
 
 // All functions are thread-safe and make no call that a file system or a host
-// can delay. No errors: the place of what is malformed is what it says.
+// can delay. They have no errors: a malformed URI gives a place that nothing
+// else waits for.
 
 // Returns the place of `uri`. `directory` is the descriptor that came with it,
 // or -1.
 AwaitedPlace PlaceOf(std::string_view uri, int directory);
 
-// Returns the first place of a dataset, whose descriptors are `fds`; nullopt if
-// it lies in memory or in the client's processes.
+// Returns the first place of a dataset, whose descriptors are `fds`. Returns
+// nullopt if the dataset is in memory or made by the client's processes.
 std::optional<AwaitedPlace> PlaceOf(const proto::DatasetSpec& spec,
                                     absl::Span<const base::Fd> fds);
 
-// Returns scheme, host and port of a URL, in lower case and without a user's
-// name: "https://example.org:8443" of "https://me:pw@Example.org:8443/a?b".
+// Returns the scheme, host and port of a URL, in lower case and without user
+// information (RFC 3986 3.2.1). For "https://me:pw@Example.org:8443/a?b" that
+// is "https://example.org:8443".
 std::string HostOf(std::string_view url);
 
 }  // namespace forebay::session

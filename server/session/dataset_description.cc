@@ -16,12 +16,13 @@
 namespace forebay::session {
 namespace {
 
-// Class names up to this size travel in the message; the rest of it needs some
-// room.
+// The most bytes of class names that travel in the message. The other fields,
+// warnings included, have the 8192 bytes that are left.
 constexpr std::size_t kMaxInlineClasses = kMaxMessage - 8192;
 constexpr int kMaxWarnings = 8;
-constexpr std::size_t kMaxWarningBytes = 4096;  // of all together
+constexpr std::size_t kMaxWarningBytes = 4096;  // of all warnings together
 
+// Returns a memfd with `bytes`.
 absl::StatusOr<base::Fd> ToMemfd(const std::string& bytes) {
   base::Fd fd(memfd_create("forebay-classes", MFD_CLOEXEC));
   if (!fd) return base::ErrnoStatus(errno, "creating shared memory");
@@ -32,7 +33,8 @@ absl::StatusOr<base::Fd> ToMemfd(const std::string& bytes) {
   return fd;
 }
 
-// Fills what LoaderOpened and ReaderOpened say of a dataset.
+// Fills the fields that LoaderOpened and ReaderOpened both have of a dataset.
+// The budget counts the names twice, as strings and as bytes.
 template <typename Opened>
 absl::Status Fill(const dataset::Dataset& dataset, base::MemoryBudget* budget,
                   Opened& opened, std::vector<base::Fd>& fds) {

@@ -12,9 +12,10 @@
 
 namespace forebay::session {
 
-// Fill what an answer says of a dataset: its size, version and classes. Class
-// names that are too long for the message go to `fds`, in a memfd.
-// RESOURCE_EXHAUSTED: the budget has no room for them.
+// These functions fill what an answer says of a dataset: its size, version and
+// class names. Class names that are too long for the message go to `fds`, in a
+// memfd. RESOURCE_EXHAUSTED: the budget has no room for them. Thread-safe;
+// never block.
 absl::Status Describe(const dataset::Dataset& dataset,
                       base::MemoryBudget* budget, proto::LoaderOpened& opened,
                       std::vector<base::Fd>& fds);
@@ -22,7 +23,8 @@ absl::Status Describe(const dataset::Dataset& dataset,
                       base::MemoryBudget* budget, proto::ReaderOpened& opened,
                       std::vector<base::Fd>& fds);
 
-// Adds as many warnings to an answer as ReaderOpened may have.
+// Adds warnings to an answer, as many as it has room for. Thread-safe; never
+// blocks.
 void AddWarnings(const std::vector<std::string>& warnings,
                  proto::ReaderOpened& opened);
 

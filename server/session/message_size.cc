@@ -19,17 +19,21 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
-// More than the largest dataset of parts takes, with all fields of each, and a
-// long pipeline.
+// The most messages within a message. The largest dataset of parts needs fewer,
+// even if each part has all fields and the pipeline is long.
 constexpr int kMaxMessages = 20'000;
-constexpr int kMaxDepth = 100;  // the parser's limit
-// Bytes that a number takes in a growing array.
+// The deepest nesting, which is the limit of protobuf's parser.
+constexpr int kMaxDepth = 100;
+// The bytes that a number takes in a repeated field. While the field's array
+// grows to twice its size, the old and the new array both exist.
 constexpr std::uint64_t kNumberBytes = 3 * sizeof(std::uint64_t);
-// Bytes that a string and the pointer to it take in one.
+// The bytes that a string takes in a repeated field, with the pointer to it in
+// the field's growing array.
 constexpr std::uint64_t kTextBytes =
     sizeof(std::string) + 3 * sizeof(void*) + base::HeapBytes(0);
 
-// One walk through a message.
+// A walk through one message by protobuf's wire format. It adds up what the
+// parsed message takes at most, whatever order the fields come in.
 class Walk {
  public:
   explicit Walk(std::string_view wire)
@@ -92,7 +96,9 @@ class Walk {
     }
   }
 
-  // `field` is null where the type has no such field.
+  // Counts a length-delimited field: a message, packed numbers or a string.
+  // `field` is null if the type does not have it; unknown fields count as
+  // strings.
   absl::Status Piece(const FieldDescriptor* field, int depth) {
     int length = 0;
     if (!input_.ReadVarintSizeAsInt(&length)) return Malformed();
@@ -102,7 +108,7 @@ class Walk {
       input_.PopLimit(limit);
       return absl::OkStatus();
     }
-    // Each packed number has at least one byte.
+    // A packed number has at least one byte on the wire.
     bytes_ += field != nullptr && field->is_packable() ? length * kNumberBytes
                                                        : length + kTextBytes;
     return input_.Skip(length) ? absl::OkStatus() : Malformed();

@@ -10,10 +10,13 @@
 namespace forebay::session {
 
 // Returns the most bytes of memory that a message of `type` takes once it is
-// parsed from `wire`: two bytes there can be a message of some hundred. Walks
-// through the wire format and allocates nothing. Thread-safe; never blocks.
-// INVALID_ARGUMENT: it is malformed, nested too deep, or has too many messages
-// within.
+// parsed from `wire`. Two bytes of the wire format can become a message of some
+// hundred bytes, so the length of `wire` does not bound that memory. The
+// function walks through the wire format and allocates nothing. Thread-safe;
+// never blocks.
+//
+// INVALID_ARGUMENT: the message is malformed, nested too deep, or has too many
+// messages within.
 absl::StatusOr<std::uint64_t> ParsedSize(
     std::string_view wire, const google::protobuf::Descriptor* type);
 

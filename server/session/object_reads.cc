@@ -10,14 +10,16 @@
 #include "absl/types/span.h"
 #include "proto/job.pb.h"
 #include "server/base/status.h"
-#include "server/session/dataset_inputs.h"
+#include "server/session/spec_inputs.h"
 
 namespace forebay::session {
 namespace {
 
+// The longest name of an object, and the most folders that stay open.
 constexpr std::size_t kMaxName = 4096;
 constexpr std::size_t kMaxRecent = 16;
 
+// Returns the version that a client expects. It is checked by the read.
 storage::ObjectVersion VersionFrom(const proto::ObjectVersion& said) {
   return {
       .size = said.size(),
@@ -25,6 +27,7 @@ storage::ObjectVersion VersionFrom(const proto::ObjectVersion& said) {
       .revision = {.inode = said.inode(), .ctime_nanos = said.ctime_nanos()}};
 }
 
+// Fills the message with the version that was read.
 void Describe(const storage::ObjectVersion& version,
               proto::ObjectVersion& described) {
   described.set_size(version.size);
@@ -63,6 +66,9 @@ absl::Status ObjectReads::Read(const proto::ReadObject& request,
   return absl::OkStatus();
 }
 
+// A folder is recognised by its device and inode, which fstat gives for the
+// descriptor that came. The URI must be equal too, because it names the root in
+// messages.
 absl::StatusOr<std::shared_ptr<const storage::Root>> ObjectReads::RootOf(
     const std::string& uri, std::vector<base::Fd> fds,
     const std::stop_token& stop) {

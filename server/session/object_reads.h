@@ -19,39 +19,43 @@
 
 namespace forebay::session {
 
-// Answers a client's ReadObject requests. Keeps the folders that it has read in
-// last, since the next file often lies in one of them, and looking a folder up
-// takes longer than a read from memory.
+// Answers a client's ReadObject requests. The folders that were read last stay
+// open. The next file is often in one of them, and opening a folder takes
+// longer than a read from memory.
 //
-// Used by one thread at a time. Owned by the session; `remote` outlives it.
-// Read blocks as fetch::ObjectReader does. Errors: INVALID_ARGUMENT, a request
-// that is none; else the reader's and the opener's.
+// Used by one thread at a time. The session owns it; `remote` outlives it. Read
+// blocks as fetch::ObjectReader does. INVALID_ARGUMENT: the request is
+// malformed. Other errors are those of the reader and of the opener.
 class ObjectReads {
  public:
   ObjectReads(std::unique_ptr<fetch::ObjectReader> reader,
               storage::RootOpener* remote)
       : reader_(std::move(reader)), remote_(remote) {}
 
-  // Takes the descriptors that came with the request.
+  // Reads the range of an object that `request` names, and fills `read`. Takes
+  // the descriptors that came with the request. A new window's descriptor goes
+  // to `read_fds`.
   absl::Status Read(const proto::ReadObject& request, std::vector<base::Fd> fds,
                     const std::stop_token& stop, proto::ObjectRead& read,
                     std::vector<base::Fd>& read_fds);
 
  private:
-  // A folder, as the kernel and the client name it.
+  // A folder that was read, identified by the kernel's numbers for it.
   struct RecentRoot {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
     std::shared_ptr<const storage::Root> root;
   };
 
+  // Returns the root that a request names by `uri` and descriptors. If it is
+  // among the recent ones, returns the root that is open already.
   absl::StatusOr<std::shared_ptr<const storage::Root>> RootOf(
       const std::string& uri, std::vector<base::Fd> fds,
       const std::stop_token& stop);
 
   const std::unique_ptr<fetch::ObjectReader> reader_;
   storage::RootOpener* const remote_;
-  std::deque<RecentRoot> recent_;  // the last one first
+  std::deque<RecentRoot> recent_;  // the one opened last comes first
 };
 
 }  // namespace forebay::session

@@ -10,7 +10,8 @@
 namespace forebay::session {
 namespace {
 
-// As many of the longest numbers as a message takes.
+// The most samples of an answer: so many numbers of 10 bytes, which is the
+// longest varint, fit a message.
 constexpr std::uint32_t kMostSamples = 6000;
 
 }  // namespace
@@ -30,6 +31,7 @@ absl::Status DrawPart(const proto::DrawOrder& request,
     return absl::InvalidArgumentError(
         "only an order that the seed keys can be drawn");
   }
+  // Positions beyond the end of the order give no samples.
   const sampler::EpochOrder order = sampler.Epoch(request.epoch());
   const std::uint64_t first = std::min(request.first(), order.samples());
   const std::uint64_t end =

@@ -6,8 +6,9 @@
 
 namespace forebay::session {
 
-// Draws the part of an epoch's order that a request asks for. INVALID_ARGUMENT:
-// the request's numbers are no order's, or out of bounds.
+// Draws the part of an epoch's order that a request asks for. Thread-safe;
+// never blocks. INVALID_ARGUMENT: the request's numbers do not describe an
+// order, or are out of bounds.
 absl::Status DrawPart(const proto::DrawOrder& request,
                       proto::OrderDrawn& drawn);
 

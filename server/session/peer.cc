@@ -23,7 +23,8 @@ absl::StatusOr<Peer> PeerOf(int socket) {
 }
 
 absl::Status CheckPidfd(int pidfd, std::uint32_t pid) {
-  // Only a pidfd has this line; a process that is gone has -1 there.
+  // Only the entry of a pidfd has a line "Pid:" (pidfd_open(2)). If the process
+  // has ended, the number in that line is -1.
   std::ifstream info(absl::StrCat("/proc/self/fdinfo/", pidfd));
   if (!info.is_open()) return base::ErrnoStatus(errno, "checking a pidfd");
   const std::string wanted = absl::StrCat("Pid:\t", pid);
@@ -39,7 +40,7 @@ absl::Status CheckPipe(int fd) {
   if (fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode))
     return absl::OkStatus();
   return absl::InvalidArgumentError(
-      "what came with the greeting beside a pidfd is no pipe");
+      "what came with the greeting beside a pidfd is not a pipe");
 }
 
 absl::Status CheckGreeting(absl::Span<const base::Fd> fds, std::uint32_t pid) {

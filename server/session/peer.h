@@ -16,16 +16,20 @@ struct Peer {
   std::uint32_t pid = 0;
 };
 
+// All functions are thread-safe and ask only the kernel, which answers at once.
+
+// Returns the process that connected a Unix socket (SO_PEERCRED, unix(7)).
 absl::StatusOr<Peer> PeerOf(int socket);
 
-// INVALID_ARGUMENT unless `pidfd` is a pidfd of process `pid`. A client sends
-// its own: one opened by number could be another process's that has the number
-// by then. RESOURCE_EXHAUSTED: no descriptor was left to check it.
+// Returns INVALID_ARGUMENT unless `pidfd` is a pidfd of process `pid`. Clients
+// send a pidfd of their own, because the daemon cannot open one safely: by then
+// the number may belong to another process. RESOURCE_EXHAUSTED: the daemon has
+// no descriptor left for the check.
 absl::Status CheckPidfd(int pidfd, std::uint32_t pid);
-// INVALID_ARGUMENT unless `fd` is an end of a pipe.
+// Returns INVALID_ARGUMENT unless `fd` is an end of a pipe.
 absl::Status CheckPipe(int fd);
-// INVALID_ARGUMENT unless these are a greeting's descriptors: a pidfd of
-// process `pid` and, perhaps, a pipe. Else as CheckPidfd.
+// Returns INVALID_ARGUMENT unless `fds` are a greeting's descriptors: a pidfd
+// of process `pid` and perhaps a pipe. Other errors are CheckPidfd's.
 absl::Status CheckGreeting(absl::Span<const base::Fd> fds, std::uint32_t pid);
 
 }  // namespace forebay::session

@@ -8,9 +8,11 @@
 namespace forebay::session {
 namespace {
 
+// The most folders whose places are stored, as many as ObjectReads has open.
 constexpr std::size_t kMostRoots = 16;
 
-// Returns nullopt if the spec came in a memfd, which only its reader maps.
+// Returns the place of a spec's dataset. Returns nullopt if the spec came in a
+// memfd, which is read when the request is answered.
 template <typename Open>
 std::optional<AwaitedPlace> PlaceOfSpec(const Open& request,
                                         absl::Span<const base::Fd> fds) {
@@ -39,8 +41,8 @@ void PlaceBook::AddReader(std::optional<AwaitedPlace> place) {
   readers_.push_back(std::move(place));
 }
 
-// A client that names one folder by two paths, or two by one, is served all the
-// same.
+// A place is found by its URI alone. If a client names two folders by one URI,
+// the place may be wrong, which affects only what its requests wait behind.
 AwaitedPlace PlaceBook::PlaceOfRoot(const std::string& uri, int directory) {
   base::MutexLock lock(&mutex_);
   const auto known =

@@ -15,15 +15,16 @@
 
 namespace forebay::session {
 
-// Knows the places that a session's requests read from: of its readers, and of
-// the folders that it has read files in last.
+// Finds the place that a request of a session reads from. It stores the places
+// of the session's readers, and of the folders that files were read in last.
 //
-// Thread-safe; the session owns it. Makes no call that a file system or a host
-// can delay. No errors.
+// Thread-safe. The session owns it. Makes no call that a file system or a host
+// can delay. Has no errors.
 class PlaceBook {
  public:
-  // Returns the place of a request that came with those descriptors; nullopt:
-  // it reads from none, or which one is not known yet.
+  // Returns the place of a request that came with the descriptors `fds`.
+  // Returns nullopt if the request reads from no place, or the place is not
+  // known yet.
   std::optional<AwaitedPlace> Find(const proto::ClientMessage& request,
                                    absl::Span<const base::Fd> fds);
 
@@ -32,11 +33,12 @@ class PlaceBook {
   void AddReader(std::optional<AwaitedPlace> place);
 
  private:
+  // Returns the place of a folder from which a file is read.
   AwaitedPlace PlaceOfRoot(const std::string& uri, int directory);
 
   base::Mutex mutex_;
   std::vector<std::optional<AwaitedPlace>> readers_ ABSL_GUARDED_BY(mutex_);
-  // By the URI; the one that was asked for last comes first.
+  // The places of folders by their URIs; the one added last comes first.
   std::deque<std::pair<std::string, AwaitedPlace>> roots_
       ABSL_GUARDED_BY(mutex_);
 };

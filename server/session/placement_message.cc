@@ -25,7 +25,8 @@ void DescribePlacement(const job::Loader& loader,
   for (int channel = 0; channel < tail.channels; ++channel) {
     for (const std::uint32_t bits :
          tail.table.bits[static_cast<std::size_t>(channel)]) {
-      // Little-endian, as this CPU is.
+      // The table's values are little-endian, so the first `element` bytes of
+      // `bits` are a value of a shorter type.
       said.mutable_table()->append(reinterpret_cast<const char*>(&bits),
                                    element);
     }

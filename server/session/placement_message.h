@@ -6,8 +6,9 @@
 
 namespace forebay::session {
 
-// Fills what LoaderOpened says of the place of a loader's batches. Thread-safe;
-// never blocks; no errors.
+// Fills the part of LoaderOpened that says where a loader's batches are: on
+// which GPU, and what the client does with them there. Thread-safe; never
+// blocks; has no errors.
 void DescribePlacement(const job::Loader& loader,
                        proto::LoaderPlacement& placement);
 

@@ -29,6 +29,8 @@ absl::Status ClientHungUp() {
   return absl::CancelledError("the client has hung up");
 }
 
+// The size of the parsed message is checked first: a datagram of 64 KiB could
+// otherwise take many times as much memory.
 absl::StatusOr<Request> Request::Parse(Datagram& datagram) {
   Request request;
   if (!ParsedSize(datagram.bytes, proto::ClientMessage::descriptor()).ok() ||

@@ -17,7 +17,8 @@ namespace forebay::session {
 struct Reply {
   std::string bytes;
   std::vector<base::Fd> fds;
-  // Whether the daemon hangs up after it, for the client broke the protocol.
+  // Whether the daemon hangs up after the answer, because the client broke the
+  // protocol.
   bool hang_up = false;
 };
 
@@ -26,25 +27,27 @@ struct Request {
   proto::ClientMessage message;
   std::vector<base::Fd> fds;
 
-  // Takes the datagram's descriptors if it succeeds. INVALID_ARGUMENT: the
-  // datagram holds no message of the protocol.
+  // Parses a datagram, and takes its descriptors if that succeeds.
+  // INVALID_ARGUMENT: the datagram is not a message of the protocol.
   static absl::StatusOr<Request> Parse(Datagram& datagram);
 };
 
-// Writes the status into an answer, with a text of at most `longest` bytes.
+// Writes `status` into an answer, with a text of at most `longest` bytes.
 void SetError(const absl::Status& status, std::size_t longest,
               proto::Error* error);
 
-// Returns the reply to a malformed request, or to a client that may not ask.
+// Returns the reply to a malformed request, or to a client that is refused.
+// The daemon hangs up after it.
 Reply Refuse(const absl::Status& status);
 
-// Adds the reason to the error of a request that was interrupted.
+// Returns `status` with the reason added if it is CANCELLED: requests are
+// interrupted when the daemon shuts down.
 absl::Status Explain(const absl::Status& status);
 
-// The error of a request whose client does not wait for the answer.
+// Returns the error of a request whose client no longer waits for the answer.
 absl::Status ClientHungUp();
 
-// Error texts up to this length fit a message.
+// The most bytes of an error's text that fit a message with other fields.
 inline constexpr std::size_t kMaxError = kMaxMessage / 2;
 
 }  // namespace forebay::session

@@ -5,7 +5,8 @@
 namespace forebay::session {
 namespace {
 
-// Bytes of a UUID that are kept: a client may send any text.
+// The bytes of a UUID that become part of a key: a client may send any text.
+// A whole UUID has 36.
 constexpr std::size_t kMostOfUuid = 40;
 
 // Returns the group of the requests that may wait for a GPU.
@@ -13,6 +14,8 @@ std::string GroupOf(const std::string& uuid) {
   return absl::StrCat("GPU ", uuid.substr(0, kMostOfUuid));
 }
 
+// Returns the kind that is shown for a request; nullopt if the request is not
+// shown.
 std::optional<job::PendingRequest::Kind> KindOf(
     const proto::ClientMessage& request) {
   using Kind = job::PendingRequest::Kind;
@@ -41,18 +44,22 @@ std::uint64_t LoaderOf(const proto::ClientMessage& request) {
       return request.stop_epoch().loader_id();
     case proto::ClientMessage::kCloseLoader:
       return request.close_loader().loader_id();
-    case proto::ClientMessage::kStartProducers:
-      return request.start_producers().loader_id();
+    case proto::ClientMessage::kStartWorkers:
+      return request.start_workers().loader_id();
     default:
       return 0;
   }
 }
 
+// A request that concerns a loader may wait for the loader's workers or its
+// GPU. Others may wait for the place that they read from. Each request counts
+// for its job, except for greetings, which count together: before a greeting
+// there is no job.
 RequestKey KeyOf(const proto::ClientMessage& request,
                  const RequestSubject& subject) {
   if (request.has_hello()) return {subject.job, {"greetings"}};
   if (subject.loader != nullptr) {
-    if (subject.loader->stream()->needs_producers())
+    if (subject.loader->stream()->needs_workers())
       return {absl::StrCat(subject.job, ": workers"), {subject.job}};
     if (const auto& device = subject.loader->placement().device) {
       const std::string gpu = GroupOf(device->info().uuid);

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "proto/session.pb.h"
+#include "server/job/job_snapshot.h"
 #include "server/job/loader.h"
-#include "server/job/snapshot.h"
 #include "server/session/awaited_place.h"
 #include "server/session/request_pool.h"
 
@@ -18,34 +18,35 @@ namespace forebay::session {
 
 // The subject of a request, as far as a session knows it before it answers.
 struct RequestSubject {
-  // "job 7"; a client that has not greeted has none, but its session's name.
+  // The client's job, such as "job 7"; before the greeting, the client's
+  // session.
   std::string job;
-  std::optional<AwaitedPlace> place;    // what it reads from
-  std::shared_ptr<job::Loader> loader;  // the loader that it names; null: none
+  std::optional<AwaitedPlace> place;    // the place that the request reads from
+  std::shared_ptr<job::Loader> loader;  // the loader that it names, or null
 };
 
-// All functions are thread-safe and none blocks or fails.
+// All functions are thread-safe, never block and have no errors.
 
-// Returns the number of the loader that a request is to start, stop or close,
-// or whose workers it starts; 0: it does none of this.
+// Returns the number of the loader that a request starts, stops or closes, or
+// whose workers it starts; 0 for other requests.
 std::uint64_t LoaderOf(const proto::ClientMessage& request);
 
 // Returns the resources that the request may wait for.
 RequestKey KeyOf(const proto::ClientMessage& request,
                  const RequestSubject& subject);
 
-// Returns how the request is shown while it is not answered; nullopt: it waits
-// for nothing that may hang.
+// Returns how the request is shown to people until it is answered. Returns
+// nullopt for a request that waits for nothing that may hang.
 std::optional<job::PendingRequest> PendingOf(
     const proto::ClientMessage& request, const RequestSubject& subject,
     std::int64_t now_nanos);
 
-// Returns the UUIDs of the GPUs that the loaders' batches lie on, each once.
+// Returns the UUIDs of the GPUs that the loaders have their batches on.
 std::set<std::string> GpusOf(
     const std::vector<std::shared_ptr<job::Loader>>& loaders);
 
-// Returns the key of the end of a loader, or of all of a session's: that
-// unmaps slots, and frees memory of these GPUs.
+// Returns the key of the work that ends loaders of a job. This work unmaps
+// slots, and frees memory of the GPUs whose UUIDs are `gpus`.
 RequestKey KeyOfEnd(const std::string& job,
                     const std::set<std::string>& gpus = {});
 

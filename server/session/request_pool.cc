@@ -13,7 +13,26 @@
 namespace forebay::session {
 namespace {
 
-// The thresholds: a key runs on less than this part of the free threads.
+// How the pool works.
+//
+// A request begins when its key may run one more (MayBeginLocked); it then
+// waits in `begun_` for a thread. A request that may not begin waits in its
+// key's queue, and the key waits in `turns_`. When a request ends, the keys in
+// `turns_` are tried in order. A key that may begin goes to the end, so that
+// all keys get their turns.
+//
+// The thresholds compare what a key runs on with the threads that are free, not
+// with all threads. The more threads hang, the fewer a key may thus take. The
+// last ones are left for keys that run nothing. With f free threads, a key that
+// runs r requests begins another while 8 r < f, and a group while 2 r < f.
+//
+// Threads are made on demand. Idle threads sleep in a stack, and the last one
+// to fall asleep is woken first, so that the others end after Options::idle. A
+// thread that ends cannot join itself. It moves itself to `ended_threads_`,
+// which later calls and the destructor join.
+
+// The thresholds. A key begins a request while it runs on less than an eighth
+// of the number of free threads, and a group on less than half of it.
 constexpr std::size_t kPartOfKey = 8;
 constexpr std::size_t kPartOfGroup = 2;
 
@@ -105,8 +124,8 @@ void RequestPool::BeginNextLocked(Keys::iterator entry) {
 }
 
 void RequestPool::BeginWaitingLocked() {
-  // Each request that begins leaves fewer free threads: a key that may not
-  // begin stays so until a request ends.
+  // Each request that begins leaves fewer free threads. So a key that may not
+  // begin a request now may not do so before another request ends.
   for (std::size_t looks = turns_.size(); looks > 0; --looks) {
     const Keys::iterator entry = turns_.front();
     turns_.pop_front();
@@ -182,7 +201,7 @@ void RequestPool::Work(std::list<std::thread>::iterator self) {
       }
     }
     request.run();
-    // To free the request may take long.
+    // Freeing the request may take long, so the mutex is not held.
     request.run = nullptr;
     base::MutexLock lock(&mutex_);
     RemoveLocked(request);
@@ -212,6 +231,8 @@ std::vector<RequestPool::Request> RequestPool::TakeWaiting() {
   return taken;
 }
 
+// Dropped requests are destroyed without the mutex, because they own objects
+// whose destruction may block.
 std::vector<std::string> RequestPool::Stop(std::chrono::nanoseconds wait) {
   TakeWaiting().clear();
   const base::Clock& clock = *base::Clock::Monotonic();

@@ -18,29 +18,29 @@ namespace forebay::session {
 
 // The resources that a request may wait for.
 struct RequestKey {
-  // The narrowest one, such as one host for one job. Requests with equal names
-  // begin in the order of their arrival.
+  // The narrowest resource, such as one host for one job. Requests with equal
+  // names begin in the order of their arrival.
   std::string name;
-  // Wider ones that the request counts for as well, such as the host for all
-  // jobs, and the job.
+  // Wider resources that the request counts for as well, such as the host for
+  // all jobs, and the job.
   std::vector<std::string> groups = {};
 };
 
 // Runs requests that may block, or hang, on threads that are made on demand. A
-// resource that hangs holds a part of the threads, never all of them.
+// resource that hangs occupies a part of the threads, never all of them.
 //
-// A request begins if its key runs on fewer than an eighth as many threads as
-// are still free, and each of its groups on fewer than half as many. So a key
-// that runs nothing begins at once as long as one thread is free, while a key
-// that hangs can hold 29 of 256 threads, the next such key 26, and so on. Other
-// requests wait. The thread that became idle last runs the next request, so
-// that those that are not needed end after a while.
+// A request begins if its key runs on fewer threads than an eighth of the free
+// ones, and each of its groups on fewer than half of them. A key that runs
+// nothing thus begins at once as long as one thread is free. A key that hangs
+// can occupy 29 of 256 threads, the next such key 26, and so on. Requests that
+// may not begin wait. The thread that became idle last runs the next request,
+// so that threads that are not needed end after a while.
 //
-// Thread-safe; the caller owns it. Run and TryRun do not block. Destruction
+// Thread-safe. The caller owns it. Run and TryRun do not block. Destruction
 // drops requests that have not begun, and waits for the others, for ever if
-// they hang: a process that must end all the same calls Stop, and leaves by
-// _exit. No errors: where the system gives no thread, requests wait for those
-// that exist, or for StartMissing.
+// they hang. A process that must end in spite of that calls Stop, and then
+// _exit. Has no errors: if the system refuses a thread, requests wait for
+// threads that exist, or for StartMissing.
 class RequestPool {
  public:
   using Request = std::function<void()>;
@@ -55,30 +55,32 @@ class RequestPool {
   explicit RequestPool(const Options& options) : options_(options) {}
   ~RequestPool();
 
+  // Runs the request on a thread, as soon as its key allows. Does nothing after
+  // Stop.
   void Run(const RequestKey& key, Request request);
-  // Runs the request only if it can begin at once. Returns whether it does.
+  // Runs the request only if it can begin at once. Returns whether it can.
   bool TryRun(const RequestKey& key, Request request);
 
-  // Starts threads that the system refused before. Call it now and then.
+  // Starts threads that the system refused before. Call it about every second.
   void StartMissing();
 
   // Drops requests that have not begun, and all later ones. Waits until the
   // others have ended, but no longer than `wait`. Returns the names of the keys
-  // of those that still run.
+  // whose requests still run.
   std::vector<std::string> Stop(std::chrono::nanoseconds wait);
 
-  // The number of threads that exist now.
+  // Returns the number of threads that exist now.
   std::size_t threads() const;
 
  private:
-  // A group that keys which have requests belong to.
+  // A group, which exists while keys with requests belong to it.
   struct Group {
-    std::size_t keys = 0;
-    std::size_t running = 0;
+    std::size_t keys = 0;     // the number of such keys
+    std::size_t running = 0;  // requests of these keys that have begun
   };
   using Groups = std::map<std::string, Group>;
 
-  // A key that has requests.
+  // A key, which exists while it has requests.
   struct Key {
     std::vector<Groups::iterator> groups;
     std::size_t running = 0;
@@ -92,21 +94,26 @@ class RequestPool {
     Request run;
   };
 
+  // Returns the key's entry, which is new if the key has no requests.
   Keys::iterator FindOrAddLocked(const RequestKey& key)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Erases a key that has no requests, and its groups that have no other keys.
   void EraseIfUnusedLocked(Keys::iterator entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Begins a request, or adds it to the waiting requests.
   void AddLocked(Keys::iterator entry, Request request)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns whether the thresholds let the key begin one more request.
   bool MayBeginLocked(const Key& key) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Begins the key's first request.
   void BeginNextLocked(Keys::iterator entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Begins all requests that may, after one has ended.
+  // Begins all requests that may begin, after one has ended.
   void BeginWaitingLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Wakes or starts as many threads as there are requests without one.
   void StartThreadsLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes the request, which has ended or is dropped, off the books.
+  // Stops counting a request that has ended or is dropped.
   void RemoveLocked(const Begun& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // A thread that waits for a request.
   struct IdleThread {
@@ -114,29 +121,33 @@ class RequestPool {
     bool is_woken = false;
   };
 
+  // Wakes the thread that fell asleep last.
   void WakeLastLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes a request that has begun. Returns false if the thread is to end.
+  // Waits for a request that has begun, and takes it. Returns false if the
+  // thread is to end.
   bool TakeLocked(Begun* request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Stops, and takes the requests that no thread has.
+  // Refuses all later requests, and returns those that no thread has taken.
   std::vector<Request> TakeWaiting();
+  // The body of a thread.
   void Work(std::list<std::thread>::iterator self);
+  // Joins the threads that have ended.
   void JoinEnded();
 
   const Options options_;
 
   mutable base::Mutex mutex_;
-  base::CondVar ended_;  // a request or a thread
+  base::CondVar ended_;  // notified when a request or a thread ends
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   Groups groups_ ABSL_GUARDED_BY(mutex_);
   Keys keys_ ABSL_GUARDED_BY(mutex_);
-  // The keys with waiting requests, none of which may begin, in the order of
-  // their turns.
+  // The keys whose first waiting request may not begin yet, in the order in
+  // which they are tried.
   std::deque<Keys::iterator> turns_ ABSL_GUARDED_BY(mutex_);
   std::size_t running_ ABSL_GUARDED_BY(mutex_) = 0;
   std::deque<Begun> begun_ ABSL_GUARDED_BY(mutex_);
   std::size_t idle_ ABSL_GUARDED_BY(mutex_) = 0;
-  // The idle threads that nobody has woken, in the order of their going to
-  // sleep.
+  // The idle threads that nobody has woken, in the order in which they fell
+  // asleep.
   std::vector<IdleThread*> asleep_ ABSL_GUARDED_BY(mutex_);
   std::list<std::thread> threads_ ABSL_GUARDED_BY(mutex_);
   std::list<std::thread> ended_threads_ ABSL_GUARDED_BY(mutex_);

@@ -23,14 +23,15 @@ namespace forebay::session {
 namespace {
 
 constexpr std::size_t kMaxClients = 4096;
-// The time that a client has to greet: as long as clients wait for the answer.
+// The time that a client has to greet, which is how long clients wait for the
+// answer.
 constexpr std::int64_t kGreetingNanos = 10'000'000'000;
-// For the requests of a server that is destroyed without Leave.
+// The time for which destruction waits for requests that hang.
 constexpr std::chrono::hours kForEver(24 * 365);
 
 }  // namespace
 
-// Used by the loop's thread, except for the answer.
+// A client. Only the loop's thread uses it, except for the answer.
 struct Server::Client {
   std::uint64_t id = 0;
   Peer peer;
@@ -47,7 +48,7 @@ struct Server::Client {
   std::map<job::Loader*, base::EventLoop::Watch> release_watches;
 
   base::Mutex mutex;
-  // To the request; nullopt before there is one.
+  // The answer to the request; nullopt before there is one.
   std::optional<Reply> answer ABSL_GUARDED_BY(mutex);
 
   std::optional<Reply> TakeAnswer() {
@@ -87,11 +88,11 @@ std::vector<std::string> Server::Leave(std::chrono::nanoseconds wait) {
   std::vector<std::string> hung = pool_.Stop(wait);
   for (const auto& [id, client] : clients_) {
     if (client->busy && !client->hung_up) Dismiss(*client);
-    // Closing it is not enough while a thread hangs: the process keeps its
-    // descriptors until that ends.
+    // While a thread hangs, the process keeps its descriptors, so closing the
+    // socket would not tell the client.
     if (client->socket) shutdown(client->socket.get(), SHUT_RDWR);
   }
-  // The loop outlives the registry: its callbacks must not keep what the
+  // The loop outlives the registry, so its callbacks must not own what the
   // clients had.
   for (const auto& [id, client] : clients_) {
     Unwatch(*client);
@@ -103,7 +104,8 @@ std::vector<std::string> Server::Leave(std::chrono::nanoseconds wait) {
   return hung;
 }
 
-// Sends what answer there is, in the loop's place.
+// Sends the answer that a thread has made, or an error, because the loop no
+// longer runs.
 void Server::Dismiss(Client& client) {
   std::optional<Reply> answer = client.TakeAnswer();
   if (!answer.has_value())
@@ -122,7 +124,8 @@ void Server::Accept() {
   base::Fd socket(
       accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket) {
-    // The listener would be readable again at once, for as long as this lasts.
+    // The listener stays readable as long as the shortage lasts. It is not
+    // watched until the next Tick; otherwise the loop would never rest.
     deaf_ = errno != EAGAIN && errno != EINTR && errno != ECONNABORTED;
     if (deaf_) {
       spdlog::warn("a client waits: {}", std::strerror(errno));
@@ -162,7 +165,7 @@ void Server::Accept() {
 void Server::Tick() {
   pool_.StartMissing();
   if (std::exchange(deaf_, false)) loop_->SetEvents(listener_watch_, EPOLLIN);
-  // A copy: some clients go meanwhile.
+  // The loop uses a copy, because clients may go meanwhile.
   const auto clients = clients_;
   for (const auto& [id, client] : clients) {
     HangUpIfSilent(client);
@@ -174,7 +177,7 @@ void Server::HangUpIfSilent(const std::shared_ptr<Client>& client) {
   if (client->busy || client->hung_up || client->session->pidfd() >= 0 ||
       clock_->NowNanos() - client->accepted_at_nanos < kGreetingNanos)
     return;
-  // It may have greeted while the daemon was stopped.
+  // The greeting may have come while the daemon itself was stopped.
   OnReadable(client, EPOLLIN);
   if (client->busy || client->hung_up) return;
   const absl::Status refusal = absl::DeadlineExceededError(absl::StrCat(
@@ -188,7 +191,7 @@ void Server::HangUpIfSilent(const std::shared_ptr<Client>& client) {
 void Server::OnReadable(const std::shared_ptr<Client>& client,
                         std::uint32_t events) {
   if (client->busy) {
-    // Only hang-ups are reported while no events are asked for.
+    // While no events are asked for, epoll reports only hang-ups and errors.
     if ((events & (EPOLLHUP | EPOLLERR)) != 0) HangUp(client);
     return;
   }
@@ -214,7 +217,7 @@ void Server::Answer(const std::shared_ptr<Client>& client, Request request) {
              asked = std::make_shared<Request>(std::move(request))]() mutable {
               Reply answer = session->Handle(std::move(*asked));
               asked = nullptr;
-              // Perhaps the last owner: the end of a session may block.
+              // `session` may be the last owner, and its end may block.
               session = nullptr;
               {
                 base::MutexLock lock(&client->mutex);
@@ -238,7 +241,7 @@ void Server::End(const RequestKey& key, Owner owner) {
 void Server::OnAnswered(const std::shared_ptr<Client>& client,
                         const Reply& reply) {
   client->busy = false;
-  if (client->session == nullptr) return;  // it has gone meanwhile
+  if (client->session == nullptr) return;  // the client has gone meanwhile
   if (client->hung_up) {
     ForgetIfDone(client);
     return;
@@ -259,7 +262,8 @@ absl::Status Server::SendTo(const Client& client, const Reply& reply) {
   return Send(client.socket.get(), reply.bytes, fds);
 }
 
-// Watches what came with the greeting, and the eventfd of each loader.
+// Watches the descriptors that came with the greeting, and each loader's
+// eventfd.
 void Server::WatchWhatIsHeld(const std::shared_ptr<Client>& client) {
   if (client->pidfd_watch == 0 && client->session->pidfd() >= 0) {
     const auto watch =
@@ -268,7 +272,7 @@ void Server::WatchWhatIsHeld(const std::shared_ptr<Client>& client) {
     if (watch.ok()) client->pidfd_watch = *watch;
   }
   if (client->lifeline_watch == 0 && client->session->lifeline() >= 0) {
-    // No events are asked for: the end of a pipe is reported all the same.
+    // No events are asked for, because epoll always reports a pipe's hang-up.
     const auto watch =
         loop_->Add(client->session->lifeline(), 0,
                    [this, client](std::uint32_t) { OnGone(client); });
@@ -278,7 +282,7 @@ void Server::WatchWhatIsHeld(const std::shared_ptr<Client>& client) {
        client->session->Loaders()) {
     if (client->release_watches.count(loader.get()) != 0) continue;
     // The watch must not own the loader, whose end may block. The session owns
-    // it for as long as the watch is there.
+    // the loader as long as the watch exists.
     const auto watch =
         loop_->Add(loader->channel().event_fd(), EPOLLIN,
                    [this, client, held = loader.get()](std::uint32_t) {
@@ -292,8 +296,8 @@ void Server::OnReleases(const std::shared_ptr<Client>& client,
                         job::Loader* loader) {
   const absl::Status status = loader->TakeReleases();
   if (!status.ok()) {
-    // The client cannot be trusted: what it holds is taken back only when it
-    // ends.
+    // The client cannot be trusted, so its batches are taken back only when its
+    // process ends.
     spdlog::warn("process {}, {}: the client sent {}; its session is closed",
                  client->peer.pid, loader->name(),
                  std::string(status.message()));
@@ -312,7 +316,8 @@ void Server::HangUp(const std::shared_ptr<Client>& client) {
   loop_->Remove(client->socket_watch);
   client->session->Interrupt();
   const std::string job = client->session->JobName();
-  // Descriptors may lie in it that nobody has received.
+  // The socket may contain descriptors that nobody has received. Closing those
+  // may block, so it is left to a thread for requests.
   shutdown(client->socket.get(), SHUT_RDWR);
   End(KeyOfEnd(job), std::move(client->socket));
   CloseAll(client);
@@ -325,7 +330,7 @@ void Server::CloseAll(const std::shared_ptr<Client>& client) {
     ForgetIfDone(client);
     return;
   }
-  // To close a loader may take as long as an epoch takes that is being started.
+  // Closing a loader waits for an epoch that is being started.
   client->closing = true;
   pool_.Run(KeyOfEnd(client->session->JobName(), GpusOf(loaders)),
             [this, client, session = client->session]() mutable {
@@ -343,9 +348,9 @@ void Server::OnGone(const std::shared_ptr<Client>& client) {
   Forget(client);
 }
 
-// Drops closed loaders that the client holds nothing of, and the client itself
-// when it has hung up and holds nothing. A request that it has left is no
-// reason to keep it.
+// Drops closed loaders of which the client holds nothing, and the client itself
+// when it has hung up and holds nothing. A request that still runs does not
+// keep the client.
 void Server::ForgetIfDone(const std::shared_ptr<Client>& client) {
   if (client->closing || (client->busy && !client->hung_up)) return;
   auto dropped = client->session->DropReleased();
@@ -366,7 +371,8 @@ void Server::ForgetIfDone(const std::shared_ptr<Client>& client) {
   if (client->hung_up && held.empty()) Forget(client);
 }
 
-// The request that it may have under way ends by itself, or never.
+// Takes back all that the client has. A request that is under way ends by
+// itself, or never.
 void Server::Forget(const std::shared_ptr<Client>& client) {
   if (clients_.erase(client->id) == 0) return;
   Unwatch(*client);
@@ -374,7 +380,8 @@ void Server::Forget(const std::shared_ptr<Client>& client) {
   const std::string job = client->session->JobName();
   Session::Holdings holdings = client->session->Leave();
   const RequestKey key = KeyOfEnd(job, GpusOf(holdings.loaders));
-  // Others that see the session gone find nothing of it.
+  // The count falls after Leave, so that whoever sees the session gone finds
+  // nothing of it in the registry.
   --session_count_;
   End(key, std::move(holdings));
   End(key, std::pair(std::move(client->session), std::move(client->socket)));

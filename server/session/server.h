@@ -26,47 +26,56 @@
 namespace forebay::session {
 
 // Accepts trainers on session.sock, and serves each until it is gone: requests
-// in order, releases as they come. Refuses processes of other users.
+// in order, releases as they come. Processes of other users are refused.
 //
-// A client is gone when its process has ended (its pidfd fires). It is also
-// gone when it has nothing of the session mapped any more: then the other end
-// of its pipe is closed, by itself or by exec. Then the server takes back all
-// that the client holds. A hang-up alone closes its loaders: a living process
-// may still read what it holds. A client that does not greet in time is hung up
-// on.
+// A client is gone when its process has ended, which makes its pidfd readable.
+// It is also gone when it has nothing of the session mapped any more: then the
+// client, or exec, has closed the other end of its pipe. The server takes back
+// all that a client holds when it is gone. A hang-up alone closes the client's
+// loaders, but a living process may still read what it holds. A client that
+// does not greet within 10 s is hung up on.
 //
 // Used on the event loop's thread, and after the loop has ended; requests run
-// on threads of its own. Loop, registry, the opener of remote roots and the
-// clock outlive it. Never blocks the loop. A request that hangs, with a file
-// system, a host, a GPU or a user's process, holds up requests for the same
-// alone, and is left to itself when its client goes. Destruction waits for such
-// requests, for ever if need be: see Leave. Errors: Create (the socket's); a
-// client's go to the client, CANCELLED if the daemon leaves before it has
-// answered.
+// on threads of its own.
+//
+// The daemon owns it. The loop, the registry, the opener of remote roots and
+// the clock outlive it.
+//
+// Never blocks the loop. A request may hang with a file system, a host, a GPU
+// or a user's process. It delays only requests for the same resource, and goes
+// on when its client is gone. Destruction waits for such requests, for ever if
+// they hang: see Leave.
+//
+// Create returns errors of the socket. Errors of a client's requests go to the
+// client; CANCELLED if the daemon exits before it has answered.
 class Server {
  public:
+  // Creates a server that listens at `path`.
   static absl::StatusOr<std::unique_ptr<Server>> Create(
       const std::string& path, base::EventLoop* loop, job::Registry* registry,
       storage::RootOpener* remote, const base::Clock* clock);
   ~Server();
 
-  // The number of sessions now. Thread-safe.
+  // Returns the number of sessions now. Thread-safe.
   std::uint32_t sessions() const { return session_count_; }
 
-  // Runs work that may block on a thread for requests. Does nothing if too much
-  // work of that name hangs.
+  // Runs `work`, which may block, on a thread for requests. Does nothing if
+  // work of that name occupies too many threads.
   void RunAside(const std::string& name, std::function<void()> work) {
     pool_.TryRun({name}, std::move(work));
   }
 
-  // Looks for what no event tells. To be called every second or so.
+  // Does what no event triggers: starts threads that were refused, accepts
+  // again, and hangs up on silent clients. Call it about every second.
   void Tick();
 
-  // Accepts no more clients, and leaves the path to another daemon.
+  // Accepts no more clients, and removes the socket's path, so that another
+  // daemon can use it.
   void StopListening();
-  // Hangs up on all clients, after the loop has ended. Interrupts their
-  // requests and waits for these, but no longer than `wait`. Returns the names
-  // of what still hangs; if there is any, this object cannot be destroyed.
+  // Hangs up on all clients. Call it after the loop has ended. Interrupts their
+  // requests, and waits for these for at most `wait`. Returns the names of the
+  // resources that requests still hang with; if there are any, this object
+  // cannot be destroyed.
   std::vector<std::string> Leave(std::chrono::nanoseconds wait);
 
  private:
@@ -76,23 +85,34 @@ class Server {
          job::Registry* registry, storage::RootOpener* remote,
          const base::Clock* clock);
 
+  // Accepts one client, or refuses it.
   void Accept();
+  // Hangs up on a client that has not greeted in time.
   void HangUpIfSilent(const std::shared_ptr<Client>& client);
+  // Receives a request of a client, or notices that it has hung up.
   void OnReadable(const std::shared_ptr<Client>& client, std::uint32_t events);
+  // Lets a thread answer the request. The client's socket is not read
+  // meanwhile.
   void Answer(const std::shared_ptr<Client>& client, Request request);
+  // Sends an answer, on the loop's thread.
   void OnAnswered(const std::shared_ptr<Client>& client, const Reply& reply);
+  // Sends a reply with its descriptors.
   static absl::Status SendTo(const Client& client, const Reply& reply);
   static void Dismiss(Client& client);
+  // Ends the leases that the client has released.
   void OnReleases(const std::shared_ptr<Client>& client, job::Loader* loader);
+  // Closes the client's socket and its loaders, but does not take back what the
+  // client holds.
   void HangUp(const std::shared_ptr<Client>& client);
   void CloseAll(const std::shared_ptr<Client>& client);
+  // Takes back all that a client holds. Called when the client is gone.
   void OnGone(const std::shared_ptr<Client>& client);
   void WatchWhatIsHeld(const std::shared_ptr<Client>& client);
   void ForgetIfDone(const std::shared_ptr<Client>& client);
   void Forget(const std::shared_ptr<Client>& client);
   void Unwatch(Client& client);
-  // Ends what clients had, not on the loop's thread: to unmap slots, and to
-  // close descriptors of clients', may block.
+  // Destroys `owner` on a thread for requests: unmapping slots, and closing
+  // descriptors that came from clients, may block.
   template <typename Owner>
   void End(const RequestKey& key, Owner owner);
 
@@ -103,7 +123,9 @@ class Server {
   storage::RootOpener* const remote_;
   const base::Clock* const clock_;
   base::EventLoop::Watch listener_watch_ = 0;
-  bool deaf_ = false;  // not listening: no descriptor is left for a client
+  // Whether the listener is not watched, because accepting fails for lack of
+  // descriptors or memory.
+  bool deaf_ = false;
   std::uint64_t last_session_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Client>> clients_;
   std::atomic<std::uint32_t> session_count_ = 0;

@@ -4,19 +4,19 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/producer_socket.h"
 #include "proto/shm_layout.h"
 #include "proto/version.h"
+#include "proto/worker_socket.h"
 #include "server/base/check.h"
 #include "server/base/duplicate.h"
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
 #include "server/session/answer_messages.h"
 #include "server/session/dataset_description.h"
-#include "server/session/dataset_inputs.h"
 #include "server/session/order_part.h"
 #include "server/session/placement_message.h"
 #include "server/session/request_key.h"
+#include "server/session/spec_inputs.h"
 #include "server/session/spec_memfd.h"
 
 namespace forebay::session {
@@ -120,9 +120,9 @@ absl::Status Session::Answer(const proto::ClientMessage& request, Fds fds,
                         *answer.mutable_reader_opened(), answer_fds);
     case proto::ClientMessage::kFetch:
       return Fetch(request.fetch(), *answer.mutable_fetched(), answer_fds);
-    case proto::ClientMessage::kStartProducers:
-      answer.mutable_producers_started();
-      return StartProducers(request.start_producers(), answer_fds);
+    case proto::ClientMessage::kStartWorkers:
+      answer.mutable_workers_started();
+      return StartWorkers(request.start_workers(), answer_fds);
     case proto::ClientMessage::kReadObject:
       return ReadObject(request.read_object(), std::move(fds),
                         *answer.mutable_object_read(), answer_fds);
@@ -312,17 +312,17 @@ absl::Status Session::GetSlots(const proto::GetSlots& request, Fds& slot_fds) {
   return absl::OkStatus();
 }
 
-absl::Status Session::StartProducers(const proto::StartProducers& request,
-                                     Fds& fds) {
-  const std::uint32_t most = request.producers();
-  if (most < 1 || most > proto::kMaxProducers) {
+absl::Status Session::StartWorkers(const proto::StartWorkers& request,
+                                   Fds& fds) {
+  const std::uint32_t most = request.workers();
+  if (most < 1 || most > proto::kMaxWorkers) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "a loader has 1 to ", proto::kMaxProducers, " producers, not ", most));
+        "a loader has 1 to ", proto::kMaxWorkers, " workers, not ", most));
   }
   FOREBAY_ASSIGN_OR_RETURN(const auto loader, Find(request.loader_id()));
   FOREBAY_ASSIGN_OR_RETURN(
       fds.emplace_back(),
-      loader->StartProducers(most, request.persistent(), Owner()));
+      loader->StartWorkers(most, request.persistent(), Owner()));
   return absl::OkStatus();
 }
 

@@ -28,13 +28,13 @@
 
 namespace forebay::session {
 
-// One client: answers its requests and holds its loaders.
+// The session of one client: answers its requests and owns its loaders.
 //
-// One thread at a time calls Handle; the rest is thread-safe. Shared by the
-// server and the thread that answers; the registry and the opener of remote
-// roots outlive it. Handle blocks (scans, new slots, fetches), and so does
-// CloseAll, for an epoch that starts; Interrupt ends scans and fetches. Errors
-// go to the client as replies.
+// One thread at a time calls Handle; all other methods are thread-safe. Shared
+// by the server and the thread that answers; the registry and the opener of
+// remote roots outlive it. Handle blocks for scans, new slots and fetches.
+// CloseAll blocks while an epoch starts. Interrupt ends scans and fetches.
+// Errors go to the client as replies.
 class Session {
  public:
   Session(std::uint64_t id, Peer peer, job::Registry* registry,
@@ -42,45 +42,50 @@ class Session {
       : id_(id), peer_(peer), registry_(registry), remote_(remote) {}
 
   // Shows the request among those that the job waits for, until Handle returns
-  // or the client leaves. Returns the resources that it may wait for. To be
-  // called before Handle.
+  // or the client leaves. Returns the resources that the request may wait for.
+  // Call it before Handle.
   RequestKey Announce(const Request& request, std::int64_t now_nanos);
+  // Answers a request.
   Reply Handle(Request request);
-  // Makes scans and fetches fail with CANCELLED, now and later. To be called
-  // when the client is gone, or the daemon is about to leave.
+  // Makes scans and fetches fail with CANCELLED, now and later. Call it when
+  // the client is gone, or the daemon is about to exit.
   void Interrupt() { interruption_.request_stop(); }
-  // The job of the client, as keys of requests name it.
+  // Returns the job of the client, as keys of requests name it.
   std::string JobName() const;
 
-  // The client's pidfd; -1 before its greeting.
+  // Returns the client's pidfd; -1 before its greeting.
   int pidfd() const;
-  // The end of a pipe that tells when the client has nothing mapped any more;
-  // -1 before its greeting, and if none came with that.
+  // Returns the end of the pipe that tells when the client has nothing mapped
+  // any more; -1 before its greeting, or if the greeting came without a pipe.
   int lifeline() const;
-  // Returns the open loaders, and closed ones that the client still holds a
-  // batch of.
+  // Returns the open loaders, and the closed ones of which the client still
+  // holds a batch.
   std::vector<std::shared_ptr<job::Loader>> Loaders() const;
-  // Forgets and returns the closed loaders that the client holds nothing of.
-  // Their end unmaps memory, which takes milliseconds.
+  // Removes and returns the closed loaders of which the client holds nothing.
+  // Their destruction unmaps memory, which takes milliseconds.
   std::vector<std::shared_ptr<job::Loader>> DropReleased();
-  // Closes every loader, also one that is being opened. To be called when the
+  // Closes all loaders, including one that is being opened. Call it when the
   // client has hung up.
   void CloseAll();
-  // The loaders and readers of a client, whose end may block.
+  // The loaders and readers of a client, whose destruction may block.
   struct Holdings {
     std::vector<std::shared_ptr<job::Loader>> loaders;
     std::vector<std::shared_ptr<fetch::SampleReader>> readers;
   };
-  // Ends the client's part in its job. Returns all that it held, except what a
-  // request that is under way still uses.
+  // Ends the client's part in its job. Returns all loaders and readers that it
+  // had, except those that a request under way still uses.
   Holdings Leave();
 
  private:
   using Fds = std::vector<base::Fd>;
 
+  // Answers a request, after the checks that concern all kinds.
   Reply AnswerTo(Request request);
+  // Calls the method for the kind of request.
   absl::Status Answer(const proto::ClientMessage& request, Fds fds,
                       proto::DaemonMessage& answer, Fds& answer_fds);
+  // The methods that follow answer one kind of request each. They fill the
+  // message for the answer, and the descriptors that go with it.
   absl::Status Greet(const proto::Hello& hello, Fds fds,
                      proto::Welcome& welcome);
   absl::Status OpenLoader(const proto::OpenLoader& request, Fds fds,
@@ -91,20 +96,23 @@ class Session {
                      Fds& fetched_fds);
   absl::Status ReadObject(const proto::ReadObject& request, Fds fds,
                           proto::ObjectRead& read, Fds& read_fds);
-  // The job and the process, for people.
+  // Returns the names of the job and the process, for messages.
   std::string Owner() const {
     base::MutexLock lock(&mutex_);
     return attachment_->name();
   }
-  // Returns the attachment that may open one more loader or reader.
+  // Returns the client's attachment to its job, unless the session has too many
+  // loaders or readers to open one more.
   absl::StatusOr<job::Attachment*> Admit() const;
   absl::Status StartEpoch(const proto::StartEpoch& request, const Fds& fds,
                           proto::EpochStarted& started, Fds& slot_fds);
   absl::Status CloseLoader(std::uint64_t id, proto::LoaderClosed& closed);
   absl::Status GetStats(std::uint64_t id, proto::Stats& stats);
-  absl::Status StartProducers(const proto::StartProducers& request, Fds& fds);
+  absl::Status StartWorkers(const proto::StartWorkers& request, Fds& fds);
   absl::Status GetSlots(const proto::GetSlots& request, Fds& slot_fds);
+  // Returns the open loader of that number. NOT_FOUND: there is none.
   absl::StatusOr<std::shared_ptr<job::Loader>> Find(std::uint64_t id) const;
+  // Shows the place that the request being answered waits for.
   void DescribePending(const std::optional<AwaitedPlace>& place);
 
   const std::uint64_t id_;
@@ -119,14 +127,14 @@ class Session {
   base::Fd pidfd_ ABSL_GUARDED_BY(mutex_);
   base::Fd lifeline_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<job::Attachment> attachment_ ABSL_GUARDED_BY(mutex_);
-  // Of the request that is being answered.
+  // The note by which the request that is being answered is shown.
   std::unique_ptr<job::PendingNote> pending_ ABSL_GUARDED_BY(mutex_);
-  bool hung_up_ ABSL_GUARDED_BY(mutex_) = false;  // no loader is added any more
+  bool hung_up_ ABSL_GUARDED_BY(mutex_) = false;  // no loader is added then
   std::map<std::uint64_t, std::shared_ptr<job::Loader>> open_
       ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<job::Loader>> closed_ ABSL_GUARDED_BY(mutex_);
   std::uint64_t last_loader_ ABSL_GUARDED_BY(mutex_) = 0;
-  // By their numbers, from 1.
+  // The readers in the order of their numbers, which begin at 1.
   std::vector<std::shared_ptr<fetch::SampleReader>> readers_
       ABSL_GUARDED_BY(mutex_);
 };

@@ -15,9 +15,12 @@
 namespace forebay::session {
 namespace {
 
+// The connections that wait to be accepted, as when a job of many processes
+// starts.
 constexpr int kBacklog = 128;
 
-// Takes over the descriptors that came with a message.
+// Returns the descriptors that came with a message, in its SCM_RIGHTS control
+// messages (unix(7)).
 std::vector<base::Fd> Descriptors(struct msghdr* message) {
   std::vector<base::Fd> fds;
   for (struct cmsghdr* control = CMSG_FIRSTHDR(message); control != nullptr;
@@ -50,7 +53,7 @@ absl::StatusOr<base::Fd> Listen(const std::string& path) {
   if (!socket) return base::ErrnoStatus(errno, "creating a socket");
   if (unlink(path.c_str()) != 0 && errno != ENOENT)
     return base::ErrnoStatus(errno, path);
-  // fchmod on the unbound socket: the file never exists with a wider mode.
+  // fchmod comes before bind, so that the file never exists with a wider mode.
   if (fchmod(socket.get(), 0600) != 0 ||
       bind(socket.get(), reinterpret_cast<struct sockaddr*>(&address),
            sizeof(address)) != 0 ||
@@ -60,6 +63,8 @@ absl::StatusOr<base::Fd> Listen(const std::string& path) {
   return socket;
 }
 
+// Descriptors are taken over before anything is checked, because the kernel has
+// already installed them: a refused datagram closes them.
 absl::StatusOr<Datagram> Receive(int socket) {
   Datagram datagram;
   datagram.bytes.resize(kMaxMessage);
@@ -82,13 +87,14 @@ absl::StatusOr<Datagram> Receive(int socket) {
     return absl::OutOfRangeError("the peer has gone");
   }
   datagram.fds = Descriptors(&message);
-  // An empty datagram is no message, and looks like a hang-up.
+  // An empty datagram is not a message, and cannot be told from a hang-up.
   if (n == 0) return absl::OutOfRangeError("the peer has hung up");
   if ((message.msg_flags & MSG_TRUNC) != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("a message larger than ", kMaxMessage, " bytes"));
   }
-  // `control` has room for as many as the kernel lets through.
+  // `control` has room for kMaxDescriptors, so only a lack of descriptors in
+  // this process truncates it.
   if ((message.msg_flags & MSG_CTRUNC) != 0) {
     return absl::ResourceExhaustedError(
         "the daemon has no file descriptor left: raise its limit (ulimit -n, "

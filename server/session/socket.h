@@ -12,29 +12,33 @@
 
 namespace forebay::session {
 
-// The kernel refuses datagrams above some 200 KB. Anything longer than this
-// travels in a memfd.
+// The functions are thread-safe and never block: they do not wait for sockets.
+
+// The most bytes of a message. The kernel refuses datagrams above some 200 KB,
+// so longer content travels in a memfd.
 inline constexpr std::size_t kMaxMessage = 64 * 1024;
-// SCM_MAX_FD of Linux.
+// The most descriptors of a message: SCM_MAX_FD of Linux (unix(7)).
 inline constexpr std::size_t kMaxDescriptors = 253;
 
+// A message, and the descriptors that came with it.
 struct Datagram {
   std::string bytes;
   std::vector<base::Fd> fds;
 };
 
-// Returns a listening SOCK_SEQPACKET socket at `path`, open to its owner alone.
-// Removes what lay at the path: the caller knows that no daemon listens there.
+// Returns a listening SOCK_SEQPACKET socket at `path`, which only its owner may
+// connect to. Removes a file at the path: the caller knows that no daemon
+// listens there.
 absl::StatusOr<base::Fd> Listen(const std::string& path);
 
-// Returns the next datagram of a non-blocking socket. UNAVAILABLE: there is
-// none now; OUT_OF_RANGE: the peer has hung up; INVALID_ARGUMENT: larger than
-// kMaxMessage; RESOURCE_EXHAUSTED: this process has no room for its
-// descriptors.
+// Returns the next datagram of a socket. UNAVAILABLE: there is none now.
+// OUT_OF_RANGE: the peer has hung up. INVALID_ARGUMENT: the datagram is larger
+// than kMaxMessage. RESOURCE_EXHAUSTED: this process has no room for the
+// datagram's descriptors.
 absl::StatusOr<Datagram> Receive(int socket);
 
-// Sends one datagram. The descriptors stay the caller's. UNAVAILABLE: the peer
-// does not read, or is gone.
+// Sends one datagram with copies of the descriptors `fds`. UNAVAILABLE: the
+// peer does not read, or is gone.
 absl::Status Send(int socket, const std::string& bytes,
                   absl::Span<const int> fds);
 

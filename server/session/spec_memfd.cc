@@ -14,10 +14,13 @@
 namespace forebay::session {
 namespace {
 
+// The most bytes of a spec, and the copies of its parsed form that exist until
+// the loader is open.
 constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 constexpr std::uint64_t kCopies = 4;
 
-// Reads and does not map: the client could still shrink the memfd.
+// Returns the content of a memfd. The memfd is read and not mapped, because it
+// is not sealed: an access to a mapping faults once the client shrinks it.
 absl::StatusOr<std::string> ReadAll(int fd, base::WorkingMemory& memory) {
   struct stat status;
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||

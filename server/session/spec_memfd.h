@@ -12,17 +12,18 @@
 
 namespace forebay::session {
 
-// Returns the spec of a loader or reader that came in the memfd `fd`. Counts in
-// `memory` its bytes, and the copies that exist until the loader or reader is
-// open, before they are made. Thread-safe; never blocks. INVALID_ARGUMENT: `fd`
-// is no memfd, is too large, or holds no spec or one of too many parts;
-// RESOURCE_EXHAUSTED: that of `memory`.
+// Returns the spec of a loader or reader that came in the memfd `fd`. Its
+// bytes, and the copies that exist until the loader or reader is open, are
+// counted in `memory` before they are made. Thread-safe; never blocks.
+//
+// INVALID_ARGUMENT: `fd` is not a memfd, is too large, or contains no spec, or
+// its spec has too many parts. RESOURCE_EXHAUSTED: `memory` has no room.
 absl::StatusOr<proto::LoaderSpec> SpecFromMemfd(int fd,
                                                 base::WorkingMemory& memory);
 
-// Returns the spec of OpenLoader or OpenReader. Takes its memfd, the last of
-// the descriptors that came with the request, if it is in one. Counts, blocks
-// and fails as SpecFromMemfd.
+// Returns the spec of OpenLoader or OpenReader. If the spec came in a memfd,
+// takes the memfd out of `fds`, the descriptors that came with the request; it
+// is the last one. Memory, threads and errors are those of SpecFromMemfd.
 template <typename Open>
 absl::StatusOr<proto::LoaderSpec> SpecOf(const Open& request,
                                          std::vector<base::Fd>& fds,

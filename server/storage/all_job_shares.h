@@ -10,13 +10,17 @@
 
 namespace forebay::storage {
 
-// Tells several JobShares all that it is told. Thread-safe. Owns nothing: those
-// that were added outlive the last call, or Remove. Never blocks. No errors.
+// Passes the weights and caps of jobs on to every JobShares that was added:
+// sources, caches and executors that divide a resource among jobs.
+//
+// Thread-safe. The caller owns the JobShares, and destroys each only after the
+// last call or after Remove. A call blocks only while another one is under way.
+// No errors.
 class AllJobShares final : public schedule::JobShares {
  public:
-  // Tells `shares` every weight and cap that is set, too.
+  // Adds `shares`, and tells it every weight and cap that is set already.
   void Add(schedule::JobShares* shares);
-  // Tells `shares` nothing any more.
+  // Removes `shares`: no call reaches it once Remove has returned.
   void Remove(schedule::JobShares* shares);
 
   void SetWeight(schedule::Flow job, double weight) override;
@@ -24,9 +28,12 @@ class AllJobShares final : public schedule::JobShares {
   void Forget(schedule::Flow job) override;
 
  private:
-  // Held while the others are told, so that no weight or cap overtakes another.
+  // This mutex is held while the JobShares are called, so that an older weight
+  // or cap never overwrites a newer one.
   base::Mutex mutex_;
   std::vector<schedule::JobShares*> all_ ABSL_GUARDED_BY(mutex_);
+  // The weights and caps (bytes per second) that are set, by job. Add passes
+  // them to each new JobShares.
   std::map<schedule::Flow, double> weights_ ABSL_GUARDED_BY(mutex_);
   std::map<schedule::Flow, double> caps_ ABSL_GUARDED_BY(mutex_);
 };

@@ -10,27 +10,32 @@
 namespace forebay::storage {
 namespace {
 
-// Returns the class of `length`: 4 times the power of two above, plus the
-// quarter. Classes hold (4 + quarter) << shift bytes, so at most a quarter is
-// unused.
+// Returns the size class of `length` bytes. A class of number 4 * shift +
+// quarter holds (4 + quarter) << (shift + min_shift - 2) bytes. Above the
+// smallest class, a buffer is therefore at most a quarter larger than `length`.
 std::size_t ClassOf(std::size_t length, std::size_t min_shift) {
   const std::size_t quarter_size = std::size_t{1} << (min_shift - 2);
   const std::size_t units =
       std::max<std::size_t>((length + quarter_size - 1) / quarter_size, 4);
   const std::size_t shift = std::bit_width(units) - 3;
   const std::size_t rounded = (units + (std::size_t{1} << shift) - 1) >> shift;
-  return 4 * shift + rounded - 4;  // `rounded` is 4 to 8; 8 is the next class
+  // `rounded` is 4 to 8. A value of 8 means 4 at the next power of two, and the
+  // sum below gives the number of that class.
+  return 4 * shift + rounded - 4;
 }
 
+// Returns the bytes that a buffer of the class has. This is the inverse of
+// ClassOf.
 std::size_t ClassSize(std::size_t size_class, std::size_t min_shift) {
   return (4 + size_class % 4) << (size_class / 4 + min_shift - 2);
 }
 
-// Buffers of this size or more, which have whole pages, are mapped. They come
-// and go on different threads, in sizes of all kinds, and some stay for good:
-// malloc's arenas would get ever more holes.
+// Buffers of this size or more are mapped. They come and go on different
+// threads in sizes of all kinds, and some stay for good. In malloc's arenas
+// they would leave ever more holes.
 constexpr std::size_t kMinMapped = 16 << 10;
 
+// Returns memory of `size` bytes from malloc or mmap, or null if there is none.
 std::uint8_t* Allocate(std::size_t size) {
   if (size < kMinMapped) return static_cast<std::uint8_t*>(std::malloc(size));
   void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
@@ -38,6 +43,7 @@ std::uint8_t* Allocate(std::size_t size) {
   return memory == MAP_FAILED ? nullptr : static_cast<std::uint8_t*>(memory);
 }
 
+// Frees memory that Allocate gave for the same `size`.
 void Free(std::uint8_t* buffer, std::size_t size) {
   if (size < kMinMapped) {
     std::free(buffer);

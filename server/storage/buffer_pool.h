@@ -13,27 +13,33 @@
 
 namespace forebay::storage {
 
-// Recycles the buffers of reads: a page that was touched before costs no fault.
-// Rounds sizes up to one of four steps between powers of two.
+// Keeps buffers of finished reads for later reads: memory that was touched
+// before costs no page faults. Sizes are rounded up to one of four steps
+// between powers of two, so that few sizes exist.
 //
-// Thread-safe. Shared: buffers keep their pool alive. Never blocks for I/O.
-// Take returns null if there is no memory, or for more than 896 GiB.
+// Thread-safe. A pool is shared: its buffers keep it alive. Calls never block
+// for I/O. Take returns null if there is no memory, or for more than 896 GiB.
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
-  // Keeps at most `spare_bytes` of returned buffers.
+  // Makes a pool that keeps at most `spare_bytes` bytes of returned buffers.
   explicit BufferPool(std::size_t spare_bytes) : spare_bytes_(spare_bytes) {}
   ~BufferPool();
 
-  // Returns at least `length` bytes, with any content. The reference counts lie
-  // in front of the buffer: nothing else is allocated.
+  // Returns a buffer of at least `length` bytes, with any content. The
+  // reference counts lie in front of the buffer, so nothing else is allocated.
   std::shared_ptr<std::uint8_t> Take(std::size_t length);
 
-  // Bytes of returned buffers that are ready for reuse.
+  // Returns the total bytes of the buffers that are ready for reuse.
   std::size_t spare() const;
 
  private:
+  // The smallest size class has 1 << kMinShift bytes, which is a page.
   static constexpr std::size_t kMinShift = 12;
-  static constexpr std::size_t kClasses = 4 * 28;  // 4 KiB to 896 GiB
+  // There are four classes for each of 28 powers of two: from 4 KiB to 896 GiB.
+  static constexpr std::size_t kClasses = 4 * 28;
+  // The bytes in front of a buffer, which hold the shared_ptr's control block.
+  // They fill two cache lines, so that the buffer begins at a cache line if its
+  // memory does.
   static constexpr std::size_t kFrontBytes = 128;
 
   // The allocator of a buffer's shared_ptr: it places the counts in front of
@@ -68,11 +74,13 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
     std::size_t size_class;
   };
 
+  // Keeps the buffer for reuse if it fits into `spare_bytes_`, or frees it.
   void GiveBack(std::uint8_t* buffer, std::size_t size_class);
 
   const std::size_t spare_bytes_;
   mutable base::Mutex mutex_;
   std::size_t spare_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The buffers that are ready for reuse, by their size class.
   std::array<std::vector<std::uint8_t*>, kClasses> free_
       ABSL_GUARDED_BY(mutex_);
 };

@@ -1,9 +1,22 @@
-// How requests are joined. The source sorts those that may be joined by payers,
-// object and offset; a request and those that follow it closely are one range.
-// The memory that its members have reserved bounds a range too. That is n
-// bytes, a quarter more and 4 KiB for a request of n bytes. So the gaps between
-// small samples may be about as large as a sector; where many samples lie
-// together, the range may have a few larger gaps, up to the limit.
+// How requests are joined: Read sorts the requests that may be joined by
+// payers, object and offset. A request and those that follow it closely become
+// one range, which is one read of the source below.
+//
+// A range ends where the next request has other payers or another object. It
+// also ends before a gap of more than `most_gap`, and where it would become
+// longer than `most_bytes`. A range also takes no more memory than its members
+// have reserved: n bytes, a quarter more and 4 KiB for a request of n bytes.
+// Between small samples, gaps of up to about 4 KiB are therefore possible.
+// Where many samples lie together, a range may have a few larger gaps.
+//
+// Sharing: a joint read has the ticket of its first member that has one. A call
+// of Share for any member is forwarded with that ticket, and noted. If the
+// range fails, the members are read under their own tickets, and the noted
+// calls are made again.
+//
+// Cost: sorting n requests takes about n log n comparisons of roots, versions
+// and names of objects. Each byte is copied once.
+
 #include "server/storage/coalesced_source.h"
 
 #include <algorithm>
@@ -21,13 +34,16 @@ std::uint64_t EndOf(const ReadRequest& request) {
   return request.offset + request.length;
 }
 
+// Returns the key by which requests are sorted and compared. Requests of equal
+// keys belong to one version of one object, and the same jobs pay for them.
 auto ObjectOf(const ReadRequest& request) {
   const ObjectVersion& version = request.version;
   return std::tuple_cat(
       std::make_tuple(PayersOf(request.purpose)),
       std::tie(request.root, version.size, version.stamp,
                version.revision.inode, version.revision.ctime_nanos,
-               version.revision.mark, request.layout, request.object));
+               version.revision.transaction_id, request.layout,
+               request.object));
 }
 
 bool LiesBefore(const ReadRequest* a, const ReadRequest* b) {
@@ -42,7 +58,9 @@ CoalescedSourceOptions CoalescedSourceOptions::For(std::uint64_t memory) {
   const std::uint64_t part =
       std::min<std::uint64_t>(memory / 128, std::uint64_t{16} << 20);
   CoalescedSourceOptions options;
-  options.most_bytes = part / 8 * 3;  // of which nearly half is held
+  // HeldBytes of the longest read is about 15/32 of `part`, and the spare
+  // buffers take half of `part`.
+  options.most_bytes = part / 8 * 3;
   options.spare_bytes = part / 2;
   return options;
 }
@@ -86,6 +104,8 @@ void CoalescedSource::Read(absl::Span<ReadRequest> requests) {
   }
   std::sort(order.begin(), order.end(), LiesBefore);
 
+  // Join takes the contents of the requests that it serves, and leaves their
+  // `done` empty.
   std::vector<ReadRequest> ranges;
   for (absl::Span<ReadRequest* const> left = order; !left.empty();) {
     const std::size_t count = Together(left);

@@ -18,37 +18,44 @@
 
 namespace forebay::storage {
 
+// The limits of joint reads, in bytes.
 struct CoalescedSourceOptions {
-  // Of one read of the source below.
+  // The longest joint read of the source below.
   std::uint64_t most_bytes = std::uint64_t{6} << 20;
-  // The unwanted bytes between two requests that are read with them.
+  // The longest run of unwanted bytes between two requests that one read
+  // serves.
   std::uint64_t most_gap = std::uint64_t{32} << 10;
-  // Of buffers of earlier copies, for the next ones.
+  // The most bytes of free buffers that are kept for later copies.
   std::uint64_t spare_bytes = std::uint64_t{8} << 20;
 
-  // Returns the options for a daemon with so much memory: reads and spare
-  // buffers together take one part in 128 of it, at most 16 MiB.
+  // Returns the options for a daemon that has `memory` bytes. A joint read and
+  // the spare buffers together take about 1/128 of `memory`, and 16 MiB at
+  // most.
   static CoalescedSourceOptions For(std::uint64_t memory);
 };
 
-// Makes one read of requests that come together, that the same jobs pay for,
-// and that lie near each other in one object. That saves requests, and lets
-// disks read on. Each request gets the bytes that it asked for, and holds no
-// others. The joint read has the place of the most urgent request, and is
-// shared as a whole. If it fails, each request is read by itself, so that bad
-// bytes harm only the requests for them; readers that shared one of them share
-// that read too. A request without neighbours passes as it is.
+// Makes one joint read of requests that come together and lie near each other
+// in one object, if the same jobs pay for them. A joint read saves requests,
+// and lets disks read on. A request without neighbours is forwarded unchanged.
+//
+// Each request gets a copy of its own bytes, so that it does not hold the
+// memory of the whole joint read. The joint read has the urgency of its most
+// urgent request. A reader who shares one of its requests shares the whole
+// joint read. If it fails, each request is read by itself, so that bad bytes
+// harm only the requests for them. Readers that shared a request then share
+// that request's own read.
 //
 // Memory: a caller has reserved HeldBytes of each request, and a joint read
-// takes no more than all of those together. While its bytes are copied, they
-// exist twice. So one read is copied at a time, and Create reserves the memory
-// for that and for the spare buffers.
+// takes no more than the sum of its requests' reservations. While its bytes are
+// copied, they exist twice. Therefore one joint read is copied at a time.
+// Create reserves the memory for one such copy and for the spare buffers.
 //
-// Thread-safe. The caller owns it; the budget outlives it, and so does the
-// source below, except as Stop says. The bytes that it gave may outlive it.
-// Read does not block; `done` copies for a millisecond or two, one read at a
-// time. Destruction waits for the joint reads in flight. Errors are those of
-// the source below. Create: RESOURCE_EXHAUSTED (the budget).
+// Thread-safe. The caller owns the source. The budget outlives it, and so does
+// the source below, except as Stop says. The bytes that the source gave may
+// outlive it. Read does not block; The `done` of a joint read copies bytes for
+// a millisecond or two, one joint read at a time. Destruction waits for the
+// joint reads in flight. Errors are those of the source below; Create gives
+// RESOURCE_EXHAUSTED if the budget has no memory left.
 class CoalescedSource final : public ByteSource {
  public:
   static absl::StatusOr<std::unique_ptr<CoalescedSource>> Create(
@@ -59,8 +66,9 @@ class CoalescedSource final : public ByteSource {
   void Read(absl::Span<ReadRequest> requests) override;
   void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
 
-  // Ends the repetition of failed reads: only callers of Read make the source
-  // below read. Once none calls it any more, that source may go first.
+  // Stops repeating failed reads. Afterwards only callers of Read cause reads
+  // of the source below. Once nobody calls Read any more, the source below may
+  // be destroyed before this one.
   void Stop();
 
  private:
@@ -71,29 +79,36 @@ class CoalescedSource final : public ByteSource {
     std::vector<ReadRequest> members;
   };
 
-  // A member, and the readers that shared it.
+  // A request of a joint read, and the readers that have shared it.
   struct Member {
-    std::uint64_t ticket = 0;  // of the read that serves it
+    // The ticket of the read that serves the request: the joint read's ticket,
+    // or the request's own.
+    std::uint64_t ticket = 0;
     std::vector<ReadPurpose> joined;
   };
 
   CoalescedSource(ByteSource* below, base::MemoryReservation memory,
                   const CoalescedSourceOptions& options);
 
-  // Whether the request may be a part of a range.
+  // Whether the request may join a joint read.
   bool MayJoin(const ReadRequest& request) const;
-  // Returns how many requests of `order`, from the first on, one read serves.
-  // They are sorted by their place in their objects.
+  // Returns how many requests at the front of `order` one joint read can serve.
+  // `order` is sorted by object and offset.
   std::size_t Together(absl::Span<ReadRequest* const> order) const;
-  // Returns one request for all of them, whose contents it takes.
+  // Returns one request for all members, whose contents it takes.
   ReadRequest Join(absl::Span<ReadRequest* const> members);
+  // Gives each member its bytes, or reads it again if the joint read has
+  // failed.
   void Complete(Range& range, absl::StatusOr<ReadResult> result);
-  // Returns each member's own copy, in order. Frees the bytes of `whole`.
+  // Returns each member's own copy, in the order of the members, and frees the
+  // bytes of `whole`.
   std::vector<absl::StatusOr<ReadResult>> HandOut(const Range& range,
                                                   ReadResult whole);
-  // Reads each member by itself, or cancels it.
+  // Reads each member by itself. If the joint read was cancelled or after Stop,
+  // fails the members with CANCELLED instead.
   void ReadAgain(Range& range, const absl::Status& error);
-  // Shares these reads below, as their readers did with the joint read.
+  // Tells the source below who has shared the members of a failed joint read,
+  // now that it reads each member by itself.
   void ShareAgain(absl::Span<const std::uint64_t> tickets);
   // Forgets the members' tickets.
   void Part(const Range& range);
@@ -103,15 +118,18 @@ class CoalescedSource final : public ByteSource {
   const CoalescedSourceOptions options_;
   const std::shared_ptr<BufferPool> buffers_;
 
-  // Held while a read's bytes are copied, and never with mutex_.
+  // This mutex is held while the bytes of a read are copied, and never together
+  // with mutex_.
   base::Mutex handing_out_;
 
   base::Mutex mutex_;
   base::CondVar quiet_;
-  // By the members' tickets.
+  // The requests of joint reads in flight, by their own tickets.
   std::unordered_map<std::uint64_t, Member> members_ ABSL_GUARDED_BY(mutex_);
-  std::size_t under_way_ ABSL_GUARDED_BY(mutex_) = 0;       // reads for several
-  std::size_t being_repeated_ ABSL_GUARDED_BY(mutex_) = 0;  // calls below
+  // The joint reads whose members have not all had their result.
+  std::size_t under_way_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The number of calls of ReadAgain that are in the source below.
+  std::size_t being_repeated_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -9,18 +9,32 @@
 #include "server/base/status.h"
 #include "server/storage/wrong_domain.h"
 
-// The mutex guards the table alone: no source reads, is made or ends with it
-// held. A domain ends only while the table's reference is the last one and no
-// read is in flight: its source may not know yet of those that it was sent.
+// How domains come and go: mutex_ guards only the table. While it is held, no
+// source reads, is made or ends: each of these may block on the source's own
+// threads. making_ is held while a source is made, so that two reads of a new
+// domain make one source; reads of other domains pass.
+//
+// A domain is idle if the table holds the only reference to it and it has no
+// read in flight. Only an idle domain ends. Domain::in_flight counts the reads,
+// because a source may not know yet of reads that it was sent.
+//
+// A source of local files may answer WrongDomain, for example when a link leads
+// out of its file system. By then `domain_of` names another domain, and the
+// read is sent there with all its readers. The number of tries is bounded,
+// since a folder may change while it is read.
 
 namespace forebay::storage {
 namespace {
 
-// How often one read may find that it belongs to another domain.
+// The most domains that a read is sent to. A read needs more only where links
+// or mounts change meanwhile.
 constexpr int kMaxTries = 4;
 
 }  // namespace
 
+// The locals are destroyed in reverse order, after both mutexes are released:
+// the thread forebay-domains ends first, then the sources, which wait for their
+// reads.
 DomainSource::~DomainSource() {
   Domains ending;
   std::vector<std::shared_ptr<Domain>> replaced;
@@ -34,7 +48,8 @@ DomainSource::~DomainSource() {
 }
 
 void DomainSource::Read(absl::Span<ReadRequest> requests) {
-  // Requests come many at a time, mostly of one domain: those go on together.
+  // Requests come many at a time, mostly for one domain. A run of requests for
+  // the same domain is sent in one call.
   while (!requests.empty()) {
     const std::string domain = options_.domain_of(requests.front());
     std::size_t count = 1;
@@ -83,7 +98,7 @@ void DomainSource::Count(ReadRequest* request, Domain* domain) {
 
 void DomainSource::Watch(ReadRequest* request, const std::string& name,
                          Domain* domain, int tries) {
-  // A copy without `done`, to be read again.
+  // `again` is a copy of the request without `done`, for the next try.
   ReadDone done = std::exchange(request->done, nullptr);
   request->done = [this, name, domain, tries, again = *request,
                    done = std::move(done)](absl::StatusOr<ReadResult> result) {
@@ -103,6 +118,8 @@ void DomainSource::ReadElsewhere(ReadRequest request, const std::string& domain,
                                  int tries) {
   const std::uint64_t ticket = request.ticket;
   const std::string other = options_.domain_of(request);
+  // A second answer for the same domain is final: kMaxTries forbids another
+  // try.
   Send(other, {&request, 1}, other == domain ? kMaxTries : tries + 1);
   for (const ReadPurpose& purpose : JoinedOf(ticket))
     ShareBelow(ticket, purpose);
@@ -148,7 +165,8 @@ absl::Status DomainSource::MakeRoomLocked(const std::string& name) {
                     [&](const auto& entry) { return IsLimited(entry.first); });
   if (static_cast<std::size_t>(count) < options_.most) return absl::OkStatus();
   const auto idle = FindIdleLocked();
-  // Sources that take long to end count, too.
+  // Replaced sources that take long to end count, too: they still have their
+  // threads.
   if (idle == domains_.end() || replaced_.size() >= options_.most)
     return absl::UnavailableError(
         absl::StrCat("is not read: ", options_.most, " ", options_.limited_kind,
@@ -192,17 +210,17 @@ absl::StatusOr<std::shared_ptr<DomainSource::Domain>> DomainSource::FindOrMake(
     replaces = !replaced_.empty();
   }
   if (replaces) WakeEnder();
-  auto made = std::make_shared<Domain>();
-  made->source = options_.make(name);
-  if (made->source == nullptr)
+  auto domain = std::make_shared<Domain>();
+  domain->source = options_.make(name);
+  if (domain->source == nullptr)
     return absl::UnavailableError(
         "is not read: the system gives the daemon no threads");
-  made->used_at_nanos = options_.clock->NowNanos();
-  shares_.Add(made->source.get());
+  domain->used_at_nanos = options_.clock->NowNanos();
+  shares_.Add(domain->source.get());
   base::MutexLock lock(&mutex_);
   if (ending_) return absl::CancelledError("the daemon is shutting down");
-  domains_[name] = made;
-  return made;
+  domains_[name] = domain;
+  return domain;
 }
 
 void DomainSource::ReleaseIdle() {

@@ -6,8 +6,8 @@
 
 namespace forebay::storage {
 
-// Returns a ticket for ReadRequest that no other read of this process has.
-// Thread-safe; never blocks.
+// Returns a ticket for ReadRequest::ticket that no other read of this process
+// has. Thread-safe; never blocks.
 inline std::uint64_t NewTicket() {
   static std::atomic<std::uint64_t> last = 0;
   return ++last;

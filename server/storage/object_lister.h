@@ -12,30 +12,36 @@
 
 namespace forebay::storage {
 
-// An object below a root, and its version.
+// An object that lies below a root, and its version.
 struct ListedObject {
-  std::string name;  // below the root
+  std::string name;  // path below the root
   ObjectVersion version;
 };
 
-// Lists the objects below a root, with their versions, as directories list
+// Lists the objects below a root, with their versions, as a directory lists its
 // files.
 //
-// Thread-safe. The caller owns it; all calls return before it goes. They block
-// for the network, but not for long once their stop is requested. Errors name
-// the reason and the object, and leave the root's name to the caller: NOT_FOUND
-// (no such bucket or object), PERMISSION_DENIED, INVALID_ARGUMENT (a name that
-// no object can have), UNIMPLEMENTED (the server has no such answer),
-// UNAVAILABLE (a passing fault), DATA_LOSS (a malformed answer), CANCELLED
-// (stopped).
+// Thread-safe. The caller owns the lister, and destroys it only after all calls
+// have returned. Calls block for the network, but not for long once their stop
+// is requested.
+//
+// Errors name the reason and the object; the caller adds the root's name:
+// - NOT_FOUND: the bucket or object does not exist.
+// - PERMISSION_DENIED.
+// - INVALID_ARGUMENT: a name that no object can have.
+// - UNIMPLEMENTED: the server does not support the request.
+// - UNAVAILABLE: a passing fault.
+// - DATA_LOSS: a malformed answer.
+// - CANCELLED: `stop` was requested.
 class ObjectLister {
  public:
   virtual ~ObjectLister() = default;
 
-  // Calls `each` with every object below `root`. The objects of one folder
-  // right below it (their names share what precedes the first slash) come one
-  // after another, in the order of their names' bytes; so do those in no
-  // folder. Several threads call `each` at once, for different folders.
+  // Calls `each` with every object below `root`. Objects whose names are equal
+  // up to the first slash form a folder. The objects of a folder come one after
+  // another, in the byte order of their names. Objects without a folder also
+  // come in that order. Several threads call `each` at once, for different
+  // folders.
   virtual absl::Status List(const Root& root,
                             const std::function<void(ListedObject)>& each,
                             const std::stop_token& stop) = 0;

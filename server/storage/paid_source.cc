@@ -11,7 +11,8 @@
 namespace forebay::storage {
 namespace {
 
-// A call of ByteSource::Share.
+// The arguments of a call of ByteSource::Share. The calls are collected under
+// the mutex, and made after it is released.
 struct ShareCall {
   std::uint64_t ticket = 0;
   ReadPurpose purpose;
@@ -32,7 +33,12 @@ PaidSource::Payers WithoutDuplicates(const std::vector<std::uint64_t>& jobs) {
 
 }  // namespace
 
-// The payers and the reads in flight. Thread-safe; shared with these reads.
+// The payers and the reads in flight. Thread-safe; shared with the reads'
+// `done`, which may outlive the source.
+//
+// A read is known here from Begin on, but the source below knows its ticket
+// only once its Read has returned. For jobs that come between the two, NoteSent
+// returns the calls of Share to make.
 class PaidSource::InFlight {
  public:
   explicit InFlight(std::uint64_t job) : payers_(WithoutDuplicates({job})) {}
@@ -42,7 +48,7 @@ class PaidSource::InFlight {
     return payers_;
   }
 
-  // Notes a read that is about to be sent, and makes the payers its own.
+  // Notes a read that is about to be sent, and sets the payers in its purpose.
   void Begin(std::uint64_t ticket, ReadPurpose* purpose) {
     base::MutexLock lock(&mutex_);
     purpose->job = payers_->front();
@@ -50,8 +56,8 @@ class PaidSource::InFlight {
     reads_[ticket] = {.urgency = purpose->urgency, .jobs = *payers_};
   }
 
-  // The reads were sent, so that Share finds them. Returns the calls for jobs
-  // that have come since Begin.
+  // Notes that the source below has these reads, so that Share finds them.
+  // Returns the calls for jobs that have come since Begin.
   std::vector<ShareCall> NoteSent(const std::vector<std::uint64_t>& tickets) {
     std::vector<ShareCall> calls;
     base::MutexLock lock(&mutex_);
@@ -64,6 +70,7 @@ class PaidSource::InFlight {
     return calls;
   }
 
+  // Forgets a read whose result has come.
   void End(std::uint64_t ticket) {
     base::MutexLock lock(&mutex_);
     reads_.erase(ticket);
@@ -79,12 +86,16 @@ class PaidSource::InFlight {
   }
 
  private:
+  // A read in flight, and the jobs that it is charged to.
   struct Read {
     std::uint64_t urgency = 0;
-    std::vector<std::uint64_t> jobs;  // that pay, or once did
+    // The jobs that pay for the read now, or once did: none is added twice.
+    std::vector<std::uint64_t> jobs;
+    // Whether the source below knows the read's ticket.
     bool is_sent = false;
   };
 
+  // Adds the calls by which the payers that are new to `read` join it.
   void AddCallsLocked(std::uint64_t ticket, Read& read,
                       std::vector<ShareCall>* calls)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -98,8 +109,8 @@ class PaidSource::InFlight {
 
   mutable base::Mutex mutex_;
   Payers payers_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<std::uint64_t, Read> reads_
-      ABSL_GUARDED_BY(mutex_);  // by ticket
+  // The reads in flight, by ticket.
+  absl::flat_hash_map<std::uint64_t, Read> reads_ ABSL_GUARDED_BY(mutex_);
 };
 
 PaidSource::PaidSource(ByteSource* below, std::uint64_t job)

@@ -10,15 +10,16 @@
 
 namespace forebay::storage {
 
-// A source whose reads all count for the same jobs, whichever job the requests
-// name: for its own job, until SetPayers names others.
+// A source that charges all its reads to the same jobs, whichever jobs the
+// requests name. At first the job that it was made for pays, until SetPayers
+// names others.
 //
-// Thread-safe. The user owns the source; reads in flight may outlive it, and
-// the source below outlives these. Never blocks. Errors are those of the source
-// below.
+// Thread-safe. The user owns the source. Reads in flight may outlive it, and
+// the source below outlives these reads. No call blocks. Errors are those of
+// the source below.
 class PaidSource final : public ByteSource {
  public:
-  // The jobs that pay, in equal parts: at least one, none of them twice.
+  // The jobs that pay, in equal parts: at least one, and each of them once.
   using Payers = std::shared_ptr<const std::vector<std::uint64_t>>;
 
   PaidSource(ByteSource* below, std::uint64_t job);
@@ -28,9 +29,10 @@ class PaidSource final : public ByteSource {
     below_->Share(ticket, purpose);
   }
 
+  // Returns the job that the source was made for.
   std::uint64_t job() const { return job_; }
   Payers payers() const;
-  // The jobs pay for all later reads. Those of them that did not pay before
+  // Makes `jobs` pay for all later reads. The jobs that did not pay before
   // share the reads in flight. Ignores an empty list.
   void SetPayers(const std::vector<std::uint64_t>& jobs);
 

@@ -5,8 +5,8 @@
 
 namespace forebay::storage {
 
-// Adds the payers of `joining` to those of `purpose`. Never blocks. Not
-// thread-safe: the caller locks.
+// Adds the payers of `joining` to those of `purpose`, each once. Never blocks.
+// Not thread-safe: the caller holds the lock that guards `purpose`.
 void AddPayers(const ReadPurpose& joining, ReadPurpose* purpose);
 
 }  // namespace forebay::storage

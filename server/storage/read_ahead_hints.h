@@ -10,37 +10,42 @@
 
 namespace forebay::storage {
 
-// A sample to read ahead, and where its bytes lie: below the root of the sample
-// that it is a neighbour of.
+// A sample to read ahead, and the range of its bytes. Its object lies below the
+// same root as the sample beside it.
 struct ReadAheadHint {
   SampleRef sample;
   std::string object;
   ObjectVersion version;
-  std::shared_ptr<const ObjectLayout> layout;  // as ReadRequest's
+  std::shared_ptr<const ObjectLayout> layout;  // as in ReadRequest
   std::uint64_t offset = 0;                    // bytes
   std::uint64_t length = 0;                    // bytes
-  // How many samples later the reader wants it. 0 if it does not; another
-  // reader may, such as another rank of the same job.
+  // The number of samples after which the reader wants this one. 0 if only
+  // other readers may want it, such as other ranks of the same job.
   std::uint64_t distance = 0;
 };
 
-// Names the samples that lie beside one that is wanted now, and are wanted
-// soon, as a reader knows that goes through its dataset block by block.
+// Names the samples that lie beside a wanted sample in the same object and are
+// wanted soon as well. Readers that go through their dataset block by block
+// know such neighbours.
+//
 // Thread-safe and immutable; the reader and its requests share it. Never
-// blocks: a call takes about a microsecond a neighbour. No errors.
+// blocks: a call takes about a microsecond for each neighbour. No errors.
 class ReadAheadHints {
  public:
   virtual ~ReadAheadHints() = default;
 
-  // Samples with one number have the same neighbours, except those that are
-  // wanted before them.
+  // Returns the number of the sample's neighbourhood. All samples of a
+  // neighbourhood have the same neighbours, except that each leaves out those
+  // that are wanted before it.
   virtual std::uint64_t NumberOf(std::uint64_t sample) const = 0;
 
-  // Returns the samples to read with `sample`, in the order in which they lie.
+  // Returns the samples to read together with `sample`, in the order of their
+  // offsets.
   virtual std::vector<ReadAheadHint> NeighboursOf(
       std::uint64_t sample) const = 0;
   // Returns the samples to read by the time that `sample` is wanted, so that
-  // they are cached when the reader comes to them; mostly none.
+  // they are cached when the reader comes to them. For most samples the result
+  // is empty.
   virtual std::vector<ReadAheadHint> DueBy(std::uint64_t sample) const = 0;
 };
 

@@ -10,8 +10,8 @@
 namespace forebay::storage {
 namespace {
 
-// The result of a read, for the thread that waits. Thread-safe. Shared with the
-// read, which may outlive the wait.
+// The result of a read, for the thread that waits for it. Thread-safe. The
+// waiting thread shares it with the read, which may end later than the wait.
 class Answer {
  public:
   void Give(absl::StatusOr<ReadResult> result) {
@@ -30,7 +30,7 @@ class Answer {
  private:
   base::Mutex mutex_;
   base::CondVar given_;
-  // The first one counts.
+  // The first result that was given: the read's own, or that of the stop.
   std::optional<absl::StatusOr<ReadResult>> result_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -8,9 +8,10 @@
 
 namespace forebay::storage {
 
-// Returns what `source` gives for `request`, whose `done` it sets. Thread-safe.
-// Blocks for the read, but not for long once `stop` is requested: the read may
-// then still be in flight. Errors: the source's; CANCELLED: it was stopped.
+// Makes a read and waits for its result; the caller leaves `done` empty.
+// Thread-safe. Blocks for the read, but not for long once `stop` is requested:
+// the read may then still be in flight. Errors are those of the source, and
+// CANCELLED if `stop` was requested.
 absl::StatusOr<ReadResult> ReadNow(ByteSource& source, ReadRequest request,
                                    const std::stop_token& stop);
 

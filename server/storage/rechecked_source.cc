@@ -6,17 +6,33 @@
 
 #include "absl/strings/str_cat.h"
 
+// The life of a read whose object has been touched:
+// 1. The source below answers ABORTED: the file has the size and mtime of its
+//    index, but another ctime.
+// 2. The read waits for a check (a Look) of its layout and object. The first
+//    such read begins it; later ones join it.
+// 3. The layout reads its parts again through CheckReads, one at a time. Each
+//    has the ticket of the read that began the check. The ticket is free,
+//    because that read is not in flight meanwhile.
+// 4. The check ends with the current revision, and all waiting reads are
+//    repeated at that revision. If the layout is another one, the check ends
+//    with an error.
+//
+// A reader that shares a waiting read joins the check, for which the bytes
+// wait. When the read is repeated, ShareAgain tells the source below of all its
+// readers again.
+
 namespace forebay::storage {
 namespace {
 
-// Each try reads a newer revision than the one before.
+// The most times that a read is made, each time at a newer revision.
 constexpr int kMaxTries = 8;
 
-// The CPU time that is expected of parsing a byte.
+// The CPU time that parsing a byte of an index is expected to take.
 constexpr std::int64_t kNanosOfByte = 1;
 
-// The result of a check's read, on its way to a task. If the task is dropped,
-// the read was cancelled.
+// The result of a check's read, on its way to a task. If the executor drops the
+// task, the destructor gives CANCELLED to the read.
 class Delivery {
  public:
   Delivery(std::string object, ReadDone done, absl::StatusOr<ReadResult> result)
@@ -42,24 +58,29 @@ class Delivery {
 }  // namespace
 
 struct RecheckedSource::Watched {
-  ReadRequest request;  // without its `done`
+  ReadRequest request;  // its `done` is empty
   ReadDone done;
   int tries = 0;
-  // The source's mutex guards these.
+  // The source's mutex guards `joined` and `look`. `joined` has the readers
+  // that have shared the read.
   std::vector<ReadPurpose> joined;
-  std::shared_ptr<Look> look;  // that it waits for
+  // The check that the read waits for, if any.
+  std::shared_ptr<Look> look;
 };
 
 struct RecheckedSource::Look {
-  // Its reads have the ticket of the read that began it, which is not in flight
-  // meanwhile.
+  // The ticket of the read that began the check. The check's own reads have it,
+  // since that read is not in flight meanwhile.
   std::uint64_t ticket = 0;
   LookKey key;
-  // The source's mutex guards these.
+  // The source's mutex guards `waiting` and `urgencies`. `waiting` has the
+  // reads that wait for the check.
   std::vector<std::shared_ptr<Watched>> waiting;
-  std::map<std::uint64_t, std::uint64_t> urgencies;  // of the payers, by job
+  // The urgency of each payer, by its job.
+  std::map<std::uint64_t, std::uint64_t> urgencies;
 
-  // Adds the purpose's payers. Returns whether one is new, or more urgent.
+  // Adds the payers of a purpose. Returns whether a payer is new or more
+  // urgent, so that the check's reads must be shared.
   bool Add(const ReadPurpose& purpose) {
     bool changes = false;
     for (const std::uint64_t payer : PayersOf(purpose)) {
@@ -72,7 +93,8 @@ struct RecheckedSource::Look {
 };
 
 void RecheckedSource::Read(absl::Span<ReadRequest> requests) {
-  // The reads of checks are among these.
+  // The tickets of reads without a layout, among them the reads of checks.
+  // Readers may have joined a check before its next read was sent.
   std::vector<std::uint64_t> unwatched;
   for (ReadRequest& request : requests) {
     if (request.layout != nullptr) {
@@ -128,7 +150,7 @@ ReadRequest RecheckedSource::RequestFor(
 void RecheckedSource::Complete(const std::shared_ptr<Watched>& watched,
                                absl::StatusOr<ReadResult> result) {
   const bool touched = absl::IsAborted(result.status());
-  if (touched && ++watched->tries < kMaxTries) return LookAgain(watched);
+  if (touched && ++watched->tries < kMaxTries) return Revalidate(watched);
   if (touched) {
     result = absl::FailedPreconditionError(
         absl::StrCat(watched->request.object, ": is changed again and again"));
@@ -145,7 +167,7 @@ void RecheckedSource::Finish(Watched& watched,
   watched.done(std::move(result));
 }
 
-void RecheckedSource::LookAgain(const std::shared_ptr<Watched>& watched) {
+void RecheckedSource::Revalidate(const std::shared_ptr<Watched>& watched) {
   const ReadRequest& read = watched->request;
   std::shared_ptr<Look> look;
   bool begins = false;
@@ -153,15 +175,15 @@ void RecheckedSource::LookAgain(const std::shared_ptr<Watched>& watched) {
   {
     base::MutexLock lock(&mutex_);
     LookKey key(read.layout.get(), read.object);
-    std::shared_ptr<Look>& known = looks_[key];
-    begins = known == nullptr;
+    std::shared_ptr<Look>& entry = looks_[key];
+    begins = entry == nullptr;
     if (begins) {
-      known = std::make_shared<Look>();
-      known->ticket = read.ticket;
-      known->key = std::move(key);
+      entry = std::make_shared<Look>();
+      entry->ticket = read.ticket;
+      entry->key = std::move(key);
     }
-    known->waiting.push_back(watched);
-    watched->look = look = known;
+    entry->waiting.push_back(watched);
+    watched->look = look = entry;
     shares = watched->joined;
     shares.push_back(read.purpose);
     std::erase_if(shares, [&look](const ReadPurpose& purpose) {
@@ -169,7 +191,7 @@ void RecheckedSource::LookAgain(const std::shared_ptr<Watched>& watched) {
     });
   }
   if (begins) {
-    read.layout->LookAgain(
+    read.layout->Revalidate(
         read, checks_,
         [this, look](const absl::StatusOr<Revision>& now) { Saw(look, now); });
   } else {

@@ -19,21 +19,26 @@
 
 namespace forebay::storage {
 
-// Repeats reads that the source below refuses because the object's ctime alone
-// has changed (ABORTED), if the object still has the layout that the reader
-// knows. Checks the layout again, and reads by the current revision. Reads of
-// one object wait for one check, which is charged to all of them; a repeated
-// read is charged to all that shared it. Tasks parse what checks read, so that
-// the threads of the source below go on reading.
+// Handles reads that the source below refuses because the object's ctime alone
+// has changed (ABORTED). A check reads the object's layout again. If the layout
+// is still the one that the reader knows, the read is repeated at the current
+// revision.
 //
-// Thread-safe. The daemon owns it. The source below may go first, once Stop has
-// returned and nobody reads any more; it outlives the reads asked of it before.
-// Read does not block. Errors are those of the source below, without ABORTED if
-// the request has a layout, and those of ObjectLayout::LookAgain.
+// Reads of one object wait for the same check, which is charged to the jobs of
+// all of them. A repeated read is charged to all jobs that shared it. Tasks
+// parse what a check reads, so that the threads of the source below can go on
+// reading.
+//
+// Thread-safe. The daemon owns it. Once Stop has returned and nobody calls Read
+// any more, the source below may be destroyed first. It still completes the
+// reads that it has. Read does not block. Errors are those of
+// ObjectLayout::Revalidate and of the source below. A request that has a layout
+// never gets ABORTED from the source below.
 class RecheckedSource final : public ByteSource {
  public:
-  // Runs a task that takes about that CPU time, for the jobs that pay for it.
-  // Never blocks. May drop the task, which cancels the check.
+  // Runs a task that takes about `cpu_nanos` nanoseconds of CPU time, for the
+  // jobs that pay for `purpose`. Never blocks. May drop the task, which cancels
+  // the check.
   using RunTask =
       std::function<void(const ReadPurpose& purpose, std::int64_t cpu_nanos,
                          std::function<void()> task)>;
@@ -44,7 +49,7 @@ class RecheckedSource final : public ByteSource {
   void Read(absl::Span<ReadRequest> requests) override;
   void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
 
-  // Cancels all later reads; the source below is not called again.
+  // Cancels all later reads: the source below is not called again.
   void Stop() { below_.Stop(); }
 
  private:
@@ -52,7 +57,7 @@ class RecheckedSource final : public ByteSource {
   struct Watched;
   // A check of a layout, and the reads that wait for it.
   struct Look;
-  // Completes reads in tasks.
+  // The source that a check reads through. It hands each result to a task.
   class CheckReads final : public ByteSource {
    public:
     explicit CheckReads(RecheckedSource* source) : source_(source) {}
@@ -64,22 +69,33 @@ class RecheckedSource final : public ByteSource {
    private:
     RecheckedSource* const source_;
   };
+  // A check is found by the layout and the name of the object.
   using LookKey = std::pair<const ObjectLayout*, std::string>;
 
-  // Shares the reads of those tickets, which have been shared before.
+  // Sends `requests` to the source below. Then tells that source of the readers
+  // that had already joined the reads with the tickets in `shared`.
   void ReadBelow(absl::Span<ReadRequest> requests,
                  absl::Span<const std::uint64_t> shared);
+  // Notes a read that has a layout. Returns the request to send to the source
+  // below for it.
   ReadRequest Watch(ReadRequest request);
+  // Returns a copy of the watched request whose `done` calls Complete.
   ReadRequest RequestFor(const std::shared_ptr<Watched>& watched);
+  // Finishes the read, or has its layout checked if the ctime alone has
+  // changed.
   void Complete(const std::shared_ptr<Watched>& watched,
                 absl::StatusOr<ReadResult> result);
+  // Forgets the read, and gives its reader the result.
   void Finish(Watched& watched, absl::StatusOr<ReadResult> result);
-  // Makes the read wait for a check, and begins that if none is in flight.
-  void LookAgain(const std::shared_ptr<Watched>& watched);
+  // Makes the read wait for a check of its layout, and begins that check if
+  // none is in flight.
+  void Revalidate(const std::shared_ptr<Watched>& watched);
+  // Ends a check. Repeats the reads that wait for it at the revision `now`, or
+  // fails them with the check's error.
   void Saw(const std::shared_ptr<Look>& look,
            const absl::StatusOr<Revision>& now);
-  // Shares the repeated reads of those tickets below, as their readers did with
-  // the first ones.
+  // Tells the source below again of the readers that have joined the reads with
+  // these tickets.
   void ShareAgain(absl::Span<const std::uint64_t> tickets);
 
   StoppableSource below_;
@@ -87,9 +103,10 @@ class RecheckedSource final : public ByteSource {
   CheckReads checks_;
 
   base::Mutex mutex_;
-  // By ticket; reads without one are not here.
+  // The watched reads by ticket. Reads without a ticket are not here.
   std::unordered_map<std::uint64_t, std::shared_ptr<Watched>> watched_
       ABSL_GUARDED_BY(mutex_);
+  // The checks in flight.
   std::map<LookKey, std::shared_ptr<Look>> looks_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -12,14 +12,18 @@
 namespace forebay::storage {
 
 // Opens roots by their URIs: places that the daemon itself can reach, and reads
-// with its own credentials. It opens no local folder: that is a descriptor,
-// which only its client can open.
+// with its own credentials. Local folders are opened in another way: a client
+// opens the folder, and sends the descriptor.
 //
-// Thread-safe. The caller owns it; it outlives its calls, not the roots. Open
-// may block for some seconds, but not for long once its stop is requested.
-// Errors name the URI, or the credentials: INVALID_ARGUMENT (an unknown kind, a
-// malformed URI, or a place that clients may not name), NOT_FOUND and
-// PERMISSION_DENIED (configured credentials that cannot be read), CANCELLED.
+// Thread-safe. The caller owns the opener, which outlives its calls. Roots may
+// outlive the opener. Open may block for some seconds, but not for long once
+// its stop is requested.
+//
+// Errors name the URI or the credentials:
+// - INVALID_ARGUMENT: an unknown kind, a malformed URI, or a place that clients
+//   may not name.
+// - NOT_FOUND, PERMISSION_DENIED: configured credentials that cannot be read.
+// - CANCELLED: `stop` was requested.
 class RootOpener {
  public:
   virtual ~RootOpener() = default;
@@ -28,7 +32,7 @@ class RootOpener {
       const std::string& uri, const std::stop_token& stop) = 0;
 };
 
-// Returns whether `uri` names a place beyond this host ("gs://bucket").
+// Whether `uri` names a place beyond this host, such as "gs://bucket".
 inline bool IsRemoteUri(std::string_view uri) {
   const std::size_t scheme = uri.find("://");
   return scheme != uri.npos && uri.substr(0, scheme) != "file" &&

@@ -8,6 +8,7 @@
 namespace forebay::storage {
 namespace {
 
+// Fails requests below roots to which no route leads.
 void Refuse(absl::Span<ReadRequest> requests) {
   for (ReadRequest& request : requests) {
     const auto done = std::move(request.done);
@@ -35,7 +36,8 @@ void RoutedSource::Read(absl::Span<ReadRequest> requests) {
       if (route.leads(*request.root)) return route.source;
     return nullptr;
   };
-  // Requests come many at a time, mostly below one root: those go on together.
+  // Requests come many at a time, mostly below one root. A run of requests for
+  // the same source goes on in one call.
   while (!requests.empty()) {
     ByteSource* const source = source_for(requests.front());
     std::size_t count = 1;
@@ -51,6 +53,7 @@ void RoutedSource::Read(absl::Span<ReadRequest> requests) {
   }
 }
 
+// Calls Share of all sources: each ignores tickets that it does not know.
 void RoutedSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
   for (const Route& route : Routes()) route.source->Share(ticket, purpose);
 }

@@ -13,31 +13,34 @@ namespace forebay::storage {
 
 // Sends each read to the source for roots of its kind.
 //
-// Thread-safe. Owns nothing: a source may go once it gets no more reads; its
-// reads in flight end as it says. Does not block. Errors: those of the sources;
-// INVALID_ARGUMENT (no route leads to the root).
+// Thread-safe. The caller owns the sources, and may destroy one once it gets no
+// more reads. Calls do not block. Errors are those of the sources, and
+// INVALID_ARGUMENT if no route leads to the root.
 class RoutedSource final : public ByteSource {
  public:
-  // Whether a route leads to a root.
+  // Returns whether a route leads to a root.
   using Leads = bool (*)(const Root&);
 
-  // Makes `source` read below the roots for which `leads` is true, instead of
-  // any source that did before.
+  // Makes `source` read below the roots for which `leads` is true, in place of
+  // any source that was added earlier for them.
   void Add(Leads leads, ByteSource* source);
 
   void Read(absl::Span<ReadRequest> requests) override;
   void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
 
  private:
+  // A source, and the test for the roots that it reads below.
   struct Route {
     Leads leads = nullptr;
     ByteSource* source = nullptr;
   };
 
+  // Returns a copy of the routes, so that no source is called under the mutex.
   std::vector<Route> Routes() const;
 
   mutable base::Mutex mutex_;
-  std::vector<Route> routes_ ABSL_GUARDED_BY(mutex_);  // the newest first
+  // The newest route comes first.
+  std::vector<Route> routes_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay::storage

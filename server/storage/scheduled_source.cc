@@ -6,18 +6,34 @@
 
 #include "absl/strings/str_cat.h"
 
+// How reads pass: Read puts requests into the shared queue, which orders them
+// by the shares of their jobs. Dispatch pops as many as the limits permit and
+// sends them below in one call. Each read that completes makes room, so
+// Complete dispatches, too.
+//
+// Only one thread is in Dispatch at a time (`dispatching_`), and it calls the
+// source below without the mutex. It loops until nothing more may go, so a
+// thread that finds it busy loses nothing by leaving.
+//
+// A reader may share a read while Dispatch is about to send it: the source
+// below does not know the ticket yet. Dispatch therefore shares every ticketed
+// read again after it was sent. A reader who is told twice is charged once.
+
 namespace forebay::storage {
 namespace {
 
-// The source below gets more reads when it has less than this part of what it
-// may have: many reads at once wake its threads less often.
+// Dispatch sends more once the source below has less than this part of its
+// limits. Many reads at once wake its threads less often.
 constexpr double kRefill = 0.75;
-// The length of a stretch that tells what requests cost.
+// The number of requests after which a stretch is measured. Fewer would measure
+// noise; more would follow a change too late.
 constexpr std::int64_t kStretchRequests = 256;
-// Lengths are not checked yet. Bytes that the caller has (`unless`) are hardly
-// ever read again.
+// The most bytes that a read counts for. No source has checked the lengths of
+// requests yet, and sums of them must not overflow.
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;
 
+// Returns the bytes that a read counts for: none if the caller already has them
+// (`unless`), since the object has hardly ever changed.
 std::uint64_t BytesOf(const ReadRequest& request) {
   return request.unless.has_value() ? 0 : std::min(request.length, kMaxBytes);
 }
@@ -216,6 +232,7 @@ void ScheduledSource::Complete(InFlightReads::iterator in_flight,
     completed.splice(completed.end(),
                      in_flight->stalled ? stalled_ : in_flight_, in_flight);
     const std::int64_t now = Now();
+    // A failed read brought no bytes, and is charged for its request alone.
     const std::uint64_t read = result.ok() ? in_flight->bytes : 0;
     stall_threshold_.Observe(now - in_flight->begun_nanos);
     CountLocked(read, now);

@@ -24,30 +24,34 @@
 
 namespace forebay::storage {
 
+// The limits of what the source below has in flight.
 struct ScheduledSourceOptions {
-  // The most that the source below has in flight. Enough to keep it busy, and
-  // no more: later reads cannot overtake those in flight. One read may be
-  // larger.
+  // The most reads and bytes that the source below has in flight. These limits
+  // should just keep it busy: no read can overtake one that is in flight. A
+  // single read may be larger than `bytes_at_once`.
   std::size_t reads_at_once = 64;
   std::uint64_t bytes_at_once = std::uint64_t{16} << 20;
-  // A job that has so many stalled reads gets no further ones.
+  // The most stalled reads of a job. A job that has this many gets no further
+  // reads.
   std::size_t most_stalled = 64;
   const base::Clock* clock = base::Clock::Monotonic();
 };
 
 // Shares one resource, the source below, among jobs in proportion to their
-// weights. A read counts by its bytes and by the cost of a request, which is
-// measured. Within a job the most urgent read goes first. A read that several
-// jobs want has the most urgent one's place, and they pay equal parts of it. A
-// job that is over its cap waits, and the others have its share. A read that
-// the source below does not answer for long (schedule/stall_threshold.h) is
-// stalled: it takes no place in what is in flight any more.
+// weights.
 //
-// Thread-safe; a thread named forebay-caps resumes reads that caps held up, and
-// looks for stalled ones. The
-// caller owns it; the source and the clock outlive it. Destruction fails the
-// waiting reads with CANCELLED, and waits for those in flight below. Read does
-// not block. Errors as ByteSource says.
+// A read counts by its bytes and by the measured cost of a request. Within a
+// job the most urgent read goes first. A read that several jobs want is queued
+// by the most urgent of them, and each pays an equal part. While a job is over
+// its cap, its reads wait and the other jobs use its share. A read that the
+// source below leaves unanswered for long (schedule/stall_threshold.h) is
+// stalled: it no longer counts among the reads in flight.
+//
+// Thread-safe. A thread named forebay-caps resumes reads that caps held up, and
+// looks for stalled ones. The caller owns the source; the source below and the
+// clock outlive it. Destruction fails the waiting reads with CANCELLED, and
+// waits for those in flight below. Read does not block. Errors are as
+// ByteSource says.
 class ScheduledSource final : public SharedOutSource {
  public:
   explicit ScheduledSource(ByteSource* below,
@@ -62,18 +66,20 @@ class ScheduledSource final : public SharedOutSource {
 
   SourceState State() const override;
 
-  // Returns false if the system refused the thread: then reads may wait for
-  // ever behind a cap or a stalled read.
+  // Whether the system gave the thread forebay-caps. Without it, reads may wait
+  // for ever behind a cap or a stalled read.
   bool has_thread() const { return alarm_.has_thread(); }
 
  private:
   using Queue = schedule::SharedQueue<ReadRequest>;
 
-  // A read that may be shared, until it is done.
+  // A read that may be shared, until it is done, and the readers that have
+  // joined it.
   struct Ticketed {
     Queue::Id id;
     std::vector<ReadPurpose> joined;
   };
+  // A read that the source below has.
   struct InFlightRead {
     Queue::Id id;
     std::uint64_t ticket;
@@ -82,40 +88,51 @@ class ScheduledSource final : public SharedOutSource {
     bool stalled;
     ReadDone done;
   };
-  using InFlightReads = std::list<InFlightRead>;  // the oldest first
-  // A stretch of time in which there was always more to read than the source
-  // below could take.
+  // Reads in the order in which they went below, the oldest first.
+  using InFlightReads = std::list<InFlightRead>;
+  // A period in which reads were always waiting for a place in the source
+  // below. The rate of that period tells what a request costs.
   struct Stretch {
     std::int64_t begin_nanos;
     std::int64_t requests = 0;
     std::int64_t bytes = 0;
   };
 
+  // Returns the clock's time in nanoseconds.
   std::int64_t Now() const { return options_.clock->NowNanos(); }
 
-  // Sends the reads that may go below. One thread does so at a time; others
-  // that come meanwhile leave it to that thread, as does a source that answers
-  // at once.
+  // Sends the reads that may go to the source below. Only one thread does so at
+  // a time. Meanwhile further calls return at once, even a call from a `done`
+  // within Read of the source below.
   void Dispatch();
-  // Takes the reads to send. Returns false if there are none; then no thread
-  // dispatches any more.
+  // Takes the reads to send from the queue. If there are none, clears
+  // `dispatching_` and returns false.
   bool Take(std::vector<ReadRequest>* requests);
-  // Tells the source below who joined these reads before it had them.
+  // Tells the source below of the readers that joined these reads before that
+  // source had them.
   void ShareAgain(absl::Span<const std::uint64_t> tickets);
+  // Whether less than `part` of the limits is in flight below.
   bool HasRoomLocked(double part) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Notes that a read goes to the source below. Returns the request to send.
   ReadRequest BeginLocked(Queue::Popped popped, std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Declares the reads stalled that have waited for too long.
+  // Moves the reads that have waited below for too long to `stalled_`.
   void StallOverdueLocked(std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns when something changes by itself: a cap, or a read that stalls
-  // while others wait for its place. Returns INT64_MAX if nothing does.
+  // Returns the time, in nanoseconds, of the next change that only the passing
+  // of time brings: a cap permits a read, or a read stalls while others wait
+  // for its place. INT64_MAX if there is none.
   std::int64_t NextChangeLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Ends a read that was in flight below, and sends the next ones before its
+  // `done` is called.
   void Complete(InFlightReads::iterator in_flight,
                 absl::StatusOr<ReadResult> result);
+  // Returns the load of a read of `bytes` bytes: these bytes, and the cost of a
+  // request.
   schedule::Load LoadLocked(std::uint64_t bytes) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Measures what requests cost.
+  // Counts a read in the current stretch. At the stretch's end, measures the
+  // cost of a request.
   void CountLocked(std::uint64_t bytes, std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -125,15 +142,19 @@ class ScheduledSource final : public SharedOutSource {
   mutable base::Mutex mutex_;
   base::CondVar quiet_;
   Queue queue_ ABSL_GUARDED_BY(mutex_);
+  // The reads that are waiting or in flight, by ticket.
   std::unordered_map<std::uint64_t, Ticketed> tickets_ ABSL_GUARDED_BY(mutex_);
   InFlightReads in_flight_ ABSL_GUARDED_BY(mutex_);
   InFlightReads stalled_ ABSL_GUARDED_BY(mutex_);
   schedule::StallThreshold stall_threshold_ ABSL_GUARDED_BY(mutex_);
-  std::uint64_t bytes_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;  // not stalled
+  // The bytes of the reads in `in_flight_`; stalled reads do not count.
+  std::uint64_t bytes_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
   schedule::RequestCost request_cost_ ABSL_GUARDED_BY(mutex_);
+  // The current stretch; nothing while no read waits.
   std::optional<Stretch> stretch_ ABSL_GUARDED_BY(mutex_);
+  // Whether a thread is in Dispatch.
   bool dispatching_ ABSL_GUARDED_BY(mutex_) = false;
-  // Reads in flight below, until their `done` has returned.
+  // The reads that went below and whose `done` has not returned.
   std::size_t under_way_ ABSL_GUARDED_BY(mutex_) = 0;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
 

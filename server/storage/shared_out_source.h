@@ -7,11 +7,12 @@
 
 namespace forebay::storage {
 
-// A source that shares its resource out among jobs, by their weights and caps.
-// Threads, ownership, blocking and errors are as ByteSource and JobShares say;
+// A source that divides its resource among jobs, by their weights and caps.
+// Threads, ownership, blocking and errors are as ByteSource and JobShares say.
 // State does not block.
 class SharedOutSource : public ByteSource, public schedule::JobShares {
  public:
+  // Returns the requests that wait and that are in flight at the moment.
   virtual SourceState State() const = 0;
 };
 

@@ -13,11 +13,13 @@
 namespace forebay::storage {
 namespace {
 
+// A longer file is not one of credentials or settings.
 constexpr std::size_t kMaxFileBytes = 64 << 10;
 
 }  // namespace
 
 absl::StatusOr<std::string> ReadSmallFile(const std::string& path) {
+  // O_NONBLOCK keeps the open of a pipe from waiting for its writer.
   const base::Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) return base::ErrnoStatus(errno, path);
   std::string content(kMaxFileBytes + 1, '\0');

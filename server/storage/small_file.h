@@ -7,8 +7,8 @@
 
 namespace forebay::storage {
 
-// Returns the content of a file of credentials or settings, which is small.
-// Blocks for file I/O, not for writers of pipes. Errors name the file:
+// Returns the content of a file of credentials or settings. Thread-safe. Blocks
+// for file I/O, but not for the writer of a pipe. Errors name the file:
 // INVALID_ARGUMENT (it is longer than 64 KiB), and errno's.
 absl::StatusOr<std::string> ReadSmallFile(const std::string& path);
 

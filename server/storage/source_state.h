@@ -6,14 +6,18 @@
 
 namespace forebay::storage {
 
-// A source that shares its requests out among jobs, at one moment.
+// The requests of a SharedOutSource at one moment.
 struct SourceState {
-  std::size_t concurrency = 0;  // requests at once, aimed at
-  std::size_t in_flight = 0;    // requests that are in flight or repeated
-  std::size_t waiting = 0;      // for their turn
-  // Requests that have waited for so long that they count no longer.
+  // The number of requests at once that the source aims at.
+  std::size_t concurrency = 0;
+  // Requests that are in flight, or that wait to be made again.
+  std::size_t in_flight = 0;
+  // Requests that wait for their turn in the queue.
+  std::size_t waiting = 0;
+  // Requests that have waited below for so long that `in_flight` no longer
+  // counts them.
   std::size_t stalled = 0;
-  // The bytes that a request counts as among jobs, besides its own.
+  // The bytes that each request is charged for besides its own bytes.
   std::int64_t request_cost = 0;
 };
 

@@ -12,13 +12,13 @@
 
 namespace forebay::storage {
 
-// A source that may go before those that read from it: once it was stopped, it
-// is not called again.
+// A source in front of another one, which may be destroyed before its readers
+// are. After Stop, the source below is not called again.
 //
-// Thread-safe. Its user owns it; the source below outlives it until Stop
-// returns. Stop blocks for the calls that are in the source below; the others
-// do not block otherwise than that. Errors are those of the source below;
-// CANCELLED: stopped.
+// Thread-safe. Its user owns it. The source below lives at least until Stop
+// returns. Stop blocks until the calls in the source below return; other calls
+// block only as that source does. Errors are those of the source below, and
+// CANCELLED after Stop.
 class StoppableSource final : public ByteSource {
  public:
   explicit StoppableSource(ByteSource* below) : below_(below) {}
@@ -26,13 +26,16 @@ class StoppableSource final : public ByteSource {
   void Read(absl::Span<ReadRequest> requests) override;
   void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
 
+  // Refuses all later calls, and waits for the calls that are in the source
+  // below.
   void Stop();
 
-  // The error of reads of an object that come too late.
+  // Returns the error of a read of `object` that comes after Stop.
   static absl::Status Stopped(const std::string& object);
 
  private:
-  // Returns whether the source below may be called; if so, Leave must follow.
+  // Returns whether the source below may be called. If true, the caller calls
+  // Leave after its call.
   bool Enter();
   void Leave();
 
@@ -40,7 +43,8 @@ class StoppableSource final : public ByteSource {
   base::Mutex mutex_;
   base::CondVar quiet_;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
-  int inside_ ABSL_GUARDED_BY(mutex_) = 0;  // threads in the source below
+  // The number of threads that are in the source below.
+  int inside_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace forebay::storage

@@ -8,6 +8,8 @@
 namespace forebay::storage {
 namespace {
 
+// The URL of the status payload that marks the error; the payload itself is
+// empty.
 constexpr char kPayload[] = "forebay/wrong-domain";
 
 }  // namespace

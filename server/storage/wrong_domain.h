@@ -7,9 +7,11 @@
 
 namespace forebay::storage {
 
-// Returns the error by which a source in a DomainSource says that the object
-// belongs to another failure domain. Without a DomainSource it is UNAVAILABLE.
+// Returns the error by which a source behind a DomainSource says that the
+// object belongs to another failure domain. To other readers the error is an
+// ordinary UNAVAILABLE.
 absl::Status WrongDomain(std::string_view object);
+// Whether `status` came from WrongDomain.
 bool IsWrongDomain(const absl::Status& status);
 
 }  // namespace forebay::storage

@@ -8,32 +8,37 @@
 
 namespace forebay::stream {
 
-// Ends objects on a thread that may hang: the end of memory on a GPU, or pinned
-// by one, waits for the driver, and that of a large mapping takes milliseconds.
-// The last owner may be a thread that all jobs share.
+// Destroys objects on another thread, because their destruction may block.
+// Memory on a GPU, or memory that a GPU pinned, waits for the driver, which may
+// hang. A large mapping takes milliseconds. The last owner of such memory may
+// be a thread that all jobs share.
 //
-// Thread-safe; copies do the same. Does not block. No errors.
+// Thread-safe, and may be copied. Owns only its function and key. Does not
+// block, unless `run` is null. No errors.
 class Aside {
  public:
-  // Runs work on such a thread; work that hangs holds up that of its key alone.
+  // Runs `work` on a thread that is allowed to hang. If `work` hangs, only
+  // later work of the same `key` waits for it.
   using Run =
       std::function<void(const std::string& key, std::function<void()> work)>;
 
-  // `run`: null to end objects at once.
+  // If `run` is null, objects are destroyed at once, on the calling thread.
   Aside(Run run, std::string key)
       : run_(std::move(run)), key_(std::move(key)) {}
 
-  // Ends the object.
+  // Hands the object to `run`, which destroys it.
   template <typename Object>
   void End(Object object) const {
     if (run_ == nullptr) return;
-    // A function must be copyable.
+    // A std::function must be copyable, and the object may not be.
     run_(key_, [ended = std::make_shared<Object>(std::move(object))] {
-      // A queue may keep the function for longer than the call.
+      // A queue may keep this function after it was called. The object is moved
+      // out, so that the call destroys it.
       [[maybe_unused]] const Object end = std::move(*ended);
     });
   }
-  // Shares the object, which ends aside.
+  // Returns a pointer to the same object. When the last owner drops the
+  // pointer, End destroys the object.
   template <typename Object>
   std::shared_ptr<Object> Keep(std::shared_ptr<Object> object) const {
     if (run_ == nullptr || object == nullptr) return object;

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "server/arena/slot_pool.h"
 #include "server/base/memory_budget.h"
 #include "server/device/device.h"
 #include "server/schedule/flow.h"
+#include "server/slots/slot_pool.h"
 #include "server/storage/byte_source.h"
 #include "server/stream/batch_layout.h"
 #include "server/stream/epoch_pair.h"
@@ -21,93 +21,135 @@ namespace forebay::stream {
 
 struct Batch;
 
-// One sample of a batch in flight.
+// A sample of a batch in flight.
 struct PendingSample {
   Batch* batch = nullptr;
+  // The row of the sample in its batch.
   std::uint32_t index = 0;
+  // The number of corrupt samples that were replaced before this one took the
+  // row.
   std::uint32_t substitutions = 0;
+  // The sample's number in the dataset.
   std::uint64_t id = 0;
-  std::uint64_t repeat = 0;  // earlier occurrences in the epoch
-  // Known once the sample is requested.
-  std::uint64_t length = 0;  // bytes to be read
-  std::uint64_t held = 0;    // bytes, while it is read and decoded
-  // The variant and the file revision that were read, once they were.
+  // The number of earlier occurrences of the sample in the epoch.
+  std::uint64_t repeat = 0;
+  // The bytes that are to be read for the sample; 0 until it is requested.
+  std::uint64_t length = 0;
+  // The bytes that the sample occupies while it is read and decoded.
+  std::uint64_t held = 0;
+  // The variant and the file revision that were read.
   storage::Variant variant = storage::kEncoded;
   storage::Revision revision = {};
-  base::MemoryReservation own;  // for the bytes, unless in the read window
-  std::uint32_t deaths = 0;     // of producers that made it
-  // Producers that ended before they took it, or that a signal had stopped.
+  // The reservation of the sample's bytes, if they do not count in the read
+  // window.
+  base::MemoryReservation own;
+  // The number of workers that died while they made the sample.
+  std::uint32_t deaths = 0;
+  // The number of workers that ended before they began the sample.
   std::uint32_t untaken = 0;
+  // The number of workers that were killed while they had the sample, because a
+  // signal had stopped them.
   std::uint32_t stops = 0;
-  // How often one was ended because all together had too much memory.
+  // The number of workers that were ended while they made the sample, because
+  // all workers together had too much memory.
   std::uint32_t short_of_memory = 0;
-  // Whether it was taken from a producer that slept.
+  // Whether the sample was taken away from a worker that slept.
   bool has_retried = false;
-  bool reading = false;  // its read is in flight
-  bool capped = false;   // caps may hold up its read
+  // Whether the sample's read is in flight.
+  bool reading = false;
+  // Whether caps may hold up the sample's read.
+  bool capped = false;
 
-  // Whether a producer that made it has ended, or slept for too long.
+  // Whether the sample was lost with a worker that died or slept for too long.
   bool was_lost() const { return has_retried || deaths + short_of_memory > 0; }
 };
 
 // The choices of a loader that decide how samples make batches.
 struct BatchOptions {
-  std::uint32_t size = 0;   // samples; at least 1
-  bool drop_last = false;   // leaves out a last, smaller batch
-  bool substitute = false;  // replaces a corrupt sample by another
-  // Whether lengths decide how many samples make a batch: `size` at most.
+  // The number of samples of a full batch; at least 1.
+  std::uint32_t size = 0;
+  // Whether an epoch's last batch is left out if it has fewer samples.
+  bool drop_last = false;
+  // Whether a corrupt sample is replaced by another.
+  bool substitute = false;
+  // Whether the lengths of samples decide how many make a batch, up to `size`.
   bool by_length = false;
 };
 
-// Identifies a batch of a stream: batches of one key have the same bytes.
+// The identity of a batch in a stream: batches with equal keys have equal
+// bytes.
 struct BatchKey {
   std::uint64_t epoch = 0;
-  std::uint64_t first_sample = 0;  // its position in the epoch
+  // The position in the epoch of the batch's first sample.
+  std::uint64_t first_sample = 0;
 
   auto operator<=>(const BatchKey&) const = default;
 };
 
-// Where a batch begins in the sequence of all epochs, in samples. 64 bits are
-// too few.
+// The number of samples before a batch, counted over all epochs. The product of
+// an epoch's number and its samples may need more than 64 bits.
 using Position = unsigned __int128;
 
-// A copy of a batch on a GPU: its status counts once it is done.
+// A copy of a batch on a GPU.
 struct BatchCopy {
-  const device::Device* device = nullptr;  // null: its memory is gone
+  // The GPU; null once the copy's memory is gone.
+  const device::Device* device = nullptr;
+  // The copy's result, valid once the copy is done.
   absl::Status status;
 };
 
-// A batch in flight: its samples are made, and then it is copied to the GPUs of
-// its members, if it has any. The stream guards it, but for the slot's memory
-// and the samples. A sample that was handed out, and its part of the memory,
-// belong to the one read or task that it was handed to.
+// A batch in flight. Its samples are made first. Then the batch is copied to
+// the GPUs of the members, if there are any.
+//
+// The stream's mutex guards the batch, but neither the slot's memory nor
+// samples that were handed out. A sample that was handed out belongs to the
+// read or task that has it, and so does the sample's part of the memory.
 struct Batch {
   BatchKey key;
   std::shared_ptr<const EpochPair> epochs;
-  arena::MemberId sponsor = 0;          // the member that it is made for
-  std::vector<arena::MemberId> payers;  // all members that it is booked to
-  std::vector<schedule::Flow> charged;  // the flows that pay for it
-  // Whether all members that come to it have caps, which then hold it up.
+  // The member that the batch is made for.
+  slots::MemberId payer = 0;
+  // The members to whose accounts the work for the batch is booked.
+  std::vector<slots::MemberId> payers;
+  // The flows that pay for the batch.
+  std::vector<schedule::Flow> charged;
+  // Whether all members that will read the batch have caps. Only then do caps
+  // hold the batch up.
   bool capped = false;
   std::uint32_t slot = 0;
   BatchMemory memory;
-  std::vector<std::uint64_t> starts;   // the memory's
-  StagingPool::Lease staging;          // its device part
-  std::vector<BatchCopy> copies;       // of that, to GPUs
-  std::uint32_t copying = 0;           // of these, that are not done
-  std::uint64_t bytes = 0;             // of data, once it is complete
-  std::vector<PendingSample> samples;  // never resized
-  std::uint32_t handed_out = 0;        // samples that were requested
-  std::uint32_t remaining = 0;         // samples that are not finished
-  std::uint32_t to_decode = 0;         // of these, samples that were read
-  std::int64_t asked_at_nanos = 0;     // for the first sample
-  std::int64_t moved_at_nanos = 0;     // last request or finish
-  absl::Status status;                 // of the first sample that failed
+  // The array that `memory.starts` refers to.
+  std::vector<std::uint64_t> starts;
+  // The staging memory in which the device part is made.
+  StagingPool::Lease staging;
+  // The copies of the device part to GPUs.
+  std::vector<BatchCopy> copies;
+  // The number of copies that are not done.
+  std::uint32_t copying = 0;
+  // The bytes of data, once the batch is complete.
+  std::uint64_t bytes = 0;
+  // The samples by row. Never resized, because reads and tasks point to them.
+  std::vector<PendingSample> samples;
+  // The number of samples that were handed out to be read.
+  std::uint32_t handed_out = 0;
+  // The number of samples that are not finished.
+  std::uint32_t remaining = 0;
+  // The number of unfinished samples whose reads have ended.
+  std::uint32_t to_decode = 0;
+  // The time at which the first sample was requested.
+  std::int64_t asked_at_nanos = 0;
+  // The time at which the batch began or last made progress: a sample was
+  // requested or finished, or a copy ended.
+  std::int64_t moved_at_nanos = 0;
+  // The error of the failed sample with the lowest row.
+  absl::Status status;
+  // The row of the failed sample whose error is in `status`.
   std::uint32_t failed_place = 0;
-  // Set when no member wants the batch any more: tasks then skip their work.
+  // Set when no member wants the batch any more. Tasks then skip their work.
   std::atomic<bool> abandoned = false;
 
-  // Whether all that is left of the batch has waited for reads for long.
+  // Whether the batch only waits for reads, and has made no progress for over
+  // 100 ms.
   bool HangsAt(std::int64_t now_nanos) const {
     constexpr std::int64_t kLongNanos = 100'000'000;
     return to_decode == 0 && copying == 0 &&
@@ -115,9 +157,10 @@ struct Batch {
   }
 };
 
-// The payer that the sample is booked to: samples are dealt to payers in turn.
-inline arena::MemberId PayerOf(const PendingSample& pending) {
-  const std::vector<arena::MemberId>& payers = pending.batch->payers;
+// Returns the member to whose account the sample is booked. Samples are dealt
+// to `payers` in turn, by their positions in the epoch.
+inline slots::MemberId PayerOf(const PendingSample& pending) {
+  const std::vector<slots::MemberId>& payers = pending.batch->payers;
   return payers[(pending.batch->key.first_sample + pending.index) %
                 payers.size()];
 }

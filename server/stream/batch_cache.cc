@@ -12,7 +12,7 @@
 namespace forebay::stream {
 namespace {
 
-// Of no epoch that there is.
+// The epoch in the keys of hidden batches; no epoch has that number.
 constexpr std::uint64_t kHidden = UINT64_MAX;
 
 }  // namespace
@@ -69,7 +69,9 @@ bool BatchCache::Grow(bool spare) {
     return false;
   if (slots + 1 > memory_.reserved()) {
     if (!spare || keeps_) return false;
-    // However often this is asked, half of what was free is left.
+    // The budget must keep as much memory free as all slots take that no member
+    // pays for. However often a stream grows, it thus leaves half of the memory
+    // that was free.
     const std::uint64_t unpaid = slots + 1 - std::min(paid_, slots);
     if (!memory_.ReserveSpare(unpaid)) return false;
   }
@@ -114,6 +116,8 @@ void BatchCache::AddFirst(std::vector<SlotParts>* slots) {
 
 const CompletedBatch* BatchCache::Victim(const NextUse& next_use) const {
   const CompletedBatch* victim = nullptr;
+  // The rank of the victim found so far. The batch of the largest rank is
+  // evicted first.
   std::tuple<std::int64_t, std::uint64_t, std::uint64_t> last;
   for (const auto& [key, batch] : completed_) {
     if (!batch.status.ok() || pool_.IsLeased(batch.slot)) continue;
@@ -217,7 +221,7 @@ std::vector<SlotParts> BatchCache::Clear() {
   FOREBAY_CHECK(growing_ == 0);
   completed_.clear();
   failures_ = 0;
-  pool_ = arena::SlotPool();
+  pool_ = slots::SlotPool();
   std::vector<SlotParts> removed;
   while (memory_.slots() > 0) removed.push_back(memory_.RemoveLast());
   Settle();

@@ -23,10 +23,11 @@ void BatchCompletion::EndCopy(Batch& batch, const CopyEnd& copy,
                               const Copied& copied, std::int64_t now_nanos) {
   batch.copies[copy.number].status = copy.status;
   batch.moved_at_nanos = now_nanos;
-  // A copy that was given up may still read its memory.
+  // A copy that was given up may still read the staging memory, so nobody else
+  // may get it.
   if (copy.given_up) batch.staging.Discard();
   if (!in_flight_->FinishCopy(&batch, batch_cache_->pool())) return;
-  // A GPU may have been attached meanwhile.
+  // GPUs may have been attached while the batch was copied.
   if (batch.copying == 0) CopyOrStore(batch, copied, now_nanos);
 }
 

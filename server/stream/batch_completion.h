@@ -14,23 +14,25 @@
 
 namespace forebay::stream {
 
-// The end of one copy of a batch, by its number in `batch.copies`.
+// The end of one copy of a batch to a GPU.
 struct CopyEnd {
+  // The index of the copy in `batch.copies`.
   std::size_t number = 0;
   absl::Status status;
-  // Whether the GPU may still be at it: its memory stays as it is.
+  // Whether the copy was given up, and the GPU may still read the staging
+  // memory.
   bool given_up = false;
 };
 
-// Takes a batch whose samples are done to the batch cache: completes its slot,
-// and copies it to each GPU that is attached. A copy that cannot start has its
-// status at once. A batch that no GPU has got fails.
+// Brings a batch whose samples are done into the batch cache: writes its
+// header, copies it to each attached GPU, and stores it. A copy that cannot
+// start fails at once. If all copies fail, the batch fails.
 //
 // Not thread-safe: the stream guards it and its collaborators, which outlive
-// it. Never blocks; no errors but the batch's.
+// it. Owns nothing. Never blocks. Errors become the batch's status.
 class BatchCompletion {
  public:
-  // Is called for each copy that ends, on another thread; then it calls
+  // Called on another thread for each copy that ends. The stream then calls
   // EndCopy.
   using Copied = std::function<void(const CopyEnd&)>;
 
@@ -41,17 +43,21 @@ class BatchCompletion {
         batch_cache_(batch_cache),
         in_flight_(in_flight) {}
 
-  // Begins with a batch whose samples are done, well or not.
+  // Starts the completion of a batch whose samples are all finished, with or
+  // without errors.
   void Complete(Batch& batch, const Copied& copied, std::int64_t now_nanos);
-  // Takes note of a copy's end; goes on if it was the last.
+  // Books the end of a copy. After the last copy, starts copies to GPUs that
+  // were attached meanwhile. If there are none, stores the batch.
   void EndCopy(Batch& batch, const CopyEnd& copy, const Copied& copied,
                std::int64_t now_nanos);
 
  private:
+  // Starts the copies that are missing. If none was started, stores the batch.
   void CopyOrStore(Batch& batch, const Copied& copied, std::int64_t now_nanos);
   // Starts the copies to GPUs that the batch was not copied to yet. Returns
-  // whether there are any.
+  // whether any copy was started.
   bool StartCopies(Batch& batch, const Copied& copied) const;
+  // Moves the batch from the batches in flight to the batch cache.
   void Store(Batch& batch, std::int64_t now_nanos);
 
   const BatchLayout* const layout_;

@@ -17,16 +17,18 @@ constexpr std::uint64_t Aligned(std::uint64_t offset) {
          proto::kFieldAlignment;
 }
 
-// Whole huge pages, where little is lost by it: a trainer finds its private
-// pages by looking at each page that it has mapped.
+// Returns `bytes` rounded up to whole huge pages, if that wastes at most an
+// eighth. A trainer finds its private pages by looking at each page that it has
+// mapped. With huge pages it looks at fewer.
 constexpr std::uint64_t WholePages(std::uint64_t bytes) {
   constexpr std::uint64_t kHuge = proto::kHugePageBytes;
   const std::uint64_t rounded = (bytes + kHuge - 1) / kHuge * kHuge;
   return rounded - bytes <= bytes / 8 ? rounded : bytes;
 }
 
-// The row splits of a field that varies. While a batch is made, the one behind
-// a sample's own is the sample's length in bytes.
+// The row splits of a field that varies: `sample_count` + 1 offsets. While a
+// batch is made, entry i + 1 has the length of sample i in bytes; CloseUp turns
+// the lengths into offsets.
 class RowSplits {
  public:
   RowSplits(std::uint8_t* slot, const FieldLayout& field)
@@ -45,15 +47,16 @@ class RowSplits {
   std::uint8_t* at_;
 };
 
-// Bytes of what lies at one index of the first axis.
+// Returns the bytes of one element along the first axis.
 std::uint64_t ElementBytes(const FieldLayout& field) {
   std::uint64_t bytes = proto::SizeOf(field.dtype);
   for (std::uint32_t i = 1; i < field.rank; ++i) bytes *= field.shape[i];
   return bytes;
 }
 
-// Moves the samples together, so that nothing is between them. `begin_of` says
-// where each sample's room begins.
+// Moves the samples together, so that nothing lies between them, and writes the
+// row splits. `begin_of` returns where a sample's room begins. Samples only
+// move towards the front, so one pass suffices.
 template <typename BeginOf>
 void CloseUp(std::uint8_t* slot, const BeginOf& begin_of,
              std::uint64_t sample_count, FieldLayout& field) {
@@ -64,7 +67,7 @@ void CloseUp(std::uint8_t* slot, const BeginOf& begin_of,
   splits.Set(0, 0);
   for (std::uint64_t i = 0; i < sample_count; ++i) {
     const std::uint64_t begin = begin_of(i);
-    // Producers can write there, too.
+    // Workers can write the row splits, so the length is bounded by the room.
     const std::uint64_t length =
         std::min(static_cast<std::uint64_t>(splits.Get(i + 1)),
                  begin_of(i + 1) - begin) /
@@ -81,10 +84,11 @@ void CloseUp(std::uint8_t* slot, const BeginOf& begin_of,
 
 absl::Status BatchLayout::CheckSize(const std::vector<FieldType>& types,
                                     std::uint32_t batch_size,
-                                    std::uint64_t desk_bytes,
+                                    std::uint64_t user_buffer_bytes,
                                     absl::Span<const std::uint64_t> room) {
+  // No x86-64 process has more address space with 4-level page tables.
   constexpr std::uint64_t kMax = std::uint64_t{1} << 48;
-  unsigned __int128 each = desk_bytes;
+  unsigned __int128 each = user_buffer_bytes;
   unsigned __int128 bytes = 0;
   for (std::size_t i = 0; i < types.size(); ++i) {
     if (types[i].varies() && !room.empty()) {
@@ -101,7 +105,7 @@ absl::Status BatchLayout::CheckSize(const std::vector<FieldType>& types,
 
 BatchLayout::BatchLayout(const std::vector<FieldType>& types,
                          std::uint32_t batch_size, proto::Place place,
-                         std::uint64_t desk_bytes,
+                         std::uint64_t user_buffer_bytes,
                          absl::Span<const std::uint64_t> room) {
   FOREBAY_CHECK(types.size() < proto::kMaxFields && batch_size > 0);
   for (std::size_t i = 0; i < types.size(); ++i) {
@@ -118,12 +122,12 @@ BatchLayout::BatchLayout(const std::vector<FieldType>& types,
                          .bytes = sizeof(std::int64_t)}};
   ranges_.push_back(
       Put(id, batch_size, proto::Place::kHost, id.value.bytes * batch_size));
-  desks_ = {slot_size_.host, desk_bytes};
-  slot_size_.host += Aligned(desk_bytes * batch_size);
+  user_buffers_ = {slot_size_.host, user_buffer_bytes};
+  slot_size_.host += Aligned(user_buffer_bytes * batch_size);
   slot_size_.host = WholePages(slot_size_.host);
 }
 
-// Behind all that is in its place.
+// Places a field behind all fields that are in the same part of the slot.
 BatchLayout::FieldRange BatchLayout::Put(const FieldType& type,
                                          std::uint32_t batch_size,
                                          proto::Place place,
@@ -204,10 +208,10 @@ std::vector<std::uint64_t> BatchLayout::StartsFor(
   return starts;
 }
 
-absl::Span<std::uint8_t> BatchLayout::Desk(const BatchMemory& slot,
-                                           std::uint32_t row) const {
-  return {slot.host + desks_.offset + row * desks_.bytes_each,
-          desks_.bytes_each};
+absl::Span<std::uint8_t> BatchLayout::UserBuffer(const BatchMemory& slot,
+                                                 std::uint32_t row) const {
+  return {slot.host + user_buffers_.offset + row * user_buffers_.bytes_each,
+          user_buffers_.bytes_each};
 }
 
 void BatchLayout::SetInteger(const BatchMemory& slot, std::size_t field,

@@ -9,19 +9,24 @@ Position PositionOf(const Cursor& cursor) {
   return cursor.PositionOf(cursor.next());
 }
 
-// Samples from one position to another that lies ahead of it; else 0.
+// Returns the number of samples between two positions; 0 if `to` is not ahead
+// of `from`.
 std::uint64_t Gap(Position from, Position to) {
   return static_cast<std::uint64_t>(
       std::min<Position>(to - std::min(to, from), UINT64_MAX));
 }
 
-// Whether one member reads the other's next batch within the slots that it has.
+// Whether `other` is behind `one` or, if it is ahead, by no more batches than
+// `one` has slots.
 bool AreTogether(const MemberView& one, const MemberView& other) {
   const auto ahead = one.cursor->BatchesUntil(other.cursor->next());
   return other.cursor->BatchesUntil(one.cursor->next()).has_value() ||
          (ahead.has_value() && *ahead <= one.slots);
 }
 
+// Returns the sharing state of the member `running[own]`, which is `behind`
+// samples behind the member furthest ahead. kCatching and kYielding take
+// precedence, for they explain why a member gets no batches.
 SharingState StateOf(absl::Span<const MemberView> running, std::size_t own,
                      std::uint64_t behind) {
   const MemberView& member = running[own];
@@ -69,10 +74,12 @@ std::optional<std::size_t> NextRequest(
 }
 
 bool MayEvict(const Eviction& eviction) {
+  // Whether a trainer waits while no thread works, as far as is known.
   const bool idle =
       (eviction.hungry && (eviction.hangs || eviction.none_in_flight)) ||
       (eviction.has_nothing && eviction.hangs);
   if (!idle && eviction.grows) return false;
+  // A batch behind the requested one can be made again in time.
   if (!eviction.is_before) return true;
   const std::int64_t soon = idle ? -1 : 4 * eviction.made_nanos;
   return std::none_of(eviction.readers.begin(), eviction.readers.end(),

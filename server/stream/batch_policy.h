@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "absl/types/span.h"
-#include "server/arena/slot_pool.h"
+#include "server/slots/slot_pool.h"
 #include "server/stream/batch.h"
 #include "server/stream/cursor.h"
 #include "server/stream/sharing_mode.h"
@@ -14,72 +14,96 @@
 
 // The policies of a stream's schedule: which batch is made next, whether a
 // cached batch is evicted for it, and what members share. All are pure
-// functions of a snapshot; BatchScheduler takes it and carries them out.
+// functions of a snapshot. BatchScheduler takes the snapshot and carries out
+// the decision.
 
 namespace forebay::stream {
 
-// The next batch that one member needs, and that is neither cached nor in
-// flight.
+// A member's request: the next batch that the member needs and that is neither
+// cached nor in flight.
 struct BatchRequest {
-  arena::MemberId member = 0;
+  slots::MemberId member = 0;
   BatchKey key;
   Position position = 0;
-  std::uint64_t left = 0;    // samples of its epoch, from there on
-  bool open = false;         // the member may have one more batch in flight
-  bool hungry = false;       // its trainer waits for a batch
-  bool has_nothing = false;  // it has no batch to take, and none in flight
-  bool claims = false;       // members ahead of it may give way to it
-  double served = 0;         // batches that were made for the member so far
+  // The number of samples of the member's epoch from `key` to its end.
+  std::uint64_t left = 0;
+  // Whether the member may have one more batch in flight.
+  bool open = false;
+  // Whether the member's trainer waits for a batch.
+  bool hungry = false;
+  // Whether the member has no batch to take, and none in flight.
+  bool has_nothing = false;
+  // Whether members ahead may give way to this one.
+  bool claims = false;
+  // The number of batches made for the member so far. A batch made for several
+  // members counts in part.
+  double served = 0;
 };
 
-// Whether the member ahead gives way to the one behind it: until these meet,
-// all batches are made for the latter. Where decoding limits both, both then
-// end sooner than with a sequence each, if the leader has enough left: that is,
-// if it has more than twice the gap left.
+// Whether `leader` gives way to `follower`, which is behind it: all batches are
+// then made for the follower until both meet. This pays if the leader has more
+// than twice the gap left of its epoch. If decoding is the bottleneck, both
+// then end sooner than with a sequence of batches each.
 bool GivesWay(const BatchRequest& leader, const BatchRequest& follower);
 
-// Returns the request to grant next: of the open ones that give way to no
-// claiming request, the one whose member was served least; nullopt if there is
-// none.
+// Returns the index of the request to grant next; nullopt if there is none.
+// Candidates are the open requests that give way to no claiming request. Among
+// them, the request whose member was served least wins.
 std::optional<std::size_t> NextRequest(absl::Span<const BatchRequest> requests);
 
-// A cached batch whose slot a request would get.
+// The situation in which a cached batch would be evicted for a request.
 struct Eviction {
   // A member that will still read the cached batch.
   struct Reader {
-    std::int64_t nanos = 0;  // until it reads the batch
+    // The nanoseconds until the member reads the batch.
+    std::int64_t nanos = 0;
     bool is_requester = false;
-    bool capped = false;  // its job has a cap
+    // Whether the member's job has a cap.
+    bool capped = false;
   };
 
   absl::Span<const Reader> readers;
-  std::int64_t made_nanos = 0;  // that it took to make the batch
-  bool is_before = false;       // the batch stands before the requested one
-  bool hungry = false;          // as BatchRequest's
-  bool has_nothing = false;     // as BatchRequest's
-  bool none_in_flight = false;  // the stream makes no batch
-  bool hangs = false;           // it makes some, and all hang in reads
-  bool grows = false;           // one more slot is being made
+  // The nanoseconds that it took to make the cached batch.
+  std::int64_t made_nanos = 0;
+  // Whether the cached batch comes before the requested one.
+  bool is_before = false;
+  // The requester's BatchRequest::hungry and has_nothing.
+  bool hungry = false;
+  bool has_nothing = false;
+  // Whether no batch is in flight.
+  bool none_in_flight = false;
+  // Whether batches are in flight, and all of them hang in reads.
+  bool hangs = false;
+  // Whether one more slot is being made.
+  bool grows = false;
   SharingMode sharing_mode = SharingMode::kElastic;
 };
 
-// Whether the batch is evicted, rather than that the request waits.
+// Whether the cached batch is evicted. If not, the request waits.
 //
-// No worker idles while a trainer waits: an expected reader may have stopped,
-// and no event tells. Else a slot that is being made is worth the wait. So is a
-// reader that comes within the time that it takes to make the batch once more,
-// among others.
+// While one more slot is being made, nothing is evicted. A batch that comes
+// after the requested one is evicted: it can be made again in time. A batch
+// that comes before it is kept for the requester itself and, in lockstep, for
+// any reader. It is also kept for a reader without a cap that comes within four
+// times `made_nanos`.
+//
+// While a trainer waits and, as far as is known, no thread works for it, two
+// rules do not hold. A slot that is being made does not prevent the eviction.
+// No batch is kept for a reader that comes within some time: that reader may
+// have stopped, which no event tells.
 bool MayEvict(const Eviction& eviction);
 
-// A member whose epoch is under way, as the others see it.
+// A member whose epoch is under way, as the policy for sharing states sees it.
 struct MemberView {
   const Cursor* cursor = nullptr;
+  // The number of slots that the member pays for.
   std::uint32_t slots = 0;
-  bool has_next = false;  // its next batch is cached or in flight
+  // Whether the member's next batch is cached or in flight.
+  bool has_next = false;
   std::optional<BatchRequest> request = std::nullopt;
 };
 
-// Returns what member number `own` of the running ones shares with the others.
+// Returns what the member `running[own]` shares with the other members.
 Sharing SharingOf(absl::Span<const MemberView> running, std::size_t own);
 
 }  // namespace forebay::stream

@@ -9,11 +9,13 @@
 
 namespace forebay::stream {
 
-// The room of a batch, for all samples together: each sample of a batch takes
-// as much as the index says, not as much as the longest of the dataset.
+// The room of a batch, for all of its samples together. Each sample takes as
+// much as the index says, not as much as the longest sample of the dataset.
 struct BatchRoom {
-  // Of each field, enough for any batch; 0 for one that does not vary.
+  // The bytes for each field that suffice for any batch; 0 for a field that
+  // does not vary.
   std::vector<std::uint64_t> bytes;
+  // The room of each single sample.
   std::shared_ptr<const SampleRoom> samples;
 };
 

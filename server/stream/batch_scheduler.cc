@@ -24,7 +24,7 @@ bool BatchScheduler::Begin(std::int64_t now_nanos) {
 
 std::optional<BatchScheduler::Missing> BatchScheduler::FindMissing(
     const Member& member, std::int64_t now_nanos) const {
-  // A member with so many batches ahead needs no more for now.
+  // A member with this many batches ahead needs no more for now.
   constexpr std::uint32_t kPlenty = 32;
   const Cursor& cursor = member.cursor();
   if (!cursor.running()) return std::nullopt;
@@ -43,7 +43,8 @@ std::optional<BatchScheduler::Missing> BatchScheduler::FindMissing(
 }
 
 std::uint64_t BatchScheduler::AskedFor(const Member& member) const {
-  // Enough: next uses further away than this evict nothing.
+  // The search ends after this many batches: the next uses of samples further
+  // away evict nothing.
   constexpr int kMaxBatches = 64;
   const Cursor& cursor = member.cursor();
   BatchKey key = cursor.next();
@@ -67,7 +68,8 @@ bool BatchScheduler::IsGone(const BatchKey& key) const {
 BatchKey BatchScheduler::StartFor(const BatchKey& asked,
                                   std::uint64_t samples_per_epoch) {
   if (!is_live_) return asked;
-  // The producer still has what was made when the last member left.
+  // While no member runs, no batch counts as gone: the worker still has the
+  // batches that it had when the last member left.
   if (members_->Running() == 0) gone_ = BatchKey();
   if (asked.first_sample < samples_per_epoch) return asked;
   std::optional<BatchKey> latest;
@@ -101,7 +103,7 @@ BatchRequest BatchScheduler::RequestFor(Member& member, const Missing& missing,
                     leases + in_flight_->MadeFor(member.id()) < slots;
   const bool hungry = member.Starves(now_nanos) && leases - ready < slots;
   // No member gives way to one whose reads hang, or that a cap may hold up:
-  // workers would idle meanwhile.
+  // threads would idle meanwhile.
   const bool idles =
       member.capped || (!open && missing.hanging > 0 && missing.moving == 0);
   return {.member = member.id(),
@@ -187,7 +189,7 @@ void BatchScheduler::BeginIn(std::uint32_t slot, const BatchRequest& request,
     batch->payers.push_back(request.member);
   }
   const double part = 1.0 / static_cast<double>(batch->payers.size());
-  for (const arena::MemberId payer : batch->payers)
+  for (const slots::MemberId payer : batch->payers)
     members_->Find(payer)->served += part;
 }
 
@@ -198,7 +200,8 @@ const CompletedBatch* BatchScheduler::Victim(std::int64_t now_nanos) const {
 
 std::int64_t BatchScheduler::NanosUntil(const BatchKey& key,
                                         std::int64_t now_nanos) const {
-  // The time is not known: later than any member that runs.
+  // This value stands for an unknown time, later than that of any member that
+  // runs.
   constexpr std::int64_t kSomeTime = cache::kNever / 2;
   const std::int64_t nanos = members_->NanosUntil(key, now_nanos);
   return nanos == cache::kNever && IsAwaited(key) ? kSomeTime : nanos;
@@ -210,19 +213,19 @@ bool BatchScheduler::IsEpochsBefore(const Member& member,
          member.cursor().epoch() < key.epoch;
 }
 
-std::optional<arena::MemberId> BatchScheduler::Rester(
+std::optional<slots::MemberId> BatchScheduler::RestingMemberOf(
     const BatchKey& key) const {
   if (!is_live_ || sharing_mode_ != SharingMode::kLockstep) return std::nullopt;
-  const auto rester =
+  const auto resting_member =
       std::find_if(members_->begin(), members_->end(), [&](const auto& member) {
         return member->rests() && !(key < member->place());
       });
-  if (rester == members_->end()) return std::nullopt;
-  return (*rester)->id();
+  if (resting_member == members_->end()) return std::nullopt;
+  return (*resting_member)->id();
 }
 
 bool BatchScheduler::IsAwaited(const BatchKey& key) const {
-  return AwaitsEarlier() || Rester(key).has_value() ||
+  return AwaitsEarlier() || RestingMemberOf(key).has_value() ||
          std::any_of(
              members_->begin(), members_->end(),
              [&](const auto& member) { return IsEpochsBefore(*member, key); });
@@ -247,7 +250,7 @@ bool BatchScheduler::AwaitsEarlier() const {
 
 std::optional<std::uint32_t> BatchScheduler::SlotFor(
     const BatchRequest& request, std::int64_t now_nanos, bool* grows) {
-  // It comes back with a batch that is made now.
+  // Staging memory returns when a batch in flight completes.
   if (staging_->bytes() > 0 && !staging_->HasFree()) return std::nullopt;
   if (batch_cache_->pool().Counts().free == 0) {
     const CompletedBatch* const victim = Victim(now_nanos);
@@ -256,7 +259,7 @@ std::optional<std::uint32_t> BatchScheduler::SlotFor(
       return std::nullopt;
     }
     if (NanosUntil(victim->key, now_nanos) != cache::kNever) {
-      // A slot more is better than to evict a batch that a member comes to.
+      // To make a slot is better than to evict a batch that a member comes to.
       if (WantsMoreFor(*victim, now_nanos)) *grows |= Grows();
       if (is_live_ && batch_cache_->growing() > 0) return std::nullopt;
       if (!EvictsFor(*victim, request, now_nanos)) return std::nullopt;
@@ -264,7 +267,7 @@ std::optional<std::uint32_t> BatchScheduler::SlotFor(
     batch_cache_->Evict(*victim);
   }
   const auto slot = batch_cache_->Take();
-  // The next one is made while this one is filled.
+  // The next slot is made while this one is filled.
   if (members_->was_shared() && batch_cache_->pool().Counts().free == 0) {
     const CompletedBatch* const next = Victim(now_nanos);
     if (next != nullptr && WantsMoreFor(*next, now_nanos)) *grows |= Grows();
@@ -274,8 +277,9 @@ std::optional<std::uint32_t> BatchScheduler::SlotFor(
 
 bool BatchScheduler::WantsMoreFor(const CompletedBatch& batch,
                                   std::int64_t now_nanos) const {
-  // A batch of a live dataset cannot be made again. So a member that stands
-  // still has some kept, but not so many that others notice what slots cost.
+  // A batch of a live dataset cannot be made again, so some are kept for a
+  // member that stands still. They take so little memory that other jobs hardly
+  // notice.
   constexpr std::uint32_t kSome = 16;
   const auto comes_soon = [&](const auto& member) {
     return IsEpochsBefore(*member, batch.key) &&
@@ -308,7 +312,8 @@ bool BatchScheduler::EvictsFor(const CompletedBatch& victim,
                        .is_requester = false,
                        .capped = false});
   }
-  // A batch of a live dataset is not made again.
+  // A batch of a live dataset cannot be made again, so it is treated like a
+  // batch before the requested one.
   const bool is_before = is_live_ || victim.key < request.key;
   const bool grows = batch_cache_->growing() > 0;
   return MayEvict({.readers = readers,

@@ -20,12 +20,12 @@
 
 namespace forebay::stream {
 
-// Carries out the policies of batch_policy.h on a stream's members: begins the
-// batch that they choose in a free slot, evicts a cached batch for it, or asks
-// for one more slot.
+// Carries out the policies of batch_policy.h on a stream's members. It begins
+// the batch that the policies choose: in a free slot, or in the slot of a
+// cached batch that it evicts. It may also ask for one more slot.
 //
 // Not thread-safe: the stream guards it and its collaborators, which outlive
-// it. Never blocks; no errors.
+// it. Owns no batch. Never blocks. No errors.
 class BatchScheduler {
  public:
   BatchScheduler(SharingMode sharing_mode, MemberSet* members,
@@ -39,95 +39,122 @@ class BatchScheduler {
         in_flight_(in_flight) {}
 
   // Begins the batches that members request, as long as there are slots.
-  // Returns true if one more slot is to be made meanwhile.
+  // Returns whether one more slot is to be made meanwhile.
   bool Begin(std::int64_t now_nanos);
 
-  // Returns where a member starts that asks for this place. The end of an epoch
-  // of a live dataset stands for where the other members are.
+  // Returns the key at which a member starts that asks for `asked`. In a live
+  // dataset, a member that asks for the end of an epoch starts at the key of
+  // the member that is furthest ahead.
   BatchKey StartFor(const BatchKey& asked, std::uint64_t samples_per_epoch);
-  // Lets members of a live dataset pass over batches that are gone.
+  // Makes members of a live dataset skip batches that are gone.
   void PassOver();
-  // Lets a batch in flight that was abandoned be asked for once more: its live
-  // dataset may still have it.
+  // Tells that a batch of a live dataset was abandoned in flight. Members may
+  // request it again, because the dataset may still have it.
   void Abandoned(const BatchKey& key);
-  // Awaits the members of an earlier stream, which that counts: they go on in
-  // this one. In lockstep no batch is begun before all have come or left, else
-  // for a second; then batches stay for them while slots allow.
+  // Makes the scheduler wait for members of an earlier stream that may go on in
+  // this one; `earlier` counts them. In lockstep, no batch is begun before all
+  // of them have come or left. In elastic mode, this lasts a second at most.
+  // After that, batches are kept for those members while slots allow.
   using Count = std::atomic<std::uint32_t>;
   void Await(std::shared_ptr<const Count> earlier) {
     earlier_.push_back(std::move(earlier));
   }
 
-  // Whether nothing is begun, so that Begin is to be called again soon.
+  // Whether Begin waits for members of earlier streams. The caller is then to
+  // call Begin again soon.
   bool is_held() const { return is_held_; }
-  // The member without an epoch under way that comes back for the batch: a live
-  // dataset in lockstep keeps it till then.
-  std::optional<arena::MemberId> Rester(const BatchKey& key) const;
+  // Returns a member without an epoch under way that will come back for the
+  // batch; nullopt if there is none. A live dataset in lockstep keeps the batch
+  // for that member.
+  std::optional<slots::MemberId> RestingMemberOf(const BatchKey& key) const;
   // Whether batches are kept for members that have no epoch under way here.
   bool AwaitsAny() const;
 
-  // The position in the epoch up to which the member's samples were requested.
+  // Returns the position in the epoch up to which the member's samples were
+  // requested.
   std::uint64_t AskedFor(const Member& member) const;
-  // Tells what a member shares with the others. Changes nothing.
+  // Returns what a member shares with the others.
   Sharing SharingOf(const Member& member, std::int64_t now_nanos) const;
 
  private:
-  // Inline, because this is made after each sample, and mostly for one member.
+  // The requests of all members. The list is made after each sample, so it
+  // allocates nothing for one or two members.
   using BatchRequests = absl::InlinedVector<BatchRequest, 2>;
 
   // The first batch that a member needs and that is neither cached nor in
-  // flight, and what it has ahead of that.
+  // flight.
   struct Missing {
     BatchKey key;
-    std::uint32_t ahead = 0;    // batches before it
-    std::uint32_t moving = 0;   // of these, in flight and moving
-    std::uint32_t hanging = 0;  // of these, in flight and hanging in reads
+    // The number of batches from the member's next one to `key`, which is not
+    // counted.
+    std::uint32_t ahead = 0;
+    // How many of the `ahead` batches are in flight and make progress.
+    std::uint32_t moving = 0;
+    // How many of the `ahead` batches are in flight and hang in reads.
+    std::uint32_t hanging = 0;
   };
-  // Returns nullopt if the member needs none soon, or no epoch is under way.
+  // Returns the member's Missing; nullopt if it needs no batch soon, or has no
+  // epoch under way.
   std::optional<Missing> FindMissing(const Member& member,
                                      std::int64_t now_nanos) const;
-  // Whether the batch can be made no more, and there is none.
+  // Whether a batch of a live dataset is neither cached nor in flight, and
+  // cannot be made any more.
   bool IsGone(const BatchKey& key) const;
+  // Returns the request of a member for its missing batch.
   BatchRequest RequestFor(Member& member, const Missing& missing,
                           std::int64_t now_nanos) const;
-  // The requests of all members, whose depths learn how many batches are ready.
+  // Returns the requests of all members. Tells each member's depth how many of
+  // its batches are ready.
   BatchRequests TakeRequests(std::int64_t now_nanos);
+  // Returns a slot for the request: a free one, or that of an evicted batch.
+  // Sets `*grows` if one more slot is to be made.
   std::optional<std::uint32_t> SlotFor(const BatchRequest& request,
                                        std::int64_t now_nanos, bool* grows);
-  // The cached batch to evict first. Returns null if none can be evicted.
+  // Returns the cached batch to evict first; null if none can be evicted.
   const CompletedBatch* Victim(std::int64_t now_nanos) const;
-  // Drops requests that must wait: a live dataset makes its batches in order,
-  // once. In lockstep, none is passed over that a member needs.
+  // Drops the requests for a live dataset that must wait. The dataset makes its
+  // batches in order, so only requests for the first requested batch stay. In
+  // lockstep, requests that are not open count too, so that no batch that a
+  // member needs is passed over.
   void KeepInOrder(BatchRequests* requests) const;
-  // The time until the first member takes the batch, or another one that has
-  // still to come, as MemberSet::NanosUntil.
+  // Returns the nanoseconds until the first member takes the batch. Members
+  // that have still to come count too.
   std::int64_t NanosUntil(const BatchKey& key, std::int64_t now_nanos) const;
-  // Whether it still waits for members of earlier streams to come.
+  // Whether the scheduler still waits for members of earlier streams.
   bool Holds(std::int64_t now_nanos);
-  // Whether a member of an earlier stream, one that rests, or one that is
-  // epochs before will come to the batch.
+  // Whether a member that MemberSet::NanosUntil does not count will come to the
+  // batch. That member has yet to come from an earlier stream, rests, or is in
+  // an earlier epoch of a live dataset.
   bool IsAwaited(const BatchKey& key) const;
-  // Whether the member of a live dataset runs in an epoch before the batch's.
+  // Whether the member of a live dataset is in an epoch before the batch's.
   bool IsEpochsBefore(const Member& member, const BatchKey& key) const;
+  // Whether members of earlier streams have not come yet.
   bool AwaitsEarlier() const;
-  // Whether a member comes to the batch, and is worth a slot more.
+  // Whether one more slot is worth its memory, to keep the batch for a member
+  // that comes to it.
   bool WantsMoreFor(const CompletedBatch& batch, std::int64_t now_nanos) const;
-  // Whether to make one more slot: none is being made, and there is memory.
+  // Whether the caller is to make one more slot: none is being made, and there
+  // is memory (BatchCache::Grow).
   bool Grows();
+  // Whether the cached batch is evicted for the request (MayEvict).
   bool EvictsFor(const CompletedBatch& victim, const BatchRequest& request,
                  std::int64_t now_nanos) const;
+  // Begins the requested batch in a slot that was taken for it.
   void BeginIn(std::uint32_t slot, const BatchRequest& request,
                std::int64_t now_nanos);
 
   const SharingMode sharing_mode_;
   const bool is_live_;
-  // Of a live dataset, behind the last batch that was begun: ever, and since
-  // members run.
+  // In a live dataset: the key after the last batch that was ever begun.
   BatchKey frontier_;
+  // In a live dataset: the key after the last batch that was begun while the
+  // present members run. Batches before it are not made again.
   BatchKey gone_;
+  // Counts of the members that are still awaited, one for each earlier stream.
   std::vector<std::shared_ptr<const Count>> earlier_;
   bool is_held_ = false;
-  std::optional<std::int64_t> held_at_nanos_;  // first
+  // The time at which the waiting for earlier streams began.
+  std::optional<std::int64_t> held_at_nanos_;
   MemberSet* const members_;
   BatchCache* const batch_cache_;
   StagingPool* const staging_;

@@ -12,18 +12,19 @@
 
 namespace forebay::stream {
 
-// The blocks of one epoch that is shuffled in blocks: the samples of a block
-// are wanted in the same stretch of the epoch, and lie side by side. Blocks of
-// very many samples count as several.
+// The read-ahead hints of one epoch that is shuffled in blocks. The samples of
+// a block are wanted in the same stretch of the epoch, and lie side by side in
+// their files. A block of more than kMax samples counts as several.
 //
-// As ReadAheadHints says. Shared with the requests; keeps the dataset alive.
+// Immutable and thread-safe. Shared with the requests; keeps the dataset alive.
+// Never blocks. No errors.
 class BlockReadAheadHints final : public storage::ReadAheadHints {
  public:
-  // The most samples that one answer lists.
+  // The most samples that one call lists.
   static constexpr std::uint64_t kMax = 4096;
 
-  // `order` is one of blocks. `dataset_number` is what the dataset's samples
-  // are known by.
+  // `order` is an order of blocks. `dataset_number` identifies the dataset in
+  // hints.
   BlockReadAheadHints(std::shared_ptr<const dataset::Dataset> dataset,
                       std::uint64_t dataset_number,
                       const sampler::EpochOrder& order)
@@ -40,9 +41,11 @@ class BlockReadAheadHints final : public storage::ReadAheadHints {
       std::uint64_t sample) const override;
 
  private:
-  // The part of its block that is listed with the sample.
+  // Returns the part of the sample's block, up to kMax samples, that is listed
+  // together with the sample.
   sampler::Block PartOf(std::uint64_t sample) const;
-  // But for those that this rank has passed at `position`.
+  // Returns hints of the samples in `part`, without those that this rank has
+  // passed when it is at `position`.
   std::vector<storage::ReadAheadHint> List(const sampler::Block& part,
                                            std::uint64_t position) const;
 

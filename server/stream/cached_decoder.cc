@@ -19,7 +19,7 @@ namespace {
 
 std::int64_t CpuNanos() { return base::Clock::ThreadCpu()->NowNanos(); }
 
-// Whether more than that image is read from a sample's bytes.
+// Whether other fields than the first image are read from a sample's bytes.
 bool HasOtherParts(const StreamSpec& spec) {
   if (spec.dataset->is_self_describing()) return true;
   std::array<dataset::FieldValue, dataset::kMaxDatasetFields> values;
@@ -36,7 +36,8 @@ bool HasOtherParts(const StreamSpec& spec) {
 
 }  // namespace
 
-// Depends on the image's field too: a sample may have several images.
+// The number is a hash of the pipeline's variant, the image's field (a sample
+// may have several images), and whether other fields precede the pixels.
 storage::Variant VariantNumber(const StreamSpec& spec) {
   const auto image = std::find_if(
       spec.fields.begin(), spec.fields.end(), [](const FieldType& field) {
@@ -80,7 +81,8 @@ void CachedDecoder::TellMissed(const PendingSample& pending) const {
   if (spec_->order_member != nullptr) spec_->order_member->Missed(pending.id);
 }
 
-// A variant on its way into the cache.
+// A variant that is offered to the cache. While the pipeline decodes, it asks
+// this object for room and fills that room.
 class CachedDecoder::Offer final : public pipeline::VariantTarget {
  public:
   Offer(const CachedDecoder* decoder, const PendingSample* pending,
@@ -110,7 +112,8 @@ class CachedDecoder::Offer final : public pipeline::VariantTarget {
 
   void Filled() override { filled_at_nanos_ = CpuNanos(); }
 
-  // 0 unless the variant was made.
+  // Returns the thread's CPU time when the variant was complete; 0 if it was
+  // not made.
   std::int64_t filled_at_nanos() const { return filled_at_nanos_; }
   std::unique_ptr<cache::VariantBuffer> TakeRoom() { return std::move(room_); }
 
@@ -149,11 +152,13 @@ absl::Status CachedDecoder::Make(const PendingSample& pending,
       const auto encoded,
       sample::ImageBytes(*spec_->dataset, pending.id, read, image,
                          [&workspace](std::uint64_t bytes) {
-                           return workspace.RoomToUnpack(bytes);
+                           return workspace.RoomToDecompress(bytes);
                          }));
   const DecodeCosts::Appraisal appraisal = variant_ == storage::kEncoded
                                                ? DecodeCosts::Appraisal{}
                                                : costs_.Appraise();
+  // If the variant saves its readers nothing, only the part that the sample
+  // shows is decoded.
   if (appraisal.saves_nanos <= 0) {
     absl::Status status = pipeline.Run(encoded, key, workspace, room);
     if (workspace.WantsLarger()) return status;
@@ -166,6 +171,7 @@ absl::Status CachedDecoder::Make(const PendingSample& pending,
       pipeline.RunAndKeep(encoded, key, workspace, room, offer);
   if (workspace.WantsLarger()) return status;
   const std::int64_t ended = CpuNanos();
+  // There is no variant: the cache had no room, or decoding failed.
   if (offer.filled_at_nanos() == 0) {
     costs_.AddEncoded(ended - started);
     TellMissed(pending);

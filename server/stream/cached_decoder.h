@@ -17,34 +17,36 @@
 
 namespace forebay::stream {
 
-// The number of the variant of its images, the first of each sample, that a
-// stream can use; kEncoded if there is none.
+// Returns the number of the variant in which the cache may hold the first image
+// of each sample for a stream.
 storage::Variant VariantNumber(const StreamSpec& spec);
 
-// Makes a stream's images, the first of each sample, from their cached variant.
-// Where the cache lacks it,
-// decodes more than this stream needs and offers the variant to the cache, for
-// the next reader of the sample. The image is the same either way. Tells the
-// coordinator of a coordinated order what became of each sample.
+// Makes the first image of each sample of a stream, from its cached variant if
+// the cache has it. If not, decodes the image. If it pays, decodes the whole
+// variant, which is more than this stream needs, and offers the variant to the
+// cache for the next reader. The image is the same either way. In a coordinated
+// order, tells the coordinator whether each sample's variant is cached.
 //
 // The bytes of a variant are the image's pixels. If other fields are read from
-// a sample too, all that was read of it stands before them.
+// the sample too, all its encoded bytes precede the pixels.
 //
-// Thread-safe, each caller with a workspace of its own. Spec and store outlive
-// it. Make computes for as long as decoding takes. Errors: those of
-// Pipeline::Run, Workspace::RoomToUnpack and sample::ImageBytes.
+// Thread-safe, if each caller has a workspace of its own. Owns its cost
+// estimates; spec and store outlive it. Make does not wait, and computes for as
+// long as decoding takes. Errors: those of Pipeline::Run,
+// Workspace::RoomToDecompress and sample::ImageBytes.
 class CachedDecoder {
  public:
-  // Offers nothing if `store` is null.
+  // If `store` is null, no variant is offered.
   CachedDecoder(const StreamSpec* spec, cache::VariantStore* store);
 
-  // The variant that requests prefer; kEncoded if there is none.
+  // Returns the variant that read requests prefer; kEncoded if there is none.
   storage::Variant variant() const { return variant_; }
 
-  // Makes the image of a sample in `room`. `read` is what was read, in the
-  // sample's variant; `image` is the image's value, for sample::ImageBytes, if
-  // that is kEncoded. It is unpacked into the workspace if it is packed. An
-  // image that needs a larger workspace is counted when it is made there.
+  // Makes the image of a sample in `room`. `read` holds the bytes that were
+  // read, in the variant `pending.variant`. If that is kEncoded, `image` says
+  // where the image lies (sample::ImageBytes). A compressed image is
+  // decompressed into the workspace. If the workspace is too small
+  // (WantsLarger), nothing is booked: the caller calls again with a larger one.
   absl::Status Make(const PendingSample& pending,
                     const pipeline::SampleKey& key,
                     absl::Span<const std::uint8_t> read,
@@ -55,12 +57,16 @@ class CachedDecoder {
  private:
   class Offer;
 
+  // Tells the coordinator that the sample was decoded, and that its variant is
+  // not cached.
   void TellMissed(const PendingSample& pending) const;
+  // Tells the coordinator that the sample's variant of `bytes` is cached.
   void TellKept(const PendingSample& pending, std::uint64_t bytes) const;
 
   const StreamSpec* const spec_;
   cache::VariantStore* const store_;
   const sample::SampleIdentity identity_;
+  // Whether other fields than the first image are read from a sample.
   bool has_other_parts_ = false;
   storage::Variant variant_ = storage::kEncoded;
   DecodeCosts costs_;

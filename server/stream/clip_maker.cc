@@ -10,7 +10,8 @@
 namespace forebay::stream {
 namespace {
 
-// Only whole numbers that lie where floats may do.
+// Returns the bytes as floats, without bytes at the end that make no whole
+// float. The memory must be aligned for floats.
 absl::Span<float> AsFloats(absl::Span<std::uint8_t> bytes) {
   return absl::MakeSpan(reinterpret_cast<float*>(bytes.data()),
                         bytes.size() / sizeof(float));
@@ -36,7 +37,8 @@ absl::StatusOr<std::uint64_t> MakeClip(const pipeline::ArrayTransform& pipeline,
                                        absl::Span<std::uint8_t> out) {
   audio::AnyClipDecoder decoder;
   FOREBAY_ASSIGN_OR_RETURN(const audio::ClipInfo clip, decoder.Open(file));
-  const std::uint64_t each = clip.channels * sizeof(float);  // bytes a frame
+  // The bytes of a frame.
+  const std::uint64_t each = clip.channels * sizeof(float);
   pipeline::Array array;
   array.type = {.dtype = proto::DType::kFloat32,
                 .shape = {clip.frames, clip.channels},
@@ -45,7 +47,8 @@ absl::StatusOr<std::uint64_t> MakeClip(const pipeline::ArrayTransform& pipeline,
   FOREBAY_ASSIGN_OR_RETURN(const pipeline::AxisPart part,
                            pipeline.PartFor(array, key));
   const std::uint64_t bytes = part.length * each;
-  // The room may be larger than a window that is not padded.
+  // A window that is not padded may be smaller than `out`. It is decoded into
+  // the first bytes of `out`.
   if (pipeline.TakesPartAlone(part) && IsAligned(out)) {
     if (bytes > out.size()) return NoRoom(bytes, out.size());
     FOREBAY_RETURN_IF_ERROR(
@@ -53,7 +56,7 @@ absl::StatusOr<std::uint64_t> MakeClip(const pipeline::ArrayTransform& pipeline,
     return bytes;
   }
   FOREBAY_ASSIGN_OR_RETURN(const absl::Span<std::uint8_t> room,
-                           workspace.RoomToUnpack(bytes));
+                           workspace.RoomToDecompress(bytes));
   FOREBAY_RETURN_IF_ERROR(decoder.Decode(part.begin, AsFloats(room)));
   array.items = room;
   array.first = part.begin;

@@ -11,14 +11,16 @@
 
 namespace forebay::stream {
 
-// Decodes what `pipeline` looks at of an audio file, and writes into `out` what
-// it makes of that. Returns how many bytes. The part is decoded straight into
-// its place if nothing else is done to it, else into the workspace.
+// Decodes the part of an audio file that `pipeline` uses, and writes the
+// pipeline's result into `out`. Returns the number of bytes written. If the
+// pipeline does nothing but cut, the part is decoded straight into `out`.
+// Otherwise it is decoded into the workspace, and the pipeline runs from there.
 //
-// Thread-safe, each caller with a workspace of its own; takes as long as
-// decoding. Errors give the reason alone: those of audio::ClipDecoder,
-// ArrayTransform::Run and Workspace::RoomToUnpack; DATA_LOSS: `out` has no room
-// for it, though it has some for what the pipeline makes at most.
+// Thread-safe, if each caller has a workspace of its own. Computes for as long
+// as decoding takes. Errors do not name the sample. They are those of
+// audio::ClipDecoder, ArrayTransform::Run and Workspace::RoomToDecompress.
+// DATA_LOSS: the result is longer than `out`, which has room for all that the
+// index allows.
 absl::StatusOr<std::uint64_t> MakeClip(const pipeline::ArrayTransform& pipeline,
                                        absl::Span<const std::uint8_t> file,
                                        const pipeline::SampleKey& key,

@@ -9,17 +9,22 @@
 namespace forebay::stream {
 namespace {
 
-// A variant that is missing says that there is room for so much less, one that
-// is found that it could be a little more.
+// The estimate of how many variants the cache holds is multiplied by kLess when
+// a variant is missing, and by kMore when one is found. With these values the
+// estimate falls if more than two in seven of the variants that it counts on
+// are missing.
 constexpr double kLess = 0.9995;
 constexpr double kMore = 1.0002;
+// Lower bounds of the estimate: a fraction of the cache's memory, and a number
+// of samples.
 constexpr double kMinPart = 0.01;
 constexpr std::size_t kMinDecoded = 16;
 
-// Bytes that are taken by what is known of one variant, and of a member's
-// want of it: in tables that grow.
+// The bytes that the tables take for each variant, and for each member that
+// wants it. Growing hash tables are counted with their spare room.
 constexpr std::uint64_t kVariantKnown = 160;
 constexpr std::uint64_t kVariantWanted = 24;
+// The least memory that is reserved at once for the tables.
 constexpr std::uint64_t kKnownStep = std::uint64_t{16} << 10;
 
 }  // namespace
@@ -34,7 +39,8 @@ Coordinator::OrderMember::OrderMember(std::shared_ptr<Coordinator> coordinator,
         return coordinator_->order_.Join();
       }()) {
   base::MutexLock lock(&coordinator_->mutex_);
-  // Or it would take more than is counted while it grows.
+  // The array gets its full size now: while it grew, it would take more memory
+  // than BytesOfMember counts.
   drawn_.reserve(coordinator_->order_.size());
 }
 
@@ -47,11 +53,11 @@ Coordinator::OrderMember::~OrderMember() {
 
 absl::StatusOr<sampler::SampleSet> Coordinator::OrderMember::Check(
     std::uint64_t position, const base::IndexList* seen) const {
-  const std::uint64_t told = seen == nullptr ? 0 : seen->size();
+  const std::uint64_t count = seen == nullptr ? 0 : seen->size();
   sampler::SampleSet set(coordinator_->size_);
-  for (std::uint64_t i = 0; i < told; ++i) set.Add(seen->At(i));
+  for (std::uint64_t i = 0; i < count; ++i) set.Add(seen->At(i));
   const std::uint64_t distinct = set.size() - set.lacking();
-  if (told != position || distinct != position) {
+  if (count != position || distinct != position) {
     return absl::InvalidArgumentError(
         absl::StrCat("an epoch in coordinated order goes on at sample ",
                      position, ", but the samples seen are ", distinct));
@@ -64,7 +70,7 @@ void Coordinator::OrderMember::Start(std::uint64_t position,
   base::MutexLock lock(&coordinator_->mutex_);
   begin_ = position;
   drawn_.clear();
-  // Those of an epoch that was given up.
+  // Samples of an epoch that was given up may still be in flight.
   EndAllLocked();
   coordinator_->order_.StartEpoch(member_, std::move(seen));
 }
@@ -96,7 +102,8 @@ std::optional<std::uint64_t> Coordinator::OrderMember::PositionOf(
   const bool is_cheap = order->IsDecoded(sample) || order->IsInFlight(sample);
   if (order->HasSeen(member_, sample)) {
     if (!is_cheap) return std::nullopt;
-    // The next epoch takes it early.
+    // The next epoch takes decoded samples first, so this sample comes early in
+    // it.
     return order->size() + order->decoded();
   }
   const std::uint64_t left = order->Left(member_);
@@ -115,10 +122,11 @@ Coordinator::Coordinator(std::uint64_t size, std::uint64_t room,
                          std::uint64_t seed, base::MemoryBudget* budget)
     : size_(size), room_(room), budget_(budget), order_(size, size, seed) {}
 
-// Counts the samples drawn, and a bit for each sample seen: in two sets with
-// their counts, while an epoch starts.
+// A member takes 8 bytes for each sample that it draws, and a bit for each
+// sample that it has seen. While an epoch starts, there are two sets of seen
+// samples with their counts.
 std::uint64_t Coordinator::BytesOfMember(std::uint64_t size) {
-  // More than any budget has.
+  // The result is more than any budget has.
   if (size > UINT64_MAX / 16) return UINT64_MAX;
   return size * sizeof(std::uint64_t) + size / 2 + 4096;
 }

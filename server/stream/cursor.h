@@ -10,8 +10,10 @@
 
 namespace forebay::stream {
 
-// A member's position in its epoch: its next batch, and the ones after that.
-// Not thread-safe: the stream guards it. Never blocks; no errors.
+// A member's position in its epoch: its next batch, and the batches after that.
+//
+// Not thread-safe: the stream guards it. Shares the epochs. Never blocks, but
+// in an order by length a call may plan a window. No errors.
 class Cursor {
  public:
   explicit Cursor(const BatchOptions& batch)
@@ -21,32 +23,36 @@ class Cursor {
 
   void Start(std::shared_ptr<const EpochPair> epochs,
              std::uint64_t first_sample);
+  // Ends the epoch; the cursor keeps its position.
   void Stop() { running_ = false; }
 
   bool running() const { return running_; }
-  // The epoch that was started last, with its next one; null if none was.
+  // Returns the epoch that was started last and the epoch after it; null if no
+  // epoch was started.
   const std::shared_ptr<const EpochPair>& epochs() const { return epochs_; }
   std::uint64_t epoch() const {
     return epochs_ == nullptr ? 0 : epochs_->epoch();
   }
 
-  // The key of the next batch, which Advance passes over. Behind the end of the
-  // epoch, no batch has that key.
+  // Returns the key of the next batch; at the end of the epoch, a key that no
+  // batch has. Advance moves past the next batch.
   BatchKey next() const { return {epoch(), next_sample_}; }
   void Advance() { next_sample_ += SamplesOf(next()); }
-  // The key after `key`, which is a batch of the epoch.
+  // Returns the key after `key`, which is the key of a batch of the epoch.
   BatchKey After(const BatchKey& key) const {
     return {key.epoch, key.first_sample + SamplesOf(key)};
   }
-  // Counts the samples of the batch of that key; 0 if there is none.
+  // Returns the number of samples of the batch of that key; 0 if there is none.
   std::uint64_t SamplesOf(const BatchKey& key) const;
 
+  // Returns the number of samples, over all epochs, before the batch.
   Position PositionOf(const BatchKey& key) const {
     return Position{key.epoch} * epochs_->samples() + key.first_sample;
   }
-  // Counts the batches from the next one to that of `key`. Returns nullopt if
-  // the cursor does not come to it. Far ahead, that is a guess where lengths
-  // decide how many samples make a batch.
+  // Returns the number of batches from the next one to the batch of `key`;
+  // nullopt if the cursor does not come to it. If lengths decide how many
+  // samples make a batch, the number is an estimate for batches that are far
+  // ahead.
   std::optional<std::uint64_t> BatchesUntil(const BatchKey& key) const;
 
  private:

@@ -5,8 +5,10 @@
 namespace forebay::stream {
 namespace {
 
+// The number of values that a running mean remembers.
 constexpr std::uint32_t kRemembered = 64;
-// Samples of each kind before what they took is believed.
+// The number of images that are made in one way before the mean of that way is
+// used.
 constexpr std::uint32_t kEnough = 8;
 
 }  // namespace
@@ -34,7 +36,8 @@ void DecodeCosts::AddFromVariant(std::int64_t nanos) {
 
 DecodeCosts::Appraisal DecodeCosts::Appraise() const {
   base::MutexLock lock(&mutex_);
-  // First the one, then the other is tried.
+  // Plain decoding is measured first. Images then offer their variants until
+  // that way is measured too.
   if (encoded_.count() < kEnough) return {};
   if (kept_.count() < kEnough) {
     return {

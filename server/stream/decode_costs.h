@@ -8,21 +8,26 @@
 
 namespace forebay::stream {
 
-// Measures the CPU time that a stream's images take, as running means of three
-// ways: from the encoded bytes, decoding only what the sample shows; from the
-// encoded bytes, making the variant for others too; and from that variant.
+// Measures the CPU time that a stream's images take: a running mean for each of
+// three ways to make an image. `encoded_`: decode only the part that the sample
+// shows. `kept_`: decode the whole variant, for other readers too, and make the
+// image from the variant. `from_variant_`: make the image from a cached
+// variant.
 //
-// Thread-safe; never blocks; no errors.
+// Thread-safe. Owns its figures. Blocks only for its own lock. No errors.
 class DecodeCosts {
  public:
+  // The value of a cached variant, in nanoseconds of CPU time.
   struct Appraisal {
-    std::int64_t saves_nanos =
-        0;  // by who has the variant; not positive: nothing
-    std::int64_t costs_nanos = 0;  // besides, to who makes it; not negative
+    // The time that a reader of the variant saves; 0 or less if none.
+    std::int64_t saves_nanos = 0;
+    // The extra time of the thread that makes the variant; at least 0.
+    std::int64_t costs_nanos = 0;
   };
 
   void AddEncoded(std::int64_t nanos);
-  // `rest_nanos` of them after the variant was made.
+  // Adds an image whose variant was kept. The image took `nanos` in all;
+  // `rest_nanos` of these came after the variant was complete.
   void AddKept(std::int64_t nanos, std::int64_t rest_nanos);
   void AddFromVariant(std::int64_t nanos);
 
@@ -37,7 +42,8 @@ class DecodeCosts {
 
    private:
     double nanos_ = 0;
-    std::uint32_t count_ = 0;  // up to what the mean remembers
+    // The number of values added, up to the number that the mean remembers.
+    std::uint32_t count_ = 0;
   };
 
   mutable base::Mutex mutex_;

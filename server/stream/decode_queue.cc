@@ -13,8 +13,8 @@ bool DecodeQueue::WantsTask(std::size_t task_samples) {
 
 std::vector<ReadSample> DecodeQueue::Take(std::size_t task_samples) {
   --tasks_;
-  // The other workers are to have their part.
-  const std::size_t part = std::max<std::size_t>(1, samples_.size() / workers_);
+  // The task takes no more than its share, so that other threads get theirs.
+  const std::size_t part = std::max<std::size_t>(1, samples_.size() / places_);
   const std::size_t count = std::min({task_samples, part, samples_.size()});
   std::vector<ReadSample> taken;
   taken.reserve(count);

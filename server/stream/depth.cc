@@ -5,8 +5,9 @@
 namespace forebay::stream {
 namespace {
 
-// Ready at any time for a trainer that could do with less.
+// A trainer that always finds this many batches ready could do with less.
 constexpr std::size_t kPlenty = 2;
+// The largest value of `patience_`, in batches.
 constexpr std::uint32_t kMaxPatience = 512;
 
 }  // namespace
@@ -30,7 +31,9 @@ void Depth::Published(std::int64_t made_nanos, std::int64_t now_nanos) {
     --settling_;
     return;
   }
-  // From here on a batch is made when one was taken.
+  // All `target_` batches are now in flight or ready, so the next batch is made
+  // only when the trainer takes one. The time between two batches is thus the
+  // trainer's period.
   if (published_at_nanos_.has_value()) Took(now_nanos - *published_at_nanos_);
   published_at_nanos_ = now_nanos;
   target_ = std::max(target_, Floor());
@@ -45,7 +48,8 @@ void Depth::Took(std::int64_t period_nanos) {
     period_nanos_ = period;
     return;
   }
-  // A pause is not a pace.
+  // A pause of the trainer says nothing about its pace, so it counts as four
+  // periods at most.
   const std::int64_t counted = std::min(period, 4 * period_nanos_);
   period_nanos_ += (counted - period_nanos_ + 3) / 4;
 }

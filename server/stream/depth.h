@@ -7,20 +7,21 @@
 
 namespace forebay::stream {
 
-// Decides how many batches are in flight or ready for a trainer, by its
-// consumption, so that nothing is read and decoded long before a slow trainer
-// uses it.
+// Decides how many batches may be in flight or ready for a trainer, by how fast
+// it takes them. The batches of a slow trainer are thus not made long before it
+// uses them.
 //
-// A trainer that finds nothing ready gets all slots at once. After it has
-// always found two batches ready for some time, the depth falls by one. Each
-// time that this proves wrong, that time doubles. The depth always covers the
-// batches that the trainer takes while one is made, and one that is ready
-// meanwhile.
+// If the trainer finds no batch ready, the depth rises to all slots at once. If
+// at least two batches stay ready while `patience_` batches are published, the
+// depth falls by one. Each time that the depth rises again, `patience_`
+// doubles. The depth always covers the batches that the trainer takes while one
+// is made, and one batch that is ready meanwhile.
 //
 // Time is an argument: nanoseconds that never run backwards. Not thread-safe:
-// the stream guards it. Never blocks; no errors.
+// the stream guards it. Owns its figures. Never blocks. No errors.
 class Depth {
  public:
+  // The least depth, in batches.
   static constexpr std::uint32_t kMin = 2;
 
   // `most` is the number of slots.
@@ -28,25 +29,32 @@ class Depth {
 
   std::uint32_t target() const { return target_; }
 
-  // Says that an epoch starts, with nothing ready.
+  // Tells that an epoch starts, with nothing ready.
   void StartEpoch();
-  // Says that so many batches are ready, and more are to come.
+  // Tells that `ready` batches are ready, and more are to come.
   void SawReady(std::size_t ready);
-  // Says that one more is ready, which took so long to make.
+  // Tells that one more batch is ready, which took `made_nanos` to make.
   void Published(std::int64_t made_nanos, std::int64_t now_nanos);
 
  private:
+  // Adds to the running mean of the time between two batches taken.
   void Took(std::int64_t period_nanos);
-  // The depth that the pace needs.
+  // Returns the least depth that the trainer's pace needs.
   std::uint32_t Floor() const;
 
   const std::uint32_t most_;
   std::uint32_t target_;
-  std::uint32_t settling_ = 0;   // batches until the ready ones count
-  std::uint32_t calm_ = 0;       // batches since fewer than two were ready
-  std::uint32_t patience_ = 16;  // batches until the depth falls
+  // The number of batches to be published until the number of ready batches
+  // counts again.
+  std::uint32_t settling_ = 0;
+  // The number of batches published since fewer than two were ready.
+  std::uint32_t calm_ = 0;
+  // The value of calm_ at which the depth falls.
+  std::uint32_t patience_ = 16;
+  // The mean time in which a batch is made.
   std::int64_t made_nanos_ = 0;
-  std::int64_t period_nanos_ = 0;  // between batches taken; 0 while unknown
+  // The mean time between batches taken; 0 while unknown.
+  std::int64_t period_nanos_ = 0;
   std::optional<std::int64_t> published_at_nanos_;
 };
 

@@ -9,12 +9,13 @@
 namespace forebay::stream {
 namespace {
 
-// Until a stream's pace is known, that of a fast trainer: what it wants stands
-// in the right order, and is not given away to the others too soon.
+// The time between two samples of a fast trainer, which is assumed until a
+// member's pace is known. The member's samples then have the right order, and
+// are not evicted too soon for others.
 constexpr std::int64_t kFirstPeriodNanos = 1'000'000;
 
 std::int64_t Times(std::uint64_t samples, std::int64_t period_nanos) {
-  // Far below cache::kNever, so that lateness can be added.
+  // The bound lies far below cache::kNever, so that lateness can be added.
   constexpr std::int64_t kFar = INT64_MAX / 4;
   return samples > static_cast<std::uint64_t>(kFar / period_nanos)
              ? kFar
@@ -36,7 +37,8 @@ void EpochNextUse::Start(std::shared_ptr<const EpochPair> epochs,
 void EpochNextUse::Advance(std::uint64_t position, std::int64_t period_nanos,
                            std::int64_t now_nanos) {
   base::MutexLock lock(&mutex_);
-  // A place that is read once more has been asked for all the same.
+  // `position` is lower than before if a batch that was cached must be made
+  // again. Samples that were requested still count as requested.
   if (position > progress_.position) {
     progress_.step = position - progress_.position;
     progress_.position = position;
@@ -69,6 +71,9 @@ void EpochNextUse::Lower(std::int64_t now_nanos,
     progress = progress_;
   }
   if (progress.epochs == nullptr) return;
+  // The member's pace explains the idle time that the `step` samples of the
+  // last Advance take. Any further idle time is lateness, which delays every
+  // use.
   const std::int64_t idle =
       std::max<std::int64_t>(0, now_nanos - progress.moved_at_nanos);
   const std::int64_t explained =

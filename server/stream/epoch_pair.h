@@ -11,10 +11,14 @@
 
 namespace forebay::stream {
 
-// The orders of an epoch and of the next one. Shared, since they are costly to
-// make. Immutable value, thread-safe, never blocks, has no errors.
+// The orders of an epoch and of the next one. They are shared, since they are
+// costly to make.
+//
+// Immutable value, thread-safe. Shares lists and windows with its copies. Never
+// blocks, but may plan a window. No errors.
 struct EpochPair {
-  // `list` is as Sampler::Epoch takes it.
+  // Creates the pair of epoch `epoch` and the epoch after it. `list` is passed
+  // to Sampler::Epoch.
   static std::shared_ptr<const EpochPair> Of(
       const sampler::Sampler& sampler, std::uint64_t epoch,
       std::shared_ptr<const base::IndexList> list = nullptr) {
@@ -27,12 +31,12 @@ struct EpochPair {
   sampler::EpochOrder next;
 
   std::uint64_t epoch() const { return current.epoch(); }
-  // Samples of the current epoch.
+  // Returns the number of samples of the current epoch.
   std::uint64_t samples() const { return current.samples(); }
 
-  // Counts the samples until `sample` comes next, from `position` of the
-  // current epoch on and through the next one. Returns nullopt if it is in
-  // neither.
+  // Returns the number of samples from `position` of the current epoch until
+  // `sample` comes next. Looks in the rest of the current epoch and in the next
+  // one; returns nullopt if `sample` is in neither.
   std::optional<std::uint64_t> SamplesUntil(std::uint64_t sample,
                                             std::uint64_t position) const {
     const auto now = current.PositionOf(sample, position);

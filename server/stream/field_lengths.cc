@@ -26,7 +26,7 @@ bool IndexHasLengths(const dataset::Dataset& dataset, const FieldType& type) {
 
 FieldLengths::FieldLengths(std::shared_ptr<const dataset::Dataset> dataset,
                            std::size_t field, FieldType type,
-                           std::shared_ptr<const survey::ValueSizes> sizes,
+                           std::shared_ptr<const length_scan::ValueSizes> sizes,
                            LengthUnit unit)
     : dataset_(std::move(dataset)),
       field_(field),

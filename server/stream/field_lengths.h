@@ -6,40 +6,49 @@
 #include <memory>
 
 #include "server/dataset/dataset.h"
+#include "server/length_scan/value_sizes.h"
 #include "server/sampler/sample_lengths.h"
 #include "server/stream/field_type.h"
-#include "server/survey/value_sizes.h"
 
 namespace forebay::stream {
 
 // The unit of lengths.
 enum class LengthUnit {
-  kElements,  // along the first axis of an array; bytes of anything else
-  kTime,      // of clips; a second has kUnitsPerSecond
+  // Elements along the first axis of an array; bytes of other fields.
+  kElements,
+  // Time, for audio clips: kUnitsPerSecond units are a second.
+  kTime,
 };
 
-// Each frame of a clip of a usual sample rate has a whole number of them.
+// The number of units of kTime in a second. It is a multiple of 16000, 44100,
+// 48000 and other usual sample rates, so that a frame has a whole number of
+// units.
 inline constexpr std::uint64_t kUnitsPerSecond = 14'112'000;
 
-// The longest that a sample may be; longer ones count as much.
+// The largest length of a sample; longer samples count as this long.
 inline constexpr std::uint64_t kLongestLength = std::uint64_t{1} << 40;
 
-// The length of a value, as the pipeline of its field makes it. At least 1, so
-// that a batch has no more samples than elements.
+// Returns the length of a value for which the pipeline of its field has the
+// result `outcome`. The length is at least 1, so that a batch has no more
+// samples than elements.
 std::uint64_t LengthOf(const pipeline::Outcome& outcome, LengthUnit unit);
 
 // Whether the dataset's index knows the lengths of a field that varies.
 bool IndexHasLengths(const dataset::Dataset& dataset, const FieldType& type);
 
-// The lengths of samples, which are those of one field that varies. Shares the
-// dataset and the sizes. As SampleLengths says.
+// The lengths of samples. The length of a sample is that of its value of one
+// field, which varies.
+//
+// Immutable and thread-safe. Shares the dataset and the sizes. Never blocks. No
+// errors.
 class FieldLengths final : public sampler::SampleLengths {
  public:
-  // `type` is of field number `field`. `sizes`: what was measured of it; null:
-  // the index knows, and the unit is elements.
+  // `type` is the type of field number `field`. `sizes` holds the sizes of that
+  // field's values, as a length scan measured them. If `sizes` is null, the
+  // lengths come from the dataset's index, and `unit` is kElements.
   FieldLengths(std::shared_ptr<const dataset::Dataset> dataset,
                std::size_t field, FieldType type,
-               std::shared_ptr<const survey::ValueSizes> sizes = nullptr,
+               std::shared_ptr<const length_scan::ValueSizes> sizes = nullptr,
                LengthUnit unit = LengthUnit::kElements);
 
   std::uint64_t LengthOf(std::uint64_t sample) const override;
@@ -48,11 +57,12 @@ class FieldLengths final : public sampler::SampleLengths {
   const std::shared_ptr<const dataset::Dataset> dataset_;
   const std::size_t field_;
   const FieldType type_;
-  const std::shared_ptr<const survey::ValueSizes> sizes_;
+  const std::shared_ptr<const length_scan::ValueSizes> sizes_;
   const LengthUnit unit_;
 };
 
-// All samples are of one length.
+// The lengths of samples that are all equally long. The contract is that of
+// FieldLengths.
 class EqualLengths final : public sampler::SampleLengths {
  public:
   explicit EqualLengths(std::uint64_t length) : length_(length) {}

@@ -25,10 +25,13 @@ using dataset::Field;
 using dataset::FieldValue;
 using proto::FieldKind;
 
-constexpr std::uint64_t kLongestFirstClip = std::uint64_t{1} << 28;  // bytes
-constexpr std::uint64_t kMostFrames = std::uint64_t{1} << 40;  // as ClipInfo
+// The most bytes to which the first clip may be decompressed.
+constexpr std::uint64_t kLongestFirstClip = std::uint64_t{1} << 28;
+// The most frames of a clip, as in audio::ClipInfo.
+constexpr std::uint64_t kMostFrames = std::uint64_t{1} << 40;
 
-// The bytes of a value of the first sample. Errors do not name it.
+// Returns the bytes of a value of the first sample. Errors do not name the
+// sample.
 absl::StatusOr<absl::Span<const std::uint8_t>> FirstBytes(
     const FieldValue& value, absl::Span<const std::uint8_t> first_sample) {
   if (const auto* const made = std::get_if<dataset::MadeBytes>(&value))
@@ -42,23 +45,25 @@ absl::StatusOr<absl::Span<const std::uint8_t>> FirstBytes(
   return first_sample.subspan(part->offset, part->length);
 }
 
-// As FirstBytes, of a clip, which may be packed. `made` keeps what is unpacked.
+// Returns the bytes of a clip of the first sample, which may be compressed.
+// `made` keeps decompressed bytes.
 absl::StatusOr<absl::Span<const std::uint8_t>> FirstClip(
     const dataset::Dataset& dataset, const FieldValue& value,
     const FirstSample& first, dataset::MadeValues* made) {
-  const auto* const packed = std::get_if<dataset::PackedRange>(&value);
-  if (packed == nullptr) return FirstBytes(value, first.bytes);
+  const auto* const compressed = std::get_if<dataset::CompressedRange>(&value);
+  if (compressed == nullptr) return FirstBytes(value, first.bytes);
   FOREBAY_ASSIGN_OR_RETURN(const auto bytes,
-                           FirstBytes(packed->range, first.bytes));
+                           FirstBytes(compressed->range, first.bytes));
   const auto room =
       [made](std::uint64_t length) -> absl::StatusOr<absl::Span<std::uint8_t>> {
     if (length <= kLongestFirstClip) return made->Add(length);
     return absl::ResourceExhaustedError(
-        absl::StrCat("has ", length, " bytes when it is unpacked"));
+        absl::StrCat("has ", length, " bytes when it is decompressed"));
   };
-  return dataset.Unpack(first.id, bytes, room);
+  return dataset.Decompress(first.id, bytes, room);
 }
 
+// Returns the type of a .npy file, by its header.
 absl::StatusOr<pipeline::TensorType> TypeOfNpy(
     absl::Span<const std::uint8_t> file) {
   FOREBAY_ASSIGN_OR_RETURN(pipeline::Array array, pipeline::ReadArray(file));
@@ -72,7 +77,8 @@ std::string NamesOf(const std::vector<Field>& fields) {
                        });
 }
 
-// The longest array of a field whose bytes are elements alone.
+// Returns the type of the longest array of a field whose bytes are only
+// elements.
 pipeline::TensorType ElementsOf(const Field& field) {
   pipeline::TensorType type = {.dtype = field.array->dtype,
                                .shape = field.array->shape,
@@ -84,8 +90,9 @@ pipeline::TensorType ElementsOf(const Field& field) {
   return type;
 }
 
-// Makes the pipeline of an array, and with it the type of the field of that
-// index. `longest` bounds the bytes of arrays that differ.
+// Makes the pipeline of field number `index`, an array, and sets the field's
+// type to the pipeline's result. `first` is the type of the first sample's
+// array; `longest` bounds the bytes of arrays that differ in length.
 absl::Status SetArray(const dataset::Dataset& dataset, std::size_t index,
                       const pipeline::TensorType& first,
                       std::optional<std::uint64_t> longest,
@@ -94,22 +101,25 @@ absl::Status SetArray(const dataset::Dataset& dataset, std::size_t index,
   static const google::protobuf::RepeatedPtrField<proto::Op> none;
   const std::string& name = dataset.fields()[index].name;
   const proto::FieldPipeline* const wanted = PipelineOf(pipelines, name);
-  auto made = pipeline::ArrayTransform::Create(
+  auto transform = pipeline::ArrayTransform::Create(
       wanted == nullptr ? none : wanted->ops(), first, longest, first_rate);
-  if (!made.ok())
-    return base::Annotate(base::Annotate(made.status(), name), dataset.uri());
-  type->value = (*made)->output().tensor;
-  type->ragged = (*made)->output().ragged_axis.has_value();
-  type->pipeline = *std::move(made);
+  if (!transform.ok())
+    return base::Annotate(base::Annotate(transform.status(), name),
+                          dataset.uri());
+  type->value = (*transform)->output().tensor;
+  type->ragged = (*transform)->output().ragged_axis.has_value();
+  type->pipeline = *std::move(transform);
   return absl::OkStatus();
 }
 
+// Returns the bytes of the longest array of a ragged field; nullopt for other
+// fields.
 std::optional<std::uint64_t> LongestOf(const Field& field) {
   return field.ragged() ? std::optional(field.longest) : std::nullopt;
 }
 
-// As SetArray, of files that say their type, of which the first is `file`, of
-// sample `id`.
+// Sets the type of a field whose values are files that tell their own array
+// type. `file` is the first of them, of sample `id`.
 absl::Status SetFiles(const dataset::Dataset& dataset, std::size_t index,
                       std::uint64_t id, absl::Span<const std::uint8_t> file,
                       const FieldPipelines& pipelines, FieldType* type) {
@@ -118,8 +128,8 @@ absl::Status SetFiles(const dataset::Dataset& dataset, std::size_t index,
       type->is_tiff ? pipeline::TypeOfTiff(file, {}) : TypeOfNpy(file);
   if (!first.ok())
     return sample::AnnotateFieldError(dataset, id, index, first.status());
-  // The bytes of compressed images tell nothing of their lengths: all are
-  // alike.
+  // The sizes of compressed images tell nothing about their shapes, so all
+  // images must be like the first.
   if (type->is_tiff)
     return SetArray(dataset, index, *first, std::nullopt, 0, pipelines, type);
   type->header_bytes =
@@ -128,19 +138,23 @@ absl::Status SetFiles(const dataset::Dataset& dataset, std::size_t index,
                   pipelines, type);
 }
 
-// Where the first op ends what it takes of a clip, if it counts from the start.
+// If the first op of a clip's pipeline is a Slice of frames that counts from
+// the start, returns the frame at which the slice ends. Otherwise returns
+// nullopt.
 std::optional<std::uint64_t> EndOfSlice(const proto::FieldPipeline* pipeline) {
   if (pipeline == nullptr || pipeline->ops().empty()) return std::nullopt;
   const proto::Op& first = pipeline->ops(0);
   if (!first.has_slice() || !first.slice().has_stop()) return std::nullopt;
   const proto::Slice& slice = first.slice();
-  constexpr int kFrames = -2;  // the axis, counted from the end
+  // The axis of the frames, counted from the end.
+  constexpr int kFrames = -2;
   const bool of_frames = slice.axis() == 0 || slice.axis() == kFrames;
   if (!of_frames || slice.start() < 0 || slice.stop() < 0) return std::nullopt;
   return static_cast<std::uint64_t>(slice.stop());
 }
 
-// As SetFiles, of clips.
+// Sets the type of a field of audio clips. `file` is the first clip, of sample
+// `id`.
 absl::Status SetClips(const dataset::Dataset& dataset, std::size_t index,
                       std::uint64_t id, absl::Span<const std::uint8_t> file,
                       const FieldPipelines& pipelines, FieldType* type) {
@@ -149,7 +163,9 @@ absl::Status SetClips(const dataset::Dataset& dataset, std::size_t index,
   const auto clip = decoder.Open(file);
   if (!clip.ok())
     return sample::AnnotateFieldError(dataset, id, index, clip.status());
-  // One that says little in many bytes is no measure for the others.
+  // The number of frames per byte bounds the length of other clips. It is at
+  // least the format's usual number, because other clips may have more frames
+  // for their bytes than the first.
   type->frames_per_byte =
       std::max(audio::UsualFramesPerByte(audio::FormatOf(file)),
                2 * (clip->frames / file.size()));
@@ -157,7 +173,7 @@ absl::Status SetClips(const dataset::Dataset& dataset, std::size_t index,
   if (__builtin_mul_overflow(field.longest, type->frames_per_byte, &frames))
     frames = kMostFrames;
   if (const auto end = EndOfSlice(PipelineOf(pipelines, field.name))) {
-    // Then each may be as long as that, however few bytes it has.
+    // Every clip may reach the slice's end, however few bytes it has.
     frames = *end;
     type->frames_per_byte = kMostFrames;
   }
@@ -180,7 +196,7 @@ absl::Status SetClips(const dataset::Dataset& dataset, std::size_t index,
 
 std::uint64_t FieldType::ElementsIn(std::uint64_t bytes,
                                     std::uint64_t header) const {
-  const pipeline::ArrayType& input = pipeline->input();
+  const pipeline::RaggedArrayType& input = pipeline->input();
   const std::uint64_t most = value.shape.front();
   if (is_clip()) {
     return pipeline->LongestFrom(
@@ -193,11 +209,13 @@ std::uint64_t FieldType::ElementsIn(std::uint64_t bytes,
   return pipeline->LongestFrom(bytes > header ? (bytes - header) / each : 0);
 }
 
-pipeline::Outcome FieldType::OutcomeOf(const survey::ValueSize& size) const {
+pipeline::Outcome FieldType::OutcomeOf(
+    const length_scan::ValueSize& size) const {
   if (pipeline == nullptr) return {.length = size.size};
   if (is_clip()) return pipeline->OutcomeOf(size.size, size.rate);
-  const pipeline::ArrayType& input = pipeline->input();
-  std::uint64_t each = proto::SizeOf(input.tensor.dtype);  // bytes
+  const pipeline::RaggedArrayType& input = pipeline->input();
+  // The bytes at each index of the ragged axis.
+  std::uint64_t each = proto::SizeOf(input.tensor.dtype);
   for (std::size_t i = 0; i < input.tensor.shape.size(); ++i)
     if (i != input.ragged_axis.value_or(0)) each *= input.tensor.shape[i];
   return pipeline->OutcomeOf(each == 0 ? 0 : size.size / each, size.rate);
@@ -265,11 +283,10 @@ bool NeedsFirstSample(const dataset::Dataset& dataset) {
       });
 }
 
-absl::StatusOr<std::vector<FieldType>> TypesOf(const dataset::Dataset& dataset,
-                                               const ImagePipelines& images,
-                                               const FieldPipelines& pipelines,
-                                               const FirstSample& first,
-                                               dataset::UnpackRoom room) {
+absl::StatusOr<std::vector<FieldType>> TypesOf(
+    const dataset::Dataset& dataset, const ImagePipelines& images,
+    const FieldPipelines& pipelines, const FirstSample& first,
+    dataset::DecompressionRoom room) {
   const std::vector<Field>& fields = dataset.fields();
   FOREBAY_CHECK(!fields.empty() && fields.size() <= dataset::kMaxDatasetFields);
   std::array<FieldValue, dataset::kMaxDatasetFields> values;

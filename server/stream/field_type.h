@@ -12,9 +12,9 @@
 #include "proto/job.pb.h"
 #include "proto/shm_layout.h"
 #include "server/dataset/dataset.h"
+#include "server/length_scan/value_sizes.h"
 #include "server/pipeline/array_transform.h"
 #include "server/pipeline/pipeline.h"
-#include "server/survey/value_sizes.h"
 
 namespace forebay::stream {
 
@@ -22,84 +22,90 @@ namespace forebay::stream {
 struct FieldType {
   std::string name;
   proto::FieldKind kind = proto::FieldKind::kBytes;
-  // Of one sample; of the longest, if the field varies.
+  // The type of one value; if the field varies, of the longest value.
   pipeline::TensorType value;
-  // Whether it lies on the host even for members on GPUs.
+  // Whether the field lies on the host even for members on GPUs.
   bool on_host = false;
-  // Whether it is an array whose first axis differs from sample to sample.
+  // Whether the field is an array whose first axis differs from sample to
+  // sample.
   bool ragged = false;
-  // Bytes before the first sample's elements: of .npy files.
+  // The bytes of a .npy file before its first element; 0 for other fields.
   std::uint64_t header_bytes = 0;
-  // Of clips, which are arrays that are decoded: frames for each byte, as many
-  // as there usually are at most. 0: it is no clip.
+  // The number of frames for each byte of an audio clip's file; it bounds the
+  // clip's length. 0 if the field is not a clip.
   std::uint64_t frames_per_byte = 0;
-  // Whether it is an array that is decoded from a TIFF image.
+  // Whether the field is an array that is decoded from a TIFF image.
   bool is_tiff = false;
-  // Makes each value of an array that is read. Null: it is no array, or its
-  // values are made elsewhere.
+  // The pipeline of an array or a clip. Null if the field is neither, or if
+  // workers make its values.
   std::shared_ptr<const pipeline::ArrayTransform> pipeline = nullptr;
-  // Makes each image. Null: it is none.
+  // The pipeline that makes each image; null if the field is not an image.
   std::shared_ptr<const pipeline::Pipeline> image = nullptr;
 
-  // Whether samples differ in length.
+  // Whether values differ in length.
   bool varies() const {
     return ragged || kind == proto::FieldKind::kText ||
            kind == proto::FieldKind::kJson || kind == proto::FieldKind::kBytes;
   }
   bool is_clip() const { return frames_per_byte > 0; }
-  // Elements along the first axis of an array that is ragged, of which the
-  // index counts so many bytes, `header` of them before its elements; at most.
+  // Returns the most elements that a ragged array may have along its first
+  // axis. The index says that the array's file or value has `bytes` bytes;
+  // `header` of these precede the elements.
   std::uint64_t ElementsIn(std::uint64_t bytes, std::uint64_t header) const;
-  // Returns what becomes of a value whose size was measured.
-  pipeline::Outcome OutcomeOf(const survey::ValueSize& size) const;
-  // Bytes of what an array that is ragged has at each index of its first axis;
-  // 1 of other fields.
+  // Returns what the pipeline makes of a value whose size a length scan
+  // measured.
+  pipeline::Outcome OutcomeOf(const length_scan::ValueSize& size) const;
+  // Returns the bytes of a ragged array at each index of its first axis; 1 for
+  // other fields.
   std::uint64_t BytesOfEach() const;
-  // Where it lies for members at `place`.
+  // Returns where the field lies for members at `place`.
   proto::Place PlaceFor(proto::Place place) const {
     return varies() || on_host ? proto::Place::kHost : place;
   }
 };
 
-// Whether `dataset` has a field of that kind.
+// Whether `dataset` has a field of kind `kind`.
 bool HasField(const dataset::Dataset& dataset, proto::FieldKind kind);
 
-// The first sample that can be read, and its bytes.
+// The first sample of a dataset that can be read, and its bytes.
 struct FirstSample {
   std::uint64_t id = 0;
   absl::Span<const std::uint8_t> bytes;
 };
 
-// Whether it must be read to know the types of the dataset's fields: one is an
-// array whose own header says its type, or a clip.
+// Whether the first sample must be read to know the types of the dataset's
+// fields. That is so if a field is a clip, or an array whose type only its own
+// header tells.
 bool NeedsFirstSample(const dataset::Dataset& dataset);
 
-// The pipelines of a dataset's fields that are images; null for other fields.
-// Empty: no field is an image.
+// The pipelines of a dataset's fields, by field number; null for fields that
+// are not images. Empty if no field is an image.
 using ImagePipelines = std::vector<std::shared_ptr<const pipeline::Pipeline>>;
 using FieldPipelines = google::protobuf::RepeatedPtrField<proto::FieldPipeline>;
 
-// The pipeline of that field; null if it has none.
+// Returns the pipeline of the field of that name; null if it has none.
 const proto::FieldPipeline* PipelineOf(const FieldPipelines& pipelines,
                                        std::string_view field);
 
-// Checks that each of `pipelines` is of another field of `dataset`, of a kind
-// that has them. INVALID_ARGUMENT names the first that is not.
+// Checks that each of `pipelines` belongs to a different field of `dataset`, of
+// a kind that has pipelines. INVALID_ARGUMENT names the first that does not.
 absl::Status CheckPipelines(const dataset::Dataset& dataset,
                             const FieldPipelines& pipelines);
 
-// Returns the types of all fields of `dataset`, which has `images`, and whose
-// `pipelines` were checked.
-// `first` has no bytes if NeedsFirstSample is false; `room` is for what is
-// unpacked of it. UNIMPLEMENTED and DATA_LOSS: pipeline::ReadArray or
-// TypeOfTiff says so of its arrays, or audio::ClipDecoder of its clips.
-// INVALID_ARGUMENT: a pipeline cannot be made of the array. Errors name the
-// sample, or else the dataset, and the field. Thread-safe; never blocks.
+// Returns the types of all fields of `dataset`. `images` has the pipelines of
+// its image fields. CheckPipelines has accepted `pipelines`. `first` has no
+// bytes if NeedsFirstSample is false. Compressed parts of the first sample are
+// decompressed into `room`. Thread-safe; never blocks.
+//
+// Errors name the sample or the dataset, and the field. UNIMPLEMENTED and
+// DATA_LOSS come from pipeline::ReadArray or TypeOfTiff for an array, and from
+// audio::ClipDecoder for a clip. INVALID_ARGUMENT: a pipeline does not fit its
+// array.
 absl::StatusOr<std::vector<FieldType>> TypesOf(const dataset::Dataset& dataset,
                                                const ImagePipelines& images,
                                                const FieldPipelines& pipelines,
                                                const FirstSample& first,
-                                               dataset::UnpackRoom room);
+                                               dataset::DecompressionRoom room);
 
 }  // namespace forebay::stream
 

@@ -9,12 +9,14 @@
 namespace forebay::stream {
 namespace {
 
+// The number of corrupt samples that are replaced, one after the other, in a
+// row of a batch. If the next is corrupt too, its error is the row's.
 constexpr std::uint32_t kMaxSubstitutions = 16;
 
-// The sample that stands in for a corrupt one, after `before` others that were
-// corrupt, too: drawn from a stream of random numbers that no op uses. It has
-// one for each of them, else samples that stand in for one another would come
-// again and again.
+// Returns the sample that replaces a corrupt one, after `before` other
+// replacements were corrupt too. Each replacement is drawn from a random stream
+// of its own that no op uses. If all came from one stream, samples that replace
+// one another would recur for ever.
 std::uint64_t SubstituteFor(std::uint64_t seed, std::uint64_t epoch,
                             std::uint64_t sample, std::uint32_t before,
                             std::uint64_t dataset_size) {
@@ -40,13 +42,13 @@ InFlightBatches::InFlightBatches(const BatchOptions& batch, std::uint64_t seed,
 
 Batch* InFlightBatches::Begin(const BatchKey& key, std::uint64_t samples,
                               std::shared_ptr<const EpochPair> epochs,
-                              arena::MemberId sponsor, std::uint32_t slot,
+                              slots::MemberId payer, std::uint32_t slot,
                               std::uint8_t* host) {
   FOREBAY_CHECK(samples > 0 && Find(key) == nullptr);
   auto batch = std::make_unique<Batch>();
   batch->key = key;
-  batch->sponsor = sponsor;
-  batch->payers = {sponsor};
+  batch->payer = payer;
+  batch->payers = {payer};
   batch->slot = slot;
   batch->memory.host = host;
   batch->remaining = static_cast<std::uint32_t>(samples);
@@ -64,7 +66,8 @@ Batch* InFlightBatches::Begin(const BatchKey& key, std::uint64_t samples,
   return batches_.back().get();
 }
 
-// Not for substitutes, which may need more.
+// The room fits only these samples. A stream that may substitute samples
+// therefore has no SampleRoom.
 void InFlightBatches::GiveRoom(Batch& batch) const {
   const std::size_t fields = room_->fields();
   std::vector<std::uint64_t> bytes(batch.samples.size() * fields);
@@ -90,9 +93,9 @@ bool InFlightBatches::Hangs(std::int64_t now_nanos) const {
   return !empty() && std::all_of(batches_.begin(), batches_.end(), hangs);
 }
 
-std::uint32_t InFlightBatches::MadeFor(arena::MemberId sponsor) const {
+std::uint32_t InFlightBatches::MadeFor(slots::MemberId payer) const {
   const auto is_its = [&](const std::unique_ptr<Batch>& batch) {
-    return batch->sponsor == sponsor;
+    return batch->payer == payer;
   };
   return static_cast<std::uint32_t>(
       std::count_if(batches_.begin(), batches_.end(), is_its) +
@@ -142,15 +145,17 @@ bool InFlightBatches::Substitute(PendingSample& pending,
   if (!batch_.substitute || pending.batch->abandoned) {
     return false;
   }
-  // Only what the bytes themselves are to blame for: corrupt ones, and images
-  // larger than the limits. Neither a passing fault, nor a file that changed,
-  // nor an op that does not fit the data.
+  // A sample is replaced only if its bytes are at fault: they are corrupt, or
+  // an image exceeds the limits. A passing fault, a file that changed, or an op
+  // that does not fit the data is not a reason.
   if (!absl::IsDataLoss(status) && !absl::IsResourceExhausted(status)) {
     return false;
   }
   if (pending.substitutions == kMaxSubstitutions) return false;
   const std::uint32_t before = pending.substitutions++;
-  // A list may leave out what is not to be seen: validation samples, say.
+  // A list may leave out samples that must not be seen, for example for
+  // validation. The replacement of a listed sample therefore comes from the
+  // list.
   const sampler::EpochOrder& order = pending.batch->epochs->current;
   const std::uint64_t choice =
       order.is_listed() ? order.samples() : dataset_size_;
@@ -169,7 +174,7 @@ bool InFlightBatches::ReadAgain(PendingSample& pending) {
 
 Batch* InFlightBatches::Finish(const PendingSample& pending,
                                const absl::Status& status,
-                               arena::SlotPool& pool) {
+                               slots::SlotPool& pool) {
   Batch& batch = *pending.batch;
   if (!status.ok() &&
       (batch.status.ok() || pending.index < batch.failed_place)) {
@@ -182,7 +187,7 @@ Batch* InFlightBatches::Finish(const PendingSample& pending,
   return nullptr;
 }
 
-bool InFlightBatches::FinishCopy(Batch* batch, arena::SlotPool& pool) {
+bool InFlightBatches::FinishCopy(Batch* batch, slots::SlotPool& pool) {
   --batch->copying;
   if (!batch->abandoned) return true;
   EndIfIdle(batch, pool);
@@ -206,7 +211,7 @@ std::unique_ptr<Batch> InFlightBatches::Remove(const Batch* batch) {
   return removed;
 }
 
-void InFlightBatches::EndIfIdle(const Batch* abandoned, arena::SlotPool& pool) {
+void InFlightBatches::EndIfIdle(const Batch* abandoned, slots::SlotPool& pool) {
   if (abandoned->remaining + abandoned->copying > 0) return;
   pool.Abandon(abandoned->slot);
   std::erase_if(abandoned_,
@@ -214,16 +219,15 @@ void InFlightBatches::EndIfIdle(const Batch* abandoned, arena::SlotPool& pool) {
 }
 
 void InFlightBatches::Retire(
-    arena::MemberId sponsor,
-    const std::function<std::optional<arena::MemberId>(const BatchKey&)>& heir,
-    arena::SlotPool& pool) {
+    slots::MemberId payer,
+    const std::function<std::optional<slots::MemberId>(const BatchKey&)>& heir,
+    slots::SlotPool& pool) {
   std::deque<std::unique_ptr<Batch>> kept;
   for (std::unique_ptr<Batch>& batch : batches_) {
-    const auto heir_of = batch->sponsor == sponsor
-                             ? heir(batch->key)
-                             : std::optional(batch->sponsor);
+    const auto heir_of =
+        batch->payer == payer ? heir(batch->key) : std::optional(batch->payer);
     if (heir_of.has_value()) {
-      batch->sponsor = *heir_of;
+      batch->payer = *heir_of;
       kept.push_back(std::move(batch));
     } else {
       Abandon(std::move(batch), pool);
@@ -233,7 +237,7 @@ void InFlightBatches::Retire(
 }
 
 void InFlightBatches::Abandon(std::unique_ptr<Batch> batch,
-                              arena::SlotPool& pool) {
+                              slots::SlotPool& pool) {
   batch->abandoned = true;
   batch->remaining -= static_cast<std::uint32_t>(
       std::erase_if(put_back_, [&](const PendingSample* pending) {

@@ -13,10 +13,13 @@
 
 namespace forebay::stream {
 
-// Keeps the few windows that were planned last: members stand in one or two,
-// and read ahead into the next. As WindowStore says.
+// Keeps the windows of an order by length that were planned last. Members are
+// in one or two windows at a time, and read ahead into the next.
+//
+// Thread-safe. Shares the windows. Blocks only for its own lock. No errors.
 class KeptWindows final : public sampler::WindowStore {
  public:
+  // The number of windows that are kept.
   static constexpr std::size_t kMost = 4;
 
   sampler::LengthWindowPtr Find(std::uint64_t number) const override {

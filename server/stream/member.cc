@@ -6,12 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/cache/next_use.h"
-#include "server/producer/host_lack.h"
+#include "server/worker/pool_lack.h"
 
 namespace forebay::stream {
 namespace {
 
-// The time between two counts of a client's, which may have written anything.
+// Returns the nanoseconds between two values of a client's counter; 0 if they
+// are impossible, for the client may write anything.
 std::int64_t Between(std::uint64_t before, std::uint64_t after) {
   return after < before || after > INT64_MAX
              ? 0
@@ -20,7 +21,7 @@ std::int64_t Between(std::uint64_t before, std::uint64_t after) {
 
 }  // namespace
 
-Member::Member(arena::MemberId id, arena::Channel* channel, const Terms& terms,
+Member::Member(slots::MemberId id, slots::Channel* channel, const Terms& terms,
                const BatchOptions& batch, const NextUseDeps& next_use_deps)
     : id_(id),
       channel_(channel),
@@ -33,7 +34,8 @@ Member::Member(arena::MemberId id, arena::Channel* channel, const Terms& terms,
 
 void Member::Start(std::shared_ptr<const EpochPair> epochs,
                    std::uint64_t first_sample, std::int64_t now_nanos) {
-  Account();  // what was taken of the epoch before
+  // Books what the client has taken of the epoch before.
+  Account();
   for (PublishedEntry& entry : untaken_) entry.earlier = true;
   counters_.position = first_sample;
   next_use_->Start(epochs, first_sample, now_nanos);
@@ -45,7 +47,7 @@ void Member::Start(std::shared_ptr<const EpochPair> epochs,
 
 void Member::Stop() {
   Account();
-  // The client passes over the rest of what was published.
+  // The client skips the rest of what was published.
   for (PublishedEntry& entry : untaken_) entry.earlier = true;
   cursor_.Stop();
   next_use_->Pause();
@@ -74,7 +76,7 @@ void Member::Close(const absl::Status& status) {
   if (!status.ok()) next_use_->Pause();
   untaken_.push_back({});
   if (!status.ok()) {
-    const bool is_others = !owns_host_ && producer::IsHostLack(status);
+    const bool is_others = !owns_worker_pool_ && worker::IsPoolLack(status);
     channel_->PublishError(
         is_others ? absl::AbortedError(absl::StrCat(
                         "the processes that run the dataset's code are another "
@@ -98,8 +100,9 @@ std::uint32_t Member::PayAtMost(std::uint32_t slots) {
   return ended;
 }
 
-absl::Status Member::TakeReleases(arena::SlotPool& pool) {
-  // Before what it took is looked up: then that is all that it ever takes.
+absl::Status Member::TakeReleases(slots::SlotPool& pool) {
+  // `left` is read before the counter of taken entries: once the client has
+  // left, that counter is final.
   const bool left = channel_->client_report().left;
   Account();
   left_ = left_ || left;
@@ -120,7 +123,7 @@ absl::Status Member::TakeReleases(arena::SlotPool& pool) {
   return releases_;
 }
 
-void Member::GiveBackUntaken(arena::SlotPool& pool) {
+void Member::GiveBackUntaken(slots::SlotPool& pool) {
   for (const PublishedEntry& entry : untaken_) {
     if (!entry.batch) continue;
     pool.Release(entry.slot, entry.generation, id_);
@@ -156,16 +159,17 @@ std::int64_t Member::LookAtWait() {
   return Between(std::exchange(waited_at_look_, waited), waited);
 }
 
-std::int64_t Member::WaitedForHost() const {
+std::int64_t Member::WaitedForWorkerPool() const {
   if (counters_.ready > 0) return 0;
   return Between(waited_at_work_, channel_->client_report().wait_nanos);
 }
 
 bool Member::Starves(std::int64_t now_nanos) const {
-  // Far longer than a waiting trainer takes to pick a batch up.
+  // This time is far longer than a waiting trainer takes to pick a batch up.
   constexpr std::int64_t kPromptNanos = 50'000'000;
   const auto published = pace_.published_at_nanos();
-  // Of what is left of the epoch before, nothing helps it.
+  // Entries that are left of the epoch before do not help the trainer: it skips
+  // them.
   return starves_ && (counters_.ready == 0 || !published.has_value() ||
                       now_nanos - *published < kPromptNanos);
 }
@@ -186,8 +190,8 @@ std::int64_t Member::ExplainedIdle(std::int64_t idle_nanos) const {
 }
 
 bool Member::StandsStill(std::int64_t now_nanos) const {
-  // Lateness beyond its pace that is longer than a preemption on a busy host,
-  // and than a few of its steps.
+  // A member stands still if it is later than its pace explains, by more than a
+  // preemption on a busy host and by more than a few of its steps.
   constexpr std::int64_t kHiccupNanos = 100'000'000;
   constexpr std::uint64_t kSteps = 8;
   const std::int64_t idle = IdleAt(now_nanos);

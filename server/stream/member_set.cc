@@ -8,19 +8,19 @@
 
 namespace forebay::stream {
 
-Member& MemberSet::Join(arena::Channel* channel, const Member::Terms& terms) {
+Member& MemberSet::Join(slots::Channel* channel, const Member::Terms& terms) {
   members_.push_back(std::make_unique<Member>(++last_, channel, terms, batch_,
                                               next_use_deps_));
   return *members_.back();
 }
 
-void MemberSet::Remove(arena::MemberId member) {
+void MemberSet::Remove(slots::MemberId member) {
   std::erase_if(members_, [&](const std::unique_ptr<Member>& m) {
     return m->id() == member;
   });
 }
 
-Member* MemberSet::Find(arena::MemberId member) const {
+Member* MemberSet::Find(slots::MemberId member) const {
   const auto found =
       std::find_if(members_.begin(), members_.end(),
                    [&](const auto& m) { return m->id() == member; });
@@ -28,8 +28,8 @@ Member* MemberSet::Find(arena::MemberId member) const {
 }
 
 std::uint64_t MemberSet::UrgencyOf(const Batch& batch) const {
-  const Member* const sponsor = Find(batch.sponsor);
-  return sponsor == nullptr ? 0 : sponsor->UrgencyAt(batch.key.first_sample);
+  const Member* const payer = Find(batch.payer);
+  return payer == nullptr ? 0 : payer->UrgencyAt(batch.key.first_sample);
 }
 
 Production& MemberSet::ProductionOf(const PendingSample& pending) {
@@ -39,7 +39,8 @@ Production& MemberSet::ProductionOf(const PendingSample& pending) {
 
 void MemberSet::Start(Member& member, std::shared_ptr<const EpochPair> epochs,
                       std::uint64_t first_sample, std::int64_t now_nanos) {
-  // A member that was away has no claim to batches made meanwhile.
+  // A member that was away gets no credit for batches made meanwhile: it is set
+  // level with the member that was served least.
   std::optional<double> least_served;
   for (const std::unique_ptr<Member>& other : members_) {
     if (!other->cursor().running()) continue;
@@ -82,7 +83,7 @@ std::vector<schedule::Flow> MemberSet::Flows() const {
 std::vector<schedule::Flow> MemberSet::CappedFlows(const BatchKey& key) const {
   const auto is_capped = [](const auto& member) { return member->capped; };
   if (std::none_of(members_.begin(), members_.end(), is_capped)) return {};
-  const std::vector<arena::MemberId> readers = ReadersOf(key);
+  const std::vector<slots::MemberId> readers = ReadersOf(key);
   const auto comes = [&](const Member& member) {
     return std::find(readers.begin(), readers.end(), member.id()) !=
            readers.end();
@@ -110,8 +111,8 @@ std::int64_t MemberSet::LookAtWaits() {
   return longest;
 }
 
-std::vector<arena::MemberId> MemberSet::ReadersOf(const BatchKey& key) const {
-  std::vector<arena::MemberId> readers;
+std::vector<slots::MemberId> MemberSet::ReadersOf(const BatchKey& key) const {
+  std::vector<slots::MemberId> readers;
   for (const std::unique_ptr<Member>& member : members_) {
     const auto batches = member->cursor().BatchesUntil(key);
     if (batches.has_value() && *batches <= member->terms().slots)
@@ -137,7 +138,7 @@ bool MemberSet::SetLooking(bool at_work) {
   return ended;
 }
 
-void MemberSet::TakeReleases(arena::SlotPool& pool) {
+void MemberSet::TakeReleases(slots::SlotPool& pool) {
   for (const std::unique_ptr<Member>& member : members_) {
     if (!member->TakeReleases(pool).ok()) member->channel()->RaiseEvent();
   }

@@ -12,8 +12,8 @@
 namespace forebay::stream {
 namespace {
 
-// Tells when a stream wants the samples of one source of its dataset, where
-// they have other numbers.
+// The next uses of the samples of one source of a composed dataset. The
+// composed dataset gives the samples other numbers than the source.
 class SourceNextUse final : public cache::LoaderNextUse {
  public:
   SourceNextUse(std::shared_ptr<const dataset::Dataset> dataset,
@@ -30,7 +30,7 @@ class SourceNextUse final : public cache::LoaderNextUse {
     for (std::size_t i = 0; i < samples.size(); ++i) {
       ids.clear();
       dataset_->FindSamples({source_, samples[i]}, &ids);
-      // So that every sample takes the same short time.
+      // The bound makes every sample take about the same short time.
       ids.resize(std::min(ids.size(), kMaxRepeats));
       soonest.assign(ids.size(), nanos[i]);
       next_use_->Lower(now_nanos, ids, absl::MakeSpan(soonest));
@@ -41,6 +41,7 @@ class SourceNextUse final : public cache::LoaderNextUse {
   }
 
  private:
+  // The most occurrences of one source sample that are looked up.
   static constexpr std::size_t kMaxRepeats = 16;
 
   const std::shared_ptr<const dataset::Dataset> dataset_;

@@ -10,12 +10,12 @@
 
 namespace forebay::stream {
 
-// Keeps a member's next use registered, until this is destroyed: a registration
-// for each dataset that its samples come from, by the numbers that they have
-// there.
+// Keeps a member's next uses registered until this object is destroyed. There
+// is one registration for each dataset that the samples come from. Each
+// registration uses the numbers that the samples have in its dataset.
 //
-// Thread-safe. Owned by the stream; shares dataset and next use; the
-// registry (null: there is none) outlives it. Never blocks; no errors.
+// Thread-safe. Owned by the stream; shares the dataset and the next uses. The
+// registry (null if there is none) outlives it. Never blocks. No errors.
 class NextUseRegistrations {
  public:
   NextUseRegistrations(cache::NextUseRegistry* next_use_registry,

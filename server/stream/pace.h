@@ -6,26 +6,31 @@
 
 namespace forebay::stream {
 
-// Measures how fast a member consumes samples, as a running mean, for the
-// schedulers and caches below. Not thread-safe: the stream guards it. Never
-// blocks; no errors.
+// Measures how fast a member consumes samples, as a running mean, for
+// schedulers and caches.
+//
+// Not thread-safe: the stream guards it. Owns its figures. Never blocks. No
+// errors.
 class Pace {
  public:
   void StartEpoch() { published_at_nanos_.reset(); }
+  // Tells that a batch of `samples` samples was published.
   void Published(std::uint64_t samples, std::int64_t now_nanos);
-  // When a batch was last published in this epoch; nullopt if none was.
+  // Returns when a batch was last published in this epoch; nullopt if none was.
   std::optional<std::int64_t> published_at_nanos() const {
     return published_at_nanos_;
   }
 
-  // The time until so many more samples are published; INT64_MAX if unknown.
+  // Returns the nanoseconds until `samples` more samples are published;
+  // INT64_MAX if unknown.
   std::int64_t TimeOf(std::uint64_t samples) const;
-  // The nanoseconds until the trainer, at its pace, has used so many samples
-  // and needs the next one. Next to nothing while the pace is unknown.
+  // Returns the nanoseconds until the trainer, at its pace, has used `samples`
+  // samples and needs the next one. Almost 0 while the pace is unknown.
   std::uint64_t Urgency(std::uint64_t samples) const;
 
  private:
-  std::int64_t period_nanos_ = 0;  // between samples; 0 while unknown
+  // The mean time between two samples; 0 while unknown.
+  std::int64_t period_nanos_ = 0;
   std::optional<std::int64_t> published_at_nanos_;
 };
 

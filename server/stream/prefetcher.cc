@@ -9,7 +9,8 @@
 namespace forebay::stream {
 namespace {
 
-// The most bytes that the samples of all slots hold, at least `least`.
+// Returns the most bytes that the samples of all slots occupy, at least
+// `least`.
 std::uint64_t MostBytes(const StreamSpec& spec, std::uint64_t least) {
   const std::uint64_t sample =
       storage::HeldBytes(spec.dataset->largest_sample());
@@ -30,13 +31,14 @@ Prefetcher::Prefetcher(const StreamSpec* spec, storage::Variant variant,
       window_(read_window.bytes(), MostBytes(*spec, read_window.bytes())),
       read_budget_(budget, std::move(read_window)) {}
 
-std::uint64_t Prefetcher::Window() const {
+std::uint64_t Prefetcher::WindowBytes() const {
   return std::min(read_budget_.window(), window_.limit());
 }
 
 bool Prefetcher::HasRoom() const {
-  // Asking in bulk keeps wake-ups rare: not for every bit of room.
-  const std::uint64_t window = Window();
+  // Requests are made in bulk, once a quarter of the window is free: fewer
+  // requests at a time would mean more wake-ups.
+  const std::uint64_t window = WindowBytes();
   return read_budget_.in_flight() <= window - window / 4;
 }
 
@@ -57,7 +59,7 @@ std::optional<Prefetcher::Read> Prefetcher::Next(InFlightBatches& in_flight,
     return std::nullopt;
   }
   Read read = {pending, request_builder_.RequestFor(
-                            pending, *members(pending->batch->sponsor))};
+                            pending, *members(pending->batch->payer))};
   if (const Member* const payer = members(PayerOf(*pending)))
     read.request.purpose.job = payer->terms().flow;
   pending->capped = pending->batch->capped;
@@ -69,7 +71,7 @@ std::optional<Prefetcher::Read> Prefetcher::Next(InFlightBatches& in_flight,
   std::optional<base::MemoryReservation> own;
   if (pending->capped) own = budget_->ReserveSpare(pending->held);
   if (!own.has_value() && read_budget_.in_flight() > 0 &&
-      read_budget_.in_flight() + pending->held > Window()) {
+      read_budget_.in_flight() + pending->held > WindowBytes()) {
     in_flight.PutBack(pending);
     Asked(true);
     return std::nullopt;
@@ -96,7 +98,7 @@ void Prefetcher::Asked(bool full) {
 }
 
 bool Prefetcher::IsFullOfCapped(const PendingSample& pending) const {
-  return capped_ > 0 && capped_ + pending.held > Window() / 2;
+  return capped_ > 0 && capped_ + pending.held > WindowBytes() / 2;
 }
 
 void Prefetcher::Arrived(PendingSample& pending) {
@@ -114,7 +116,7 @@ void Prefetcher::Leave(PendingSample& pending) {
   pending.own.Release();
 }
 
-void Prefetcher::Rest() {
+void Prefetcher::ReleaseIdleMemory() {
   if (read_budget_.in_flight() == 0) read_budget_.Resize(read_budget_.least());
 }
 

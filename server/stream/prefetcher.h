@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "server/arena/slot_pool.h"
 #include "server/base/memory_budget.h"
+#include "server/slots/slot_pool.h"
 #include "server/storage/byte_source.h"
 #include "server/stream/batch.h"
 #include "server/stream/in_flight_batches.h"
@@ -22,22 +22,26 @@ namespace forebay::stream {
 
 // Requests the samples of the batches in flight, in order, while the read
 // window (ReadWindow) and the memory budget have room. Samples that caps may
-// hold up get at most half as much room, in memory of their own where the
-// budget has some to spare, so that other samples can overtake them.
+// hold up get at most half of the window, so that other samples can overtake
+// them. If the budget has memory to spare, such samples get memory of their
+// own, outside of the window.
 //
-// Not thread-safe: the stream guards it. Spec and budget outlive it. Owns
-// the memory for bytes in flight. Never blocks. Errors: Open.
+// Not thread-safe: the stream guards it. Spec and budget outlive it. Owns the
+// memory for bytes in flight. Never blocks. Errors: Open.
 class Prefetcher {
  public:
+  // A read to be made.
   struct Read {
     PendingSample* pending;
-    storage::ReadRequest request;  // lacks its `done`
+    // The request, in which only `done` is not set yet.
+    storage::ReadRequest request;
   };
-  // Finds a member. Returns null if it has left; the sponsor of a batch never
-  // has.
-  using Members = std::function<const Member*(arena::MemberId)>;
+  // Returns the member of that number; null if it has left. Batch::payer is
+  // always a member that has not left.
+  using Members = std::function<const Member*(slots::MemberId)>;
 
-  // `variant` is the preferred variant of samples.
+  // `variant` is the variant that reads prefer. `read_window` is the least
+  // memory for bytes in flight.
   Prefetcher(const StreamSpec* spec, storage::Variant variant,
              base::MemoryBudget* budget, base::MemoryReservation read_window);
 
@@ -45,35 +49,41 @@ class Prefetcher {
 
   // Whether there is room enough to request more.
   bool HasRoom() const;
-  // Call Ask, then Next until it returns nullopt: each result is a read that
-  // there is room for.
+  // Begins to ask for reads. The caller then calls Next until it returns
+  // nullopt; each result is a read for which there is room.
   void Ask(std::int64_t now_nanos);
   std::optional<Read> Next(InFlightBatches& in_flight, const Members& members);
 
-  // The same read once more, for other members. Needs no room of its own.
-  std::optional<storage::ReadRequest> RequestAgain(
-      const PendingSample& pending, const Member& sponsor) const {
-    return request_builder_.RequestAgain(pending, sponsor);
+  // Returns the request of a sample in flight once more, for other members. The
+  // second read takes no room in the window.
+  std::optional<storage::ReadRequest> RequestAgain(const PendingSample& pending,
+                                                   const Member& payer) const {
+    return request_builder_.RequestAgain(pending, payer);
   }
 
-  // The sample's read has ended, well or not.
+  // Tells that the sample's read has ended, well or with an error.
   void Arrived(PendingSample& pending);
-  // The sample's bytes are not needed any more.
+  // Tells that the sample's bytes are not needed any more.
   void Leave(PendingSample& pending);
-  // Gives back memory while nothing is in flight.
-  void Rest();
-  // Gives back the read window, until Open.
+  // Shrinks the window to the least memory if nothing is in flight.
+  void ReleaseIdleMemory();
+  // Gives back all memory for reads, until Open.
   void Close() { read_budget_.Close(); }
-  // RESOURCE_EXHAUSTED: there is no memory for the read window.
+  // Reserves the least memory again. RESOURCE_EXHAUSTED: the budget has no
+  // room.
   absl::Status Open() { return read_budget_.Open(); }
 
   std::uint32_t reads_in_flight() const { return reads_in_flight_; }
   PrefetchSnapshot Snapshot() const;
 
  private:
-  std::uint64_t Window() const;
+  // Returns how many bytes may be in flight in the window.
+  std::uint64_t WindowBytes() const;
+  // Ends a series of Next calls. `full` says whether the window had no room for
+  // a sample.
   void Asked(bool full);
-  // Whether the samples that caps may hold up fill their part of the window.
+  // Whether `pending` has no room in the part of the window for samples that
+  // caps may hold up.
   bool IsFullOfCapped(const PendingSample& pending) const;
 
   ReadRequestBuilder request_builder_;
@@ -81,11 +91,17 @@ class Prefetcher {
   ReadWindow window_;
   ReadBudget read_budget_;
   std::uint32_t reads_in_flight_ = 0;
-  std::uint64_t own_ = 0;      // bytes in flight that are not in the window
-  std::uint64_t reading_ = 0;  // bytes being read
-  std::uint64_t capped_ = 0;   // bytes in flight that caps may hold up
-  bool capped_too_ = true;     // whether to request more of those just now
-  std::uint64_t arrived_ = 0;  // in all
+  // Bytes in flight that are in memory of their own, not in the window.
+  std::uint64_t own_ = 0;
+  // Bytes that are being read.
+  std::uint64_t reading_ = 0;
+  // Bytes in flight that caps may hold up.
+  std::uint64_t capped_ = 0;
+  // Whether this series of Next calls may still request samples that caps may
+  // hold up.
+  bool capped_too_ = true;
+  // The number of bytes that have arrived in all.
+  std::uint64_t arrived_ = 0;
   std::int64_t asked_at_nanos_ = 0;
 };
 

@@ -10,31 +10,37 @@
 #include "server/base/check.h"
 #include "server/base/philox.h"
 #include "server/base/status.h"
-#include "server/producer/answer_waiter.h"
-#include "server/producer/memory_limiter.h"
-#include "server/producer/process.h"
-#include "server/producer/stall_policy.h"
+#include "server/worker/answer_waiter.h"
+#include "server/worker/memory_limiter.h"
+#include "server/worker/stall_policy.h"
+#include "server/worker/worker_process.h"
 
 namespace forebay::stream {
 namespace {
 
-// The number, among the ops that draw, of all that the user's code draws.
-constexpr std::uint16_t kProducerOp = 0xFFFF;
-// When it is looked whether a producer computes: soon, since one that sleeps
-// needs no core, and then less and less often. It does if it has computed for
-// this part of the time, or waits for a core.
+// The number of the random stream from which the user's code draws its seed; no
+// op of a pipeline has it.
+constexpr std::uint16_t kUserCodeOp = 0xFFFF;
+// The first wait for a worker's answer, after which the task looks whether the
+// worker sleeps. A worker that sleeps needs no core, so the first look comes
+// soon; each further wait is twice as long.
 constexpr int kFirstLookMilliseconds = 1;
+// A worker counts as computing if it is ready to run, or has used a core for at
+// least a quarter of the time since the last look.
 constexpr std::int64_t kBusyPart = 4;
 constexpr std::int64_t kNanosPerMilli = 1'000'000;
-// A task whose producer takes longer keeps no worker: short tasks need it.
+// The longest time for which a task keeps its thread for its worker. Short
+// tasks of others need the thread.
 constexpr int kLongestMilliseconds = 15;
-// Producers that may die of one sample.
+// The number of workers that may die while they make one sample before the
+// sample fails.
 constexpr std::uint32_t kMaxDeaths = 3;
-// Producers that may be ended while they make one sample because all together
-// have too much memory.
+// The number of workers that may be ended while they make one sample because
+// all workers together have too much memory. It is high because the sample
+// itself is probably not to blame.
 constexpr std::uint32_t kMaxShortOfMemory = 20;
-// Producers that may end before they take one sample, and that may be stopped
-// while they make one.
+// The numbers of workers that may end before they begin one sample, and that
+// may be stopped while they make one.
 constexpr std::uint32_t kMaxUntaken = 20;
 constexpr std::uint32_t kMaxStops = 20;
 
@@ -42,10 +48,10 @@ std::string Mib(std::uint64_t bytes) {
   return absl::StrCat(bytes >> 20, " MiB");
 }
 
-// Books that the producer ended that made the sample. Returns an error if the
+// Books that a worker ended while it made the sample. Returns an error if the
 // sample is not to be made again.
 absl::Status BookLoss(PendingSample& pending,
-                      const std::optional<producer::Overrun>& overrun) {
+                      const std::optional<worker::Overrun>& overrun) {
   if (overrun.has_value() && !overrun->alone()) {
     if (++pending.short_of_memory < kMaxShortOfMemory) return absl::OkStatus();
     return absl::UnknownError(absl::StrCat(
@@ -67,7 +73,8 @@ absl::Status BookLoss(PendingSample& pending,
   return absl::UnknownError(text);
 }
 
-// As BookLoss, of a producer that ended before it took the sample.
+// Books that a worker ended before it began the sample. Returns an error if the
+// sample is not to be made again.
 absl::Status BookUntaken(PendingSample& pending) {
   if (++pending.untaken < kMaxUntaken) return absl::OkStatus();
   return absl::UnknownError(absl::StrCat(
@@ -75,9 +82,10 @@ absl::Status BookUntaken(PendingSample& pending) {
       pending.id));
 }
 
-// As BookLoss, of a producer that was killed because it stood still.
-absl::Status BookStall(PendingSample& pending, producer::Stall stall) {
-  if (stall == producer::Stall::kAsleep) {
+// Books that a worker was killed because it stood still. Returns an error if
+// the sample is not to be made again.
+absl::Status BookStall(PendingSample& pending, worker::Stall stall) {
+  if (stall == worker::Stall::kAsleep) {
     pending.has_retried = true;
     return absl::OkStatus();
   }
@@ -89,16 +97,17 @@ absl::Status BookStall(PendingSample& pending, producer::Stall stall) {
                    pending.id));
 }
 
-// The offsets in a slot that proto/producer_socket.h describes.
+// Returns the offsets in a slot that WorkerCommand::kMapSlot describes
+// (proto/worker_socket.h).
 std::vector<std::uint64_t> OffsetsOf(const StreamSpec& spec,
                                      const BatchLayout& layout) {
   if (spec.user_code() != nullptr) {
-    const BatchLayout::Rows desks = layout.desks();
+    const BatchLayout::Rows buffers = layout.user_buffers();
     const BatchLayout::Rows rows = layout.RowsOf(spec.image_field());
     if (spec.code_fills_rows())
-      return {desks.offset, desks.bytes_each, rows.offset, rows.bytes_each};
-    return {desks.offset, desks.bytes_each,
-            desks.offset + sizeof(proto::RawImageHeader), desks.bytes_each};
+      return {buffers.offset, buffers.bytes_each, rows.offset, rows.bytes_each};
+    return {buffers.offset, buffers.bytes_each,
+            buffers.offset + sizeof(proto::RawImageHeader), buffers.bytes_each};
   }
   std::vector<std::uint64_t> offsets;
   for (std::size_t field = 0; field < spec.fields.size(); ++field)
@@ -106,22 +115,23 @@ std::vector<std::uint64_t> OffsetsOf(const StreamSpec& spec,
   return offsets;
 }
 
-// The time that the producer has waited for a core; nullopt if that cannot be
-// seen.
-std::optional<std::int64_t> RunQueueNanosOf(
-    const producer::Producer& producer) {
-  const producer::Process* const process = producer.process();
+// Returns the nanoseconds that the worker has waited for a core so far; nullopt
+// if they cannot be seen.
+std::optional<std::int64_t> RunQueueNanosOf(const worker::Worker& worker) {
+  const worker::Process* const process = worker.process();
   return process == nullptr ? std::nullopt : process->RunQueueNanos();
 }
 
+// Whether the sample has not failed, and its batch is not abandoned.
 bool IsWanted(const ReadSample& sample) {
   return sample.status.ok() &&
          !sample.pending->batch->abandoned.load(std::memory_order_relaxed);
 }
 
-// Returns the error of samples for which no producer could be had. A gap in
-// the user's processes is neither a passing fault nor a changed file.
-absl::Status NoProducer(const absl::Status& reason) {
+// Returns the error of samples for which no worker could be had. UNAVAILABLE
+// and FAILED_PRECONDITION become ABORTED, because elsewhere they mean a passing
+// fault and a changed file.
+absl::Status NoWorker(const absl::Status& reason) {
   const bool is_gone =
       absl::IsUnavailable(reason) || absl::IsFailedPrecondition(reason);
   return is_gone ? absl::AbortedError(reason.message()) : reason;
@@ -142,73 +152,73 @@ ProducedSamples::ProducedSamples(const StreamSpec* spec,
       layout_(layout),
       deps_(deps),
       submit_(std::move(submit)),
-      producers_(producer::ProducerSet::Create(
+      workers_(worker::WorkerSet::Create(
           OffsetsOf(*spec, *layout), spec->dataset->uri(),
           {.waiter = deps->answer_waiter,
            .clock = deps->clock,
            .memory = deps->memory_watch,
            .makes_parts = spec->batch.size > 1})) {}
 
-std::optional<std::uint32_t> ProducedSamples::LaneOf(
+std::optional<std::uint32_t> ProducedSamples::AffinityOf(
     const PendingSample& pending) const {
   const std::uint32_t lanes = spec_->dataset->lanes();
   if (lanes == 0) return std::nullopt;
   return static_cast<std::uint32_t>(pending.id % lanes);
 }
 
-void ProducedSamples::Make(int worker, std::vector<ReadSample> samples,
+void ProducedSamples::Make(int place, std::vector<ReadSample> samples,
                            Done done) {
   if (std::none_of(samples.begin(), samples.end(), IsWanted)) {
     done({.samples = std::move(samples),
           .took_nanos = std::nullopt,
-          .worker = worker});
+          .place = place});
     return;
   }
   const auto work = std::make_shared<Work>(
       Work{.samples = std::move(samples), .done = std::move(done)});
   const PendingSample& first = *work->samples.front().pending;
-  auto producer = producers_->Take(
-      LaneOf(first), [this, work, &first](absl::StatusOr<ProducerPtr> taken) {
+  auto worker = workers_->Take(
+      AffinityOf(first), [this, work, &first](absl::StatusOr<WorkerPtr> taken) {
         submit_(first, [this, work, taken = std::move(taken)](int resumed) {
           Run(resumed, work, taken);
         });
       });
-  // The worker is free for others until there is a producer.
-  if (producer.ok() && *producer == nullptr) return;
-  Run(worker, work, std::move(producer));
+  // Without a worker, this task gives its thread up until one is there.
+  if (worker.ok() && *worker == nullptr) return;
+  Run(place, work, std::move(worker));
 }
 
-void ProducedSamples::Run(int worker, const WorkPtr& work,
-                          absl::StatusOr<ProducerPtr> producer) {
-  if (!producer.ok()) {
-    const absl::Status status = NoProducer(producer.status());
+void ProducedSamples::Run(int place, const WorkPtr& work,
+                          absl::StatusOr<WorkerPtr> worker) {
+  if (!worker.ok()) {
+    const absl::Status status = NoWorker(worker.status());
     for (ReadSample& sample : work->samples) {
       sample.status.Update(status);
       sample.refused = true;
     }
     work->done({.samples = std::move(work->samples),
                 .took_nanos = std::nullopt,
-                .worker = worker});
+                .place = place});
     return;
   }
-  work->producer = *std::move(producer);
+  work->worker = *std::move(worker);
   if (!Ask(*work)) {
-    producers_->GiveBack(std::exchange(work->producer, nullptr), true);
+    workers_->GiveBack(std::exchange(work->worker, nullptr), true);
     work->done({.samples = std::move(work->samples),
                 .took_nanos = std::nullopt,
-                .worker = worker});
+                .place = place});
     return;
   }
-  AnswerOr answer = AwaitBusy(*work->producer);
+  AnswerOr answer = AwaitBusy(*work->worker);
   if (!absl::IsDeadlineExceeded(answer.status())) {
-    OnAnswer(work, std::move(answer), worker);
+    OnAnswer(work, std::move(answer), place);
     return;
   }
-  deps_->answer_waiter->Wait(std::shared_ptr<producer::TaskSocket>(
-                                 work->producer, &work->producer->socket),
-                             [this, work](AnswerOr said) {
-                               OnAnswer(work, std::move(said), std::nullopt);
-                             });
+  deps_->answer_waiter->Wait(
+      std::shared_ptr<worker::TaskSocket>(work->worker, &work->worker->socket),
+      [this, work](AnswerOr said) {
+        OnAnswer(work, std::move(said), std::nullopt);
+      });
 }
 
 bool ProducedSamples::Ask(Work& work) {
@@ -227,34 +237,34 @@ bool ProducedSamples::Ask(Work& work) {
     ++count;
   }
   if (count == 0) return false;
-  const proto::ProducerTask task = {
-      .command = spec_->producers_stage()
-                     ? proto::ProducerCommand::kMakeOnDevice
-                     : proto::ProducerCommand::kMake,
+  const proto::WorkerTask task = {
+      .command = spec_->workers_stage() ? proto::WorkerCommand::kMakeOnDevice
+                                        : proto::WorkerCommand::kMake,
       .slot = 0,
       .bytes = 0,
       .epoch = work.samples.front().pending->batch->key.epoch,
       .count = count,
       .reserved = 0};
   work.asked_at_nanos = deps_->clock->NowNanos();
-  work.run_queue_nanos = RunQueueNanosOf(*work.producer);
-  work.producer->Begin(work.asked_at_nanos, has_retried);
-  // A producer that is gone is noticed when its answer is awaited.
-  work.producer->socket.Ask(task, described, -1).IgnoreError();
+  work.run_queue_nanos = RunQueueNanosOf(*work.worker);
+  work.worker->Begin(work.asked_at_nanos, has_retried);
+  // A worker that is gone is noticed when its answer is awaited.
+  work.worker->socket.Ask(task, described, -1).IgnoreError();
   return true;
 }
 
 void ProducedSamples::Describe(const PendingSample& pending,
                                std::vector<std::uint8_t>* behind) const {
-  // A sample that an epoch has more than once looks different each time.
+  // A sample that occurs more than once in an epoch is drawn differently each
+  // time. The multiplier is the golden ratio times 2^64.
   base::PhiloxStream stream(spec_->seed + pending.repeat * 0x9E3779B97F4A7C15,
-                            pending.batch->key.epoch, pending.id, kProducerOp);
+                            pending.batch->key.epoch, pending.id, kUserCodeOp);
   const BatchMemory& memory = pending.batch->memory;
   const proto::ProducedSample sample = {.id = pending.id,
                                         .seed = stream.NextUint64(),
                                         .slot = NumberOf(memory.host),
                                         .row = pending.index};
-  if (spec_->producers_stage()) {
+  if (spec_->workers_stage()) {
     Append(
         proto::ProducedOnDevice{
             .sample = sample, .device = NumberOf(memory.device), .reserved = 0},
@@ -265,40 +275,40 @@ void ProducedSamples::Describe(const PendingSample& pending,
 }
 
 std::uint32_t ProducedSamples::NumberOf(const std::uint8_t* memory) const {
-  const auto number = producers_->SlotAt(memory);
+  const auto number = workers_->SlotAt(memory);
   FOREBAY_CHECK(number.has_value());
   return *number;
 }
 
-ProducedSamples::AnswerOr ProducedSamples::AwaitBusy(
-    producer::Producer& producer) {
-  std::int64_t before = producer.socket.CpuNanos();
+ProducedSamples::AnswerOr ProducedSamples::AwaitBusy(worker::Worker& worker) {
+  std::int64_t before = worker.socket.CpuNanos();
   int waited = 0;
   for (int step = kFirstLookMilliseconds;; step *= 2) {
-    AnswerOr answer = producer.socket.Await(step);
+    AnswerOr answer = worker.socket.Await(step);
     waited += step;
     if (!absl::IsDeadlineExceeded(answer.status()) ||
         waited >= kLongestMilliseconds)
       return answer;
-    const std::int64_t now = producer.socket.CpuNanos();
+    const std::int64_t now = worker.socket.CpuNanos();
     if (now < 0) return answer;
     const bool computes = now - before >= step * kNanosPerMilli / kBusyPart;
-    if (!computes && !producer.socket.IsRunnable()) return answer;
+    if (!computes && !worker.socket.IsRunnable()) return answer;
     before = now;
   }
 }
 
 void ProducedSamples::OnAnswer(const WorkPtr& work, AnswerOr answer,
-                               std::optional<int> worker) {
-  producer::Process* const process = work->producer->process();
-  if (answer.ok() || process == nullptr || producers_->ended()) {
-    Finish(work, answer, worker);
+                               std::optional<int> place) {
+  worker::Process* const process = work->worker->process();
+  if (answer.ok() || process == nullptr || workers_->ended()) {
+    Finish(work, answer, place);
     return;
   }
-  // A process without a socket may still run, and write into the samples' rows
-  // after another has made them. One that is gone cannot.
-  // Where it may not be killed, it ends itself once its socket is closed.
-  work->producer->socket.End();
+  // The samples may be made again only once the process is gone. A process
+  // without a socket may still run, and write into the samples' rows after
+  // another worker has made them. If the daemon may not kill it, it ends itself
+  // once its socket is closed.
+  work->worker->socket.End();
   process->Kill();
   deps_->answer_waiter->Watch(process->fd(),
                               [this, work, status = answer.status()] {
@@ -309,7 +319,7 @@ void ProducedSamples::OnAnswer(const WorkPtr& work, AnswerOr answer,
 
 std::int64_t ProducedSamples::TookNanos(const Work& work) const {
   const std::int64_t took = deps_->clock->NowNanos() - work.asked_at_nanos;
-  const auto run_queue_nanos = RunQueueNanosOf(*work.producer);
+  const auto run_queue_nanos = RunQueueNanosOf(*work.worker);
   if (!run_queue_nanos.has_value() || !work.run_queue_nanos.has_value())
     return took;
   return std::max<std::int64_t>(
@@ -317,14 +327,14 @@ std::int64_t ProducedSamples::TookNanos(const Work& work) const {
 }
 
 void ProducedSamples::Finish(const WorkPtr& work, const AnswerOr& answer,
-                             std::optional<int> worker) {
-  Outcome outcome{.samples = {}, .took_nanos = std::nullopt, .worker = worker};
+                             std::optional<int> place) {
+  Outcome outcome{.samples = {}, .took_nanos = std::nullopt, .place = place};
   if (answer.ok()) {
     outcome.cpu_nanos = static_cast<std::int64_t>(answer->cpu_nanos);
     outcome.took_nanos = TookNanos(*work);
   }
-  if (worker.has_value()) {
-    deps_->executor->AddCpu(*worker,
+  if (place.has_value()) {
+    deps_->executor->AddCpu(*place,
                             outcome.cpu_nanos + owed_nanos_.exchange(0));
   } else {
     owed_nanos_ += outcome.cpu_nanos;
@@ -335,17 +345,17 @@ void ProducedSamples::Finish(const WorkPtr& work, const AnswerOr& answer,
 }
 
 void ProducedSamples::Take(Work& work, const AnswerOr& answer) {
-  const ProducerPtr producer = std::exchange(work.producer, nullptr);
-  const std::optional<producer::Overrun> overrun = producer->overrun();
-  const std::optional<producer::Stall> stall = producer->stall();
-  const bool may_have_begun = producer->socket.may_have_begun();
-  producers_->GiveBack(producer, answer.ok());
+  const WorkerPtr worker = std::exchange(work.worker, nullptr);
+  const std::optional<worker::Overrun> overrun = worker->overrun();
+  const std::optional<worker::Stall> stall = worker->stall();
+  const bool may_have_begun = worker->socket.may_have_begun();
+  workers_->GiveBack(worker, answer.ok());
   std::vector<ReadSample*> asked;
   for (ReadSample& sample : work.samples) {
     if (sample.asked) asked.push_back(&sample);
   }
   if (answer.ok()) {
-    for (const producer::Failure& failure : answer->failures) {
+    for (const worker::TaskFailure& failure : answer->failures) {
       if (failure.index < asked.size())
         asked[failure.index]->status = absl::UnknownError(failure.text);
     }

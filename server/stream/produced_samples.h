@@ -10,107 +10,122 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "proto/producer_socket.h"
+#include "proto/worker_socket.h"
 #include "server/executor/executor.h"
-#include "server/producer/producer.h"
-#include "server/producer/producer_set.h"
-#include "server/producer/task_socket.h"
 #include "server/stream/batch_layout.h"
 #include "server/stream/read_sample.h"
 #include "server/stream/stream_spec.h"
+#include "server/worker/task_socket.h"
+#include "server/worker/worker.h"
+#include "server/worker/worker_set.h"
 
 namespace forebay::stream {
 
-// Has the samples of a stream made by producers, straight into their rows of
-// the slot, or of the staging memory. Or has the user's code in its pipeline
-// run by them: on what lies on the samples' desks. While a producer computes,
-// the task that asked it keeps its worker of the executor, whose core the
-// producer takes, for some milliseconds. While no producer is there, or the
-// producer takes longer, sleeps or is stopped, the task keeps none.
+// Gives the samples of a stream to workers, which make them straight into their
+// rows of the slot or of staging memory. If the pipeline has user code, the
+// workers only run that code, on the samples' user-code buffers.
 //
-// Thread-safe. All that it is made with outlives it. Make blocks while the
-// producer computes. Errors: those of ProducerSet, as ABORTED; UNKNOWN: the
-// user's code failed, and the message is its own; both of each sample.
+// While a worker computes, the task that asked it waits for some milliseconds
+// on its thread of the executor, so that the worker gets that thread's core.
+// The task gives its thread up if no worker is idle, or if the worker takes
+// longer, sleeps or is stopped.
+//
+// Thread-safe. Shares the WorkerSet with the claims on its memory. All that the
+// constructor takes outlives this object. Make blocks for some milliseconds
+// while the worker computes. Errors are set in the samples. UNKNOWN: the user's
+// code failed, with its own message, or workers ended too often while they had
+// the sample. ABORTED: there is no worker pool, or it is gone. Other errors are
+// those of WorkerSet.
 class ProducedSamples {
  public:
-  // The end of a task.
+  // The result of a task.
   struct Outcome {
-    // Each with its status, or `lost` if it is to be made again.
+    // The samples, each with its `status`, or with `lost` if it is to be made
+    // again.
     std::vector<ReadSample> samples;
-    std::int64_t cpu_nanos = 0;  // that the samples took
-    // The time from the request to the answer, in nanoseconds, without that in
-    // which the producer waited for a core; nullopt without an answer.
+    // The CPU time that the samples took.
+    std::int64_t cpu_nanos = 0;
+    // The nanoseconds from the request to the answer, without the time in which
+    // the worker waited for a core; nullopt if there was no answer.
     std::optional<std::int64_t> took_nanos;
-    // The task's worker of the executor, while it keeps one.
-    std::optional<int> worker;
+    // The executor's place at which the task runs; nullopt if the task has
+    // given its thread up.
+    std::optional<int> place;
   };
   using Done = std::function<void(Outcome outcome)>;
-  // Has a task run by the executor, for those who pay for the sample.
+  // Submits a task to the executor, charged to the flows that pay for
+  // `pending`.
   using Submit = std::function<void(const PendingSample& pending,
                                     executor::Executor::Task task)>;
 
-  // `submit` is called on any thread, without locks.
+  // `submit` may be called on any thread, and is called without locks.
   ProducedSamples(const StreamSpec* spec, const BatchLayout* layout,
                   const StreamDeps* deps, Submit submit);
 
-  const std::shared_ptr<producer::ProducerSet>& producers() const {
-    return producers_;
-  }
+  const std::shared_ptr<worker::WorkerSet>& workers() const { return workers_; }
 
-  // The number of the producer that is to make the sample; nullopt: any may.
-  std::optional<std::uint32_t> LaneOf(const PendingSample& pending) const;
+  // Returns the number of the worker that is to make the sample; nullopt if any
+  // worker may.
+  std::optional<std::uint32_t> AffinityOf(const PendingSample& pending) const;
 
-  // Has the samples made by one producer, that of the first one's lane if there
-  // are any; passes over those that have failed. To be called by a task that
-  // runs with this worker of the executor, at most producers()->most() at once.
-  // Calls `done` on this thread, or later on another.
-  void Make(int worker, std::vector<ReadSample> samples, Done done);
+  // Has one worker make the samples. If the first sample has an affinity, that
+  // is the worker with the affinity's number. Samples that have failed are
+  // passed over. Called by a task that runs at `place` of the executor; at most
+  // workers()->most() such tasks are under way at once. Calls `done` on this
+  // thread, or later on another.
+  void Make(int place, std::vector<ReadSample> samples, Done done);
 
  private:
-  using ProducerPtr = producer::ProducerPtr;
-  using AnswerOr = absl::StatusOr<producer::Answer>;
-  // A task under way. Functions must be copyable, so that they share it.
+  using WorkerPtr = worker::WorkerPtr;
+  using AnswerOr = absl::StatusOr<worker::TaskAnswer>;
+  // A task under way. It is shared, because a std::function must be copyable.
   struct Work {
     std::vector<ReadSample> samples;
     Done done;
-    ProducerPtr producer = nullptr;
+    WorkerPtr worker = nullptr;
+    // The time at which the worker got the task.
     std::int64_t asked_at_nanos = 0;
-    // The producer's RunQueueNanos at that time.
+    // The worker's Process::RunQueueNanos at `asked_at_nanos`.
     std::optional<std::int64_t> run_queue_nanos = std::nullopt;
   };
   using WorkPtr = std::shared_ptr<Work>;
 
-  // Goes on with a producer, or without.
-  void Run(int worker, const WorkPtr& work,
-           absl::StatusOr<ProducerPtr> producer);
-  // Asks the producer for those samples that are still wanted. Returns whether
-  // there are any.
+  // Continues a task with its worker, or with the error that there is none.
+  void Run(int place, const WorkPtr& work, absl::StatusOr<WorkerPtr> worker);
+  // Sends the worker the samples that are still wanted. Returns whether there
+  // are any.
   bool Ask(Work& work);
-  // Waits while the producer computes. DEADLINE_EXCEEDED: it does so no longer.
-  static AnswerOr AwaitBusy(producer::Producer& producer);
-  // Takes what the producer answered.
-  void OnAnswer(const WorkPtr& work, AnswerOr answer,
-                std::optional<int> worker);
-  // The time that an answered task took, as Outcome's. On a host with more work
-  // than cores, tasks would otherwise shrink to single samples, as of producers
-  // that sleep, and each would be made with cold caches.
+  // Waits for the answer while the worker computes. DEADLINE_EXCEEDED: the
+  // worker sleeps, is stopped, or takes too long.
+  static AnswerOr AwaitBusy(worker::Worker& worker);
+  // Continues a task after the worker's answer. `place` is nullopt if the task
+  // has given its thread up.
+  void OnAnswer(const WorkPtr& work, AnswerOr answer, std::optional<int> place);
+  // Returns Outcome::took_nanos. The time in which the worker waits for a core
+  // does not count. If it did, tasks on a host with too few cores would shrink
+  // to single samples, as they do for workers that sleep. Each sample would
+  // then be made with cold caches.
   std::int64_t TookNanos(const Work& work) const;
-  // Ends the task of a producer that has answered, or is gone.
+  // Ends the task of a worker that has answered or is gone: gives the worker
+  // back and calls `done`.
   void Finish(const WorkPtr& work, const AnswerOr& answer,
-              std::optional<int> worker);
+              std::optional<int> place);
+  // Sets `status` and `lost` of each sample by the answer.
   void Take(Work& work, const AnswerOr& answer);
-  // Appends the sample to what stands behind a task.
+  // Appends the sample's description to `behind`, the bytes that follow a task
+  // in its message.
   void Describe(const PendingSample& pending,
                 std::vector<std::uint8_t>* behind) const;
-  // The number by which tasks name memory of the sample's batch.
+  // Returns the number by which tasks name memory of the sample's batch.
   std::uint32_t NumberOf(const std::uint8_t* memory) const;
 
   const StreamSpec* const spec_;
   const BatchLayout* const layout_;
   const StreamDeps* const deps_;
   const Submit submit_;
-  const std::shared_ptr<producer::ProducerSet> producers_;
-  // Of tasks that kept no worker: the next one is charged.
+  const std::shared_ptr<worker::WorkerSet> workers_;
+  // CPU time of tasks that had given their threads up. The next task that keeps
+  // its thread is charged for this time too.
   std::atomic<std::int64_t> owed_nanos_ = 0;
 };
 

@@ -11,11 +11,12 @@
 
 namespace forebay::stream {
 
-// Publishes completed batches to the members: to each the batches of its epoch
-// in order, up to its prefetch depth, and then the epoch's end or its error.
+// Publishes completed batches to the members. Each member gets the batches of
+// its epoch in order, up to its prefetch depth, and then the epoch's end or its
+// error.
 //
 // Not thread-safe: the stream guards it, with the members and the batch cache,
-// which outlive it. Never blocks; no errors.
+// which outlive it. Owns nothing. Never blocks. No errors.
 class Publisher {
  public:
   Publisher(MemberSet* members, BatchCache* batch_cache)
@@ -26,12 +27,15 @@ class Publisher {
   void Publish(std::int64_t now_nanos,
                const std::function<void(const Member&)>& ended);
 
-  // The last batch that was published.
+  // Returns the key of the last batch that was published.
   const BatchKey& last() const { return last_; }
 
  private:
+  // Publishes the member's next batch, if it is cached and the member may have
+  // one more. Returns whether it did.
   bool PublishNext(Member& member, std::int64_t now_nanos);
-  // Whether the member's epoch ended: at its end, or where a batch failed.
+  // Publishes the closing entry if the epoch is over: at its end, or at a batch
+  // that failed. Returns whether it is over.
   bool CloseIfOver(Member& member);
 
   MemberSet* const members_;

@@ -14,7 +14,7 @@ void ReadBudget::Close() {
 }
 
 absl::Status ReadBudget::Open() {
-  // Bytes still in flight may have kept as much reserved.
+  // Bytes that are still in flight may have kept enough reserved.
   if (reserved_.bytes() < least_) {
     FOREBAY_RETURN_IF_ERROR(budget_->Extend(
         &reserved_, least_ - reserved_.bytes(), "reads in flight"));

@@ -3,8 +3,8 @@
 namespace forebay::stream {
 
 storage::ReadRequest ReadRequestBuilder::RequestFor(PendingSample* pending,
-                                                    const Member& sponsor) {
-  storage::ReadRequest request = BytesOf(*pending, sponsor);
+                                                    const Member& payer) {
+  storage::ReadRequest request = BytesOf(*pending, payer);
   pending->length = request.length;
   pending->held = storage::HeldBytes(request.length);
   pending->variant = storage::kEncoded;
@@ -14,27 +14,28 @@ storage::ReadRequest ReadRequestBuilder::RequestFor(PendingSample* pending,
 }
 
 std::optional<storage::ReadRequest> ReadRequestBuilder::RequestAgain(
-    const PendingSample& pending, const Member& sponsor) const {
-  storage::ReadRequest request = BytesOf(pending, sponsor);
+    const PendingSample& pending, const Member& payer) const {
+  storage::ReadRequest request = BytesOf(pending, payer);
   if (request.root->identity() == nullptr) return std::nullopt;
-  // The cache may be asking whether it still has this variant.
+  // The first request asked the cache for this variant, and the cache joins
+  // only equal requests.
   request.variant = variant_;
   request.done = [](const absl::StatusOr<storage::ReadResult>&) {};
   return request;
 }
 
 storage::ReadRequest ReadRequestBuilder::BytesOf(const PendingSample& pending,
-                                                 const Member& sponsor) const {
+                                                 const Member& payer) const {
   storage::ReadRequest request = identity_.RequestFor(pending.id);
   const Batch& batch = *pending.batch;
   const std::uint64_t begin = batch.key.first_sample;
-  request.purpose.job = sponsor.terms().flow;
-  request.purpose.urgency = sponsor.UrgencyAt(begin);
-  // After this batch.
+  request.purpose.job = payer.terms().flow;
+  request.purpose.urgency = payer.UrgencyAt(begin);
+  // The next use is counted from the end of this batch.
   const auto samples =
       batch.epochs->SamplesUntil(pending.id, begin + batch.samples.size());
   if (samples.has_value())
-    request.purpose.next_use_nanos = sponsor.pace().TimeOf(*samples);
+    request.purpose.next_use_nanos = payer.pace().TimeOf(*samples);
   return request;
 }
 
@@ -46,8 +47,8 @@ void ReadRequestBuilder::AddHints(const PendingSample& pending,
   if (!identity_.is_own()) return;
   const std::uint64_t position =
       pending.batch->key.first_sample + pending.index;
-  // Substitutes, and samples repeated behind the epoch's end, are read apart
-  // from their neighbours.
+  // Substitutes, and samples repeated behind the epoch's end, are not read
+  // together with their neighbours.
   if (order.PositionOf(pending.id) != position) return;
   request->read_ahead_hints = ReadAheadHintsOf(order);
   request->neighbours_due = order.DueAt(position).has_value();

@@ -17,38 +17,41 @@
 namespace forebay::stream {
 
 // Builds the read request of a pending sample: its bytes, the job that pays,
-// the urgency, and hints of what else to read ahead. Not thread-safe: the
-// stream guards it. The spec outlives it. Never blocks; no errors.
+// the urgency, and hints of what else to read ahead.
+//
+// Not thread-safe: the stream guards it. The spec outlives it. Shares the hints
+// with the requests. Never blocks. No errors.
 class ReadRequestBuilder {
  public:
-  // `variant` is the one that reads prefer.
+  // `variant` is the variant that reads prefer.
   ReadRequestBuilder(const StreamSpec* spec, storage::Variant variant)
       : spec_(spec), variant_(variant), identity_(spec->dataset.get()) {}
 
-  // Fills in what the dataset says of the sample, which is read for its batch's
-  // sponsor. The caller adds `done`.
-  storage::ReadRequest RequestFor(PendingSample* pending,
-                                  const Member& sponsor);
-  // The same request once more, while the first is in flight, for members that
-  // came later: a cache joins the two, and the caller drops this one's result.
-  // Returns nullopt if no cache keeps that root, so that it would be read
-  // twice.
+  // Returns the request to read a sample for `payer`, its batch's payer. Also
+  // sets the sample's `length`, `held` and `variant`. The caller sets the
+  // request's `done`.
+  storage::ReadRequest RequestFor(PendingSample* pending, const Member& payer);
+  // Returns the request of a read in flight once more, for members that came
+  // later. A cache joins the two reads, and the second result is dropped.
+  // Returns nullopt if the dataset's root may not be cached, because the bytes
+  // would then be read twice.
   std::optional<storage::ReadRequest> RequestAgain(const PendingSample& pending,
-                                                   const Member& sponsor) const;
+                                                   const Member& payer) const;
 
  private:
-  // The sample's bytes, without hints.
+  // Returns the request without hints.
   storage::ReadRequest BytesOf(const PendingSample& pending,
-                               const Member& sponsor) const;
-  // Adds the read-ahead hints, if the order has blocks.
+                               const Member& payer) const;
+  // Adds read-ahead hints, if the order has blocks.
   void AddHints(const PendingSample& pending, storage::ReadRequest* request);
+  // Returns the hints of an epoch, made once for each epoch.
   std::shared_ptr<const BlockReadAheadHints> ReadAheadHintsOf(
       const sampler::EpochOrder& order);
 
   const StreamSpec* const spec_;
   const storage::Variant variant_;
   const sample::SampleIdentity identity_;
-  // The last two epochs'.
+  // The hints of the last two epochs.
   std::array<std::shared_ptr<const BlockReadAheadHints>, 2> read_ahead_hints_;
 };
 

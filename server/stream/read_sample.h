@@ -7,17 +7,26 @@
 
 namespace forebay::stream {
 
-// A sample that was read.
+// A sample that was read, on its way through the tasks that make it.
 struct ReadSample {
   PendingSample* pending = nullptr;
+  // The bytes that were read.
   base::Bytes bytes;
-  bool made = false;       // false if it was abandoned
-  bool laid = false;       // its image, on the desk of the user's code
-  bool asked = false;      // a producer was, for it
-  bool too_large = false;  // for the worker's workspace
-  bool lost = false;       // with its producer: it is to be made again
-  bool refused = false;    // no producer could be had, for any sample
-  absl::Status status;     // of making it
+  // Whether the sample was made; false if its batch was abandoned.
+  bool made = false;
+  // Whether the sample's image is in its user-code buffer.
+  bool laid = false;
+  // Whether a worker was asked to make the sample.
+  bool asked = false;
+  // Whether the sample needs more memory than a thread's workspace has.
+  bool too_large = false;
+  // Whether the sample was lost with its worker, and is to be made again.
+  bool lost = false;
+  // Whether the sample failed because there is no worker. Another sample would
+  // fail too, so none takes its row.
+  bool refused = false;
+  // The error if the sample failed.
+  absl::Status status;
 };
 
 }  // namespace forebay::stream

@@ -6,6 +6,8 @@
 namespace forebay::stream {
 namespace {
 
+// The window divided by the bandwidth-delay product. With a window of twice the
+// product, the rate can double if the source allows it.
 constexpr double kMargin = 2;
 
 }  // namespace
@@ -23,16 +25,17 @@ void ReadWindow::Look(std::int64_t now_nanos, std::uint64_t reading,
   if (!turned_nanos_.has_value()) turned_nanos_ = now_nanos;
   if (stretch_.has_value()) {
     Stretch& stretch = *stretch_;
-    // As if they had come evenly.
+    // Bytes are assumed to have arrived evenly since `at_nanos`.
     stretch.byte_nanos += static_cast<double>(stretch.reading + reading) / 2 *
                           static_cast<double>(now_nanos - stretch.at_nanos);
     const std::uint64_t bytes = arrived - stretch.arrived;
     const std::int64_t nanos = now_nanos - stretch.began_nanos;
+    // A stretch is long enough when a whole window has arrived in it.
     if (bytes >= limit() && nanos > 0) {
       const double rate =
           static_cast<double>(bytes) / static_cast<double>(nanos);
-      const double taken = stretch.byte_nanos / static_cast<double>(bytes);
-      now_.nanos = now_.rate == 0 ? taken : std::min(now_.nanos, taken);
+      const double latency = stretch.byte_nanos / static_cast<double>(bytes);
+      now_.nanos = now_.rate == 0 ? latency : std::min(now_.nanos, latency);
       now_.rate = std::max(now_.rate, rate);
       if (probing_) turned_nanos_ = now_nanos;
       probing_ = false;
@@ -51,8 +54,9 @@ void ReadWindow::Asked(std::int64_t now_nanos, std::uint64_t reading,
     probing_ = false;
     return StartEpoch();
   }
-  // Bytes that a larger window requested must arrive first, and the first bytes
-  // of this one take a latency to arrive.
+  // A stretch begins when requests fill the window for the second time: the
+  // first bytes take a latency to arrive. If the window has shrunk, bytes of
+  // the larger window must arrive first.
   if (in_flight > limit() || !std::exchange(full_, true)) return;
   if (!stretch_.has_value()) {
     stretch_ = Stretch{.began_nanos = now_nanos,
@@ -90,7 +94,7 @@ void ReadWindow::Update() {
   desired = std::clamp(desired, static_cast<double>(least_),
                        static_cast<double>(most_));
   const auto bytes = static_cast<std::uint64_t>(desired);
-  // Small changes are not worth their while.
+  // Small changes of the window are not worth a reservation.
   if (bytes == least_ || bytes > wanted_ + wanted_ / 8 ||
       bytes < wanted_ - wanted_ / 4)
     wanted_ = bytes;

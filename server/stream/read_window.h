@@ -6,71 +6,86 @@
 
 namespace forebay::stream {
 
-// Estimates how many bytes a stream should have in flight to read as fast as
-// its source can, or as fast as it can use the bytes.
+// Estimates how many bytes a stream should have in flight, to read as fast as
+// its source can send them or as the stream can use them.
 //
 // The bytes in flight are the rate times the latency of a byte (Little's law).
 // The bandwidth-delay product is the highest recent rate times the shortest
 // recent latency; more bytes in flight would only queue somewhere. The window
-// is twice that product: it doubles while more in flight brings a higher rate,
-// and stops when it does not. Where decoding is the bottleneck, latencies are
-// short beside it, and the window stays small. Now and then the window shrinks
-// to the least for a moment, to measure the latency without queues. (So does
-// BBR: Cardwell et al., ACM Queue 14(5), 2016.)
+// is twice that product: it grows while more bytes in flight bring a higher
+// rate, and stops when they do not. If decoding is the bottleneck, reads are
+// fast beside it, and the window stays small. Once a period the window shrinks
+// to the least for a moment, to measure the latency without queues. BBR works
+// alike (Cardwell et al., ACM Queue 14(5), 2016).
 //
-// Only stretches of time count in which the window was the limit. Elsewhere the
-// window is what was in flight of late.
+// A stretch is a time in which the window limits the reads. Rates and latencies
+// are measured only in stretches. If the last two periods had none, the window
+// falls to the most bytes that were in flight in them.
 //
 // Time is an argument: nanoseconds that never run backwards. Not thread-safe:
-// the stream guards it. Never blocks; no errors.
+// the stream guards it. Owns its figures. Never blocks. No errors.
 class ReadWindow {
  public:
-  // A measurement counts for one to two periods.
+  // The length of a period. A measurement counts in its own period and the
+  // next.
   static constexpr std::int64_t kPeriodNanos = 10'000'000'000;
 
-  // Bytes; least <= most.
+  // Bounds of the window, in bytes; least <= most.
   ReadWindow(std::uint64_t least, std::uint64_t most);
 
-  // The window, to be backed by memory.
+  // Returns the window, in bytes, for which the caller reserves memory.
   std::uint64_t wanted() const { return wanted_; }
-  // The bytes that may be in flight just now.
+  // Returns the bytes that may be in flight now: less than the window while the
+  // latency is measured.
   std::uint64_t limit() const { return probing_ ? least_ : wanted_; }
-  // Says that there is only memory for so much; the window grows again later.
+  // Tells that there is memory for only `bytes`. The window grows again later.
   void Settle(std::uint64_t bytes) { wanted_ = bytes; }
 
-  // Says that nothing has been read for some time.
+  // Tells that nothing has been read for some time.
   void StartEpoch();
-  // Call it before requesting more: `reading` bytes are being read, and
-  // `arrived` have arrived in all.
+  // Called before more is requested: `reading` bytes are being read, and
+  // `arrived` bytes have arrived in all.
   void Look(std::int64_t now_nanos, std::uint64_t reading,
             std::uint64_t arrived);
-  // Call it after. `in_flight` includes bytes that wait to be decoded; `full`
-  // says whether there was more to request.
+  // Called after more was requested. `in_flight` also counts bytes that wait to
+  // be decoded. `full` says whether the window had no room for the next sample.
   void Asked(std::int64_t now_nanos, std::uint64_t reading,
              std::uint64_t arrived, std::uint64_t in_flight, bool full);
 
  private:
+  // A time in which the window was the limit.
   struct Stretch {
     std::int64_t began_nanos;
-    std::uint64_t arrived;  // when it began
-    double byte_nanos = 0;  // the sum of bytes times their latencies
-    std::int64_t at_nanos;  // its last moment so far
-    std::uint64_t reading;  // then
+    // The bytes that had arrived when the stretch began.
+    std::uint64_t arrived;
+    // The sum of bytes times their latencies.
+    double byte_nanos = 0;
+    // The time at which more was last requested in the stretch.
+    std::int64_t at_nanos;
+    // The bytes that were being read at `at_nanos`.
+    std::uint64_t reading;
   };
-  // The extremes of a period.
+  // The extremes that were measured in a period.
   struct Period {
-    double rate = 0;         // bytes a nanosecond
-    double nanos = 0;        // that a byte takes; where there is a rate
-    std::uint64_t peak = 0;  // bytes in flight
+    // The highest rate, in bytes a nanosecond; 0 if none was measured.
+    double rate = 0;
+    // The shortest latency of a byte, in nanoseconds; meaningless if `rate` is
+    // 0.
+    double nanos = 0;
+    // The most bytes in flight.
+    std::uint64_t peak = 0;
   };
 
+  // Begins a new period.
   void Turn(std::int64_t now_nanos);
+  // Computes the window from the extremes of the last two periods.
   void Update();
 
   const std::uint64_t least_;
   const std::uint64_t most_;
   std::uint64_t wanted_;
-  bool full_ = false;  // when it was asked for more
+  // Whether the window was the limit when more was last requested.
+  bool full_ = false;
   std::optional<Stretch> stretch_;
   Period now_;
   Period before_;

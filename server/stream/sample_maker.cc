@@ -42,7 +42,8 @@ class SampleMaker::Row final : public sample::FieldTarget {
   }
   absl::Status SetTiff(std::size_t field,
                        absl::Span<const std::uint8_t> file) override {
-    // Other samples are as the first one, for which there is the room.
+    // The field has room for arrays like the first sample's, which was in a
+    // .npy file.
     if (!TypeOf(field).is_tiff) {
       return absl::InvalidArgumentError(
           "is a TIFF image, but the first one has a .npy file, as all must");
@@ -69,14 +70,14 @@ class SampleMaker::Row final : public sample::FieldTarget {
   }
 
  private:
-  // Makes another image than the first.
+  // Makes an image other than the first one of a sample; it has no variant.
   absl::Status MakeFurther(std::size_t field,
                            const dataset::FieldValue& image) const {
     FOREBAY_ASSIGN_OR_RETURN(
         const auto encoded,
         sample::ImageBytes(*maker_->spec_->dataset, pending_->id, read_, image,
                            [this](std::uint64_t bytes) {
-                             return workspace_->RoomToUnpack(bytes);
+                             return workspace_->RoomToDecompress(bytes);
                            }));
     return TypeOf(field).image->Run(
         encoded, maker_->KeyOf(*pending_), *workspace_,
@@ -87,7 +88,7 @@ class SampleMaker::Row final : public sample::FieldTarget {
     const pipeline::UserCode* const code = maker_->spec_->user_code();
     return code == nullptr
                ? layout().Room(slot(), image, pending_->index)
-               : code->Input(layout().Desk(slot(), pending_->index));
+               : code->Input(layout().UserBuffer(slot(), pending_->index));
   }
 
   const FieldType& TypeOf(std::size_t field) const {
@@ -119,39 +120,41 @@ absl::Status SampleMaker::Decode(const PendingSample& pending,
                        static_cast<std::int64_t>(pending.id));
   Row row(this, &pending, read, &workspace);
   dataset::MadeValues made;
-  const auto unpack =
+  const auto decompress =
       [&](std::uint64_t bytes) -> absl::StatusOr<absl::Span<std::uint8_t>> {
-    auto scratch = workspace.RoomToUnpack(bytes);
-    // To make one value would spoil the next one there.
+    auto scratch = workspace.RoomToDecompress(bytes);
+    // The workspace's scratch memory is overwritten when a field is made there.
+    // Decompressed values that would be lost thus get memory of their own.
     if (scratch.ok() && (spec_->share_scratch() || spec_->decodes_arrays()))
       return made.Add(bytes);
     return scratch;
   };
-  const dataset::UnpackRoom room = unpack;
+  const dataset::DecompressionRoom room = decompress;
   made = dataset::MadeValues(&room);
   return sample::DecodeFields(*spec_->dataset, pending.id, read, made, row);
 }
 
-void SampleMaker::LayOnDesk(ReadSample* sample,
-                            pipeline::Workspace& workspace) const {
+void SampleMaker::PutInUserBuffer(ReadSample* sample,
+                                  pipeline::Workspace& workspace) const {
   if (sample->laid) return;
   Make(sample, workspace);
   sample->laid = sample->made && sample->status.ok();
 }
 
-void SampleMaker::TakeFromDesk(ReadSample* sample,
-                               pipeline::Workspace& workspace) const {
+void SampleMaker::TakeFromUserBuffer(ReadSample* sample,
+                                     pipeline::Workspace& workspace) const {
   if (!sample->asked || !sample->status.ok() || spec_->code_fills_rows())
     return;
   const PendingSample& pending = *sample->pending;
   const BatchMemory& slot = pending.batch->memory;
   const absl::Status status = spec_->user_code()->RunAfter(
-      layout_->Desk(slot, pending.index), KeyOf(pending), workspace,
+      layout_->UserBuffer(slot, pending.index), KeyOf(pending), workspace,
       layout_->Room(slot, spec_->image_field(), pending.index));
   if (!status.ok()) sample->status = AnnotateError(pending, status);
 }
 
-// A sample that an epoch has more than once looks different each time.
+// A sample that occurs more than once in an epoch is drawn differently each
+// time. The multiplier is the golden ratio times 2^64.
 pipeline::SampleKey SampleMaker::KeyOf(const PendingSample& pending) const {
   return {.seed = spec_->seed + pending.repeat * 0x9E3779B97F4A7C15,
           .epoch = pending.batch->key.epoch,

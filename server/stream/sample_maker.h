@@ -17,36 +17,44 @@ namespace forebay::stream {
 
 // Makes the samples of a stream: decodes the fields of each from what was read,
 // straight into its row of the slot. If the pipeline has user code, the image
-// goes to the sample's desk, and the code's result is taken from there.
+// is put into the sample's user-code buffer, and the code's result is taken
+// from there.
 //
-// Immutable and thread-safe, each caller with a workspace of its own. Spec,
-// layout and decoder outlive it. Computes for as long as decoding takes. Errors
-// are the samples': those of sample::DecodeFields and CachedDecoder;
-// INVALID_ARGUMENT, an array unlike the first one.
+// Immutable and thread-safe, if each caller has a workspace of its own. Owns
+// nothing; spec, layout and decoder outlive it. Does not wait, and computes for
+// as long as decoding takes. Errors are set in the samples: those of
+// sample::DecodeFields and CachedDecoder; INVALID_ARGUMENT if an array does not
+// have the type of the first sample's.
 class SampleMaker {
  public:
   SampleMaker(const StreamSpec* spec, const BatchLayout* layout,
               CachedDecoder* decoder)
       : spec_(spec), layout_(layout), decoder_(decoder) {}
 
-  // Makes the sample, unless its batch is abandoned; or finds that it is too
-  // large for the workspace.
+  // Makes the sample, unless its batch is abandoned. Sets `too_large` instead
+  // if the sample needs more than the workspace has.
   void Make(ReadSample* sample, pipeline::Workspace& workspace) const;
-  // Puts the sample on the desk of the user's code, if it is not there yet.
-  void LayOnDesk(ReadSample* sample, pipeline::Workspace& workspace) const;
-  // Makes the sample of what the user's code left on its desk.
-  void TakeFromDesk(ReadSample* sample, pipeline::Workspace& workspace) const;
+  // Makes the fields of the sample, and puts its image into its user-code
+  // buffer. Does nothing if that was done before (`laid`).
+  void PutInUserBuffer(ReadSample* sample,
+                       pipeline::Workspace& workspace) const;
+  // Completes the sample from the result that the user's code left in its
+  // user-code buffer.
+  void TakeFromUserBuffer(ReadSample* sample,
+                          pipeline::Workspace& workspace) const;
 
-  // Adds the sample to an error that names its object.
+  // Returns the error with the sample's number added to it.
   absl::Status AnnotateError(const PendingSample& pending,
                              const absl::Status& status) const;
 
  private:
   class Row;
 
+  // Decodes all fields of the sample from what was read.
   absl::Status Decode(const PendingSample& pending,
                       absl::Span<const std::uint8_t> read,
                       pipeline::Workspace& workspace) const;
+  // Returns the key of the sample's random draws.
   pipeline::SampleKey KeyOf(const PendingSample& pending) const;
 
   const StreamSpec* const spec_;

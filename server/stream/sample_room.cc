@@ -7,7 +7,8 @@
 namespace forebay::stream {
 namespace {
 
-// The format pads a file's header to as many bytes at least.
+// The least bytes of a .npy file's header: the format pads header and magic to
+// a multiple of 64 bytes.
 constexpr std::uint64_t kLeastHeader = 64;
 
 }  // namespace

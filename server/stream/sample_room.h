@@ -8,29 +8,32 @@
 
 #include "absl/types/span.h"
 #include "server/dataset/dataset.h"
+#include "server/length_scan/value_sizes.h"
 #include "server/stream/field_type.h"
-#include "server/survey/value_sizes.h"
 
 namespace forebay::stream {
 
-// The sizes of a field that were measured.
+// The sizes of one field's values, as a length scan measured them.
 struct MeasuredField {
   std::size_t field = 0;
-  std::shared_ptr<const survey::ValueSizes> sizes;  // null: none was
+  // The sizes; null if none were measured.
+  std::shared_ptr<const length_scan::ValueSizes> sizes;
 };
 
-// Says how much room a sample takes in a batch at most, as far as the index of
-// its dataset knows, and as was measured. Immutable and thread-safe; shares the
-// dataset and the sizes. Never blocks; no errors.
+// Tells the most room that a sample takes in a batch. The bound comes from the
+// dataset's index or, for one field, from a length scan.
+//
+// Immutable and thread-safe. Shares the dataset and the sizes. Never blocks. No
+// errors.
 class SampleRoom {
  public:
-  // `fields` are the dataset's.
+  // `fields` has the types of all fields of the dataset.
   SampleRoom(std::shared_ptr<const dataset::Dataset> dataset,
              std::vector<FieldType> fields, MeasuredField measured = {});
 
   std::size_t fields() const { return fields_.size(); }
-  // Fills `bytes`, one for each field, with the most that the sample's values
-  // have. Fields that do not vary have 0.
+  // Sets `bytes`, by field, to the most bytes that the sample's values take; 0
+  // for fields that do not vary.
   void BytesOf(std::uint64_t sample, absl::Span<std::uint64_t> bytes) const;
 
  private:

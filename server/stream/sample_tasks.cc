@@ -8,6 +8,8 @@
 namespace forebay::stream {
 namespace {
 
+// A bound for the samples of a task, with which one task suffices for any
+// queue.
 constexpr std::uint32_t kAll = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
@@ -23,7 +25,7 @@ void SampleTasks::AddAgain(ReadSample sample) {
 }
 
 std::optional<SampleTask> SampleTasks::Next(const Flows& charged) {
-  if (produced_ != nullptr) return NextOfProducers(charged);
+  if (produced_ != nullptr) return NextOfWorkers(charged);
   if (!cost_.is_known() && guesses_.contains(charged)) return std::nullopt;
   const std::uint32_t samples = cost_.task_samples();
   const PendingSample* const first =
@@ -33,22 +35,22 @@ std::optional<SampleTask> SampleTasks::Next(const Flows& charged) {
   return SampleTask{.demand = DemandOf(*first, samples), .flows = charged};
 }
 
-std::optional<SampleTask> SampleTasks::NextOfProducers(const Flows& charged) {
-  if (produce_tasks_ >= produced_->producers()->most()) return std::nullopt;
-  const std::uint32_t samples = has_lanes_ ? 1 : cost_.task_samples();
+std::optional<SampleTask> SampleTasks::NextOfWorkers(const Flows& charged) {
+  if (produce_tasks_ >= produced_->workers()->most()) return std::nullopt;
+  const std::uint32_t samples = has_affinity_ ? 1 : cost_.task_samples();
   const auto is_next = [this](const PendingSample& one) {
-    return IsNextInLane(one);
+    return IsNextWithAffinity(one);
   };
-  const PendingSample* const first = has_lanes_
+  const PendingSample* const first = has_affinity_
                                          ? queues_.NextTaskOf(charged, is_next)
                                          : queues_.NextTask(charged, samples);
   if (first == nullptr) return std::nullopt;
   ++produce_tasks_;
   SampleTask task{.demand = DemandOf(*first, samples), .flows = charged};
-  if (has_lanes_) {
-    task.in_lane = first;
-    task.lane = produced_->LaneOf(*first);
-    busy_lanes_.insert(*task.lane);
+  if (has_affinity_) {
+    task.with_affinity = first;
+    task.affinity = produced_->AffinityOf(*first);
+    busy_workers_.insert(*task.affinity);
   }
   return task;
 }
@@ -56,36 +58,37 @@ std::optional<SampleTask> SampleTasks::NextOfProducers(const Flows& charged) {
 std::optional<SampleTask> SampleTasks::NextProduced() {
   if (produced_ == nullptr) return std::nullopt;
   const auto is_next = [this](const PendingSample& one) {
-    return IsNextInLane(one);
+    return IsNextWithAffinity(one);
   };
-  const auto flows = has_lanes_ ? queues_.FlowsOf(is_next)
-                                : queues_.Wanting(cost_.task_samples());
-  return flows.has_value() ? NextOfProducers(*flows) : std::nullopt;
+  const auto flows = has_affinity_ ? queues_.FlowsOf(is_next)
+                                   : queues_.Wanting(cost_.task_samples());
+  return flows.has_value() ? NextOfWorkers(*flows) : std::nullopt;
 }
 
-bool SampleTasks::IsNextInLane(const PendingSample& pending) const {
-  const auto lane = produced_->LaneOf(pending);
-  if (busy_lanes_.contains(*lane)) return false;
-  // Samples arrive in any order.
+bool SampleTasks::IsNextWithAffinity(const PendingSample& pending) const {
+  const auto affinity = produced_->AffinityOf(pending);
+  if (busy_workers_.contains(*affinity)) return false;
+  // Reads end in any order, so an earlier sample of the worker may still be
+  // read.
   return std::none_of(
       in_flight_->batches().begin(), in_flight_->batches().end(),
       [&](const std::unique_ptr<Batch>& batch) {
         return batch->key < pending.batch->key &&
-               produced_->LaneOf(batch->samples.front()) == lane;
+               produced_->AffinityOf(batch->samples.front()) == affinity;
       });
 }
 
 std::vector<ReadSample> SampleTasks::Take(const SampleTask& task) {
-  if (task.in_lane == nullptr)
+  if (task.with_affinity == nullptr)
     return queues_.Take(task.flows, cost_.task_samples());
   return queues_.TakeOne(task.flows, [&](const PendingSample& one) {
-    return &one == task.in_lane;
+    return &one == task.with_affinity;
   });
 }
 
-void SampleTasks::EndProduced(std::optional<std::uint32_t> lane) {
+void SampleTasks::EndProduced(std::optional<std::uint32_t> affinity) {
   --produce_tasks_;
-  if (lane.has_value()) busy_lanes_.erase(*lane);
+  if (affinity.has_value()) busy_workers_.erase(*affinity);
 }
 
 executor::Demand SampleTasks::DemandOf(const PendingSample& first,

@@ -16,81 +16,89 @@
 
 namespace forebay::stream {
 
-// A task of the executor that makes samples, to be submitted.
+// A task that makes samples, to be submitted to the executor.
 struct SampleTask {
   executor::Demand demand;
-  DecodeQueues::Flows flows;  // the payers
-  // The one sample that it takes, and its lane, if samples have lanes.
-  const PendingSample* in_lane = nullptr;
-  std::optional<std::uint32_t> lane = std::nullopt;
+  // The flows that pay for the task.
+  DecodeQueues::Flows flows;
+  // If samples have worker affinity: the one sample that the task takes, and
+  // the number of the worker that must make it.
+  const PendingSample* with_affinity = nullptr;
+  std::optional<std::uint32_t> affinity = std::nullopt;
 };
 
 // Decides which samples that were read make one task of the executor, and when
-// that may be submitted. Where producers make the samples, there are at most as
-// many tasks as producers; of a lane, one sample at a time, in order.
+// the task may be submitted. If workers make the samples, there are at most as
+// many tasks as workers. If samples have worker affinity, each worker gets one
+// sample at a time, in order.
 //
 // Not thread-safe: the stream guards it and its collaborators, which outlive
-// it. Owns the samples that wait. Never blocks; no errors.
+// it. Owns the samples that wait. Never blocks. No errors.
 class SampleTasks {
  public:
   using Flows = DecodeQueues::Flows;
 
-  // `produced`: null if the daemon makes the samples.
-  SampleTasks(int workers, const ProducedSamples* produced, bool has_lanes,
+  // `places` is the number of the executor's threads that tasks may run on.
+  // `produced` is null if the daemon makes the samples.
+  SampleTasks(int places, const ProducedSamples* produced, bool has_affinity,
               const MemberSet* members, const InFlightBatches* in_flight)
       : produced_(produced),
-        has_lanes_(has_lanes),
+        has_affinity_(has_affinity),
         members_(members),
         in_flight_(in_flight),
-        queues_(workers),
+        queues_(places),
         cost_(produced == nullptr ? SampleCost::OfDecoded()
                                   : SampleCost::OfProduced()) {}
 
   // Queues a sample that was read, for the payers of its batch.
   void Add(ReadSample sample);
-  // Queues one that a task took before.
+  // Queues, in front, a sample that a task took but did not make.
   void AddAgain(ReadSample sample);
   // Moves the batch's samples to other payers.
   void Move(const Batch& batch, const Flows& from, const Flows& to) {
     queues_.Move(batch, from, to);
   }
 
-  // Returns one more task for samples that these flows pay for, if their queue
-  // wants one. Until the first sample is measured, one at a time is under way:
-  // many long ones that are taken for short would hold what short ones need.
+  // Returns one more task for samples that the flows `charged` pay for, if
+  // their queue wants one. Until the first sample is measured, these flows have
+  // only one task under way. If samples took long, more such tasks, which count
+  // as short, would hold the threads that short tasks need.
   std::optional<SampleTask> Next(const Flows& charged);
-  // Returns one more task that producers have room for, whoever pays; nullopt
-  // also if the daemon makes the samples.
+  // Returns one more task that workers have room for, whichever flows pay.
+  // Returns nullopt if there is none, and if the daemon makes the samples.
   std::optional<SampleTask> NextProduced();
   // Takes the samples of a task that begins, perhaps none.
   std::vector<ReadSample> Take(const SampleTask& task);
-  // Says that a task of these flows' is done that began before any sample was
-  // measured.
+  // Tells that a task is done. Next had returned it, for these flows, before
+  // any sample was measured.
   void EndGuessed(const Flows& charged) { guesses_.erase(charged); }
-  // Says that a producer's task is done.
-  void EndProduced(std::optional<std::uint32_t> lane);
+  // Tells that a worker's task is done.
+  void EndProduced(std::optional<std::uint32_t> affinity);
 
-  // The demand of a task for so many samples, of which `first` is first.
+  // Returns the demand of a task for `samples` samples, the first of them
+  // `first`.
   executor::Demand DemandOf(const PendingSample& first,
                             std::uint32_t samples) const;
   SampleCost& cost() { return cost_; }
 
  private:
-  std::optional<SampleTask> NextOfProducers(const Flows& charged);
-  // Whether the sample is the next one of its lane, where nothing is made now.
-  bool IsNextInLane(const PendingSample& pending) const;
+  std::optional<SampleTask> NextOfWorkers(const Flows& charged);
+  // Whether the sample is the next one of its worker, and that worker makes
+  // none now.
+  bool IsNextWithAffinity(const PendingSample& pending) const;
 
   const ProducedSamples* const produced_;
-  const bool has_lanes_;
+  const bool has_affinity_;
   const MemberSet* const members_;
   const InFlightBatches* const in_flight_;
   DecodeQueues queues_;
   SampleCost cost_;
-  // The payers of the tasks under way whose cost is guessed.
+  // The flows of the tasks under way whose cost is guessed.
   std::set<Flows> guesses_;
-  // Of producers, submitted or under way.
+  // The number of workers' tasks that are submitted or under way.
   std::uint32_t produce_tasks_ = 0;
-  std::set<std::uint32_t> busy_lanes_;
+  // The numbers of the workers that these tasks need, if samples have affinity.
+  std::set<std::uint32_t> busy_workers_;
 };
 
 }  // namespace forebay::stream

@@ -3,10 +3,10 @@
 
 namespace forebay::stream {
 
-// How a stream treats members that read at different speeds.
+// The way in which a stream treats members that read at different speeds.
 enum class SharingMode {
-  // Members never wait for each other. One that falls behind the cached batches
-  // has batches of its own made, until it meets the others again.
+  // Members never wait for each other. A member that falls behind the cached
+  // batches has batches of its own made, until it meets the others again.
   kElastic,
   // No member runs ahead of the others by more than there are slots, so that
   // each batch is made once.

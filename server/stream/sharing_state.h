@@ -5,19 +5,27 @@
 
 namespace forebay::stream {
 
-// How a member goes along with the other members of its stream.
+// The relation of a member to the other members of its stream.
 enum class SharingState {
-  kAlone,     // no other has an epoch under way
-  kTogether,  // others read the same batches at the same time
-  kTrailing,  // behind, and reads cached batches
-  kCatching,  // behind, and all batches are made for it until it has caught up
-  kYielding,  // ahead, and waits for a member that catches up
-  kApart,     // has batches made for itself alone
+  // No other member has an epoch under way.
+  kAlone,
+  // Others read the same batches at the same time.
+  kTogether,
+  // The member is behind, and reads cached batches.
+  kTrailing,
+  // The member is behind, and all batches are made for it until it has caught
+  // up.
+  kCatching,
+  // The member is ahead, and waits for a member that catches up.
+  kYielding,
+  // The member has batches made for itself alone.
+  kApart,
 };
 
-// A member beside the others of its stream.
+// The sharing state of a member, and how far behind it is.
 struct Sharing {
-  std::uint64_t behind = 0;  // samples between it and the first member
+  // Samples between the member and the one furthest ahead.
+  std::uint64_t behind = 0;
   SharingState state = SharingState::kAlone;
 };
 

@@ -8,9 +8,10 @@
 namespace forebay::stream {
 namespace {
 
+// The value at which sums saturate; two of them still fit 64 bits.
 constexpr std::uint64_t kMost = std::uint64_t{1} << 62;
 
-// a + b * c, or kMost if that is less.
+// Returns a + b * c, or kMost if that is less.
 std::uint64_t Add(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   const unsigned __int128 sum = static_cast<unsigned __int128>(b) * c + a;
   return sum < kMost ? static_cast<std::uint64_t>(sum) : kMost;
@@ -26,6 +27,8 @@ void SizeHistogram::Add(std::uint64_t size) {
   largest_ = std::max(largest_, size);
 }
 
+// Each size counts as the largest of its class, so the bound is at most a
+// sixteenth too high.
 std::uint64_t SizeHistogram::SumOfLargest(std::uint64_t many) const {
   std::uint64_t sum = 0;
   for (std::size_t i = kClasses; i-- > 0 && many > 0;) {
@@ -36,6 +39,7 @@ std::uint64_t SizeHistogram::SumOfLargest(std::uint64_t many) const {
   return sum;
 }
 
+// The smallest sizes are taken first, each as the least of its class.
 std::uint64_t SizeHistogram::MostWithin(std::uint64_t sum) const {
   std::uint64_t many = 0;
   for (std::size_t i = 0; i < kClasses; ++i) {

@@ -8,8 +8,8 @@
 namespace forebay::stream {
 namespace {
 
-// Makes a copy of a slot look as if all of it lay on the host: its device part
-// stands behind its `host_bytes`.
+// Changes the header of a slot's copy as if all of the slot lay on the host.
+// The device part begins behind the `host_bytes` of the host part.
 void JoinParts(std::uint64_t host_bytes, std::uint8_t* slot) {
   proto::BatchHeader header;
   std::memcpy(&header, slot, sizeof(header));

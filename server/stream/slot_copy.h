@@ -11,22 +11,24 @@
 
 namespace forebay::stream {
 
-// A copy of a published slot, and its part of the memory budget.
+// A copy of a published slot, and the reservation of its memory.
 struct SlotCopy {
   base::MemoryReservation reservation;
   std::vector<std::uint8_t> bytes;
 };
 
-// A slot to be copied. The caller keeps it from being written meanwhile.
+// A slot to be copied. The caller keeps others from writing into it meanwhile.
 struct SlotSource {
   const std::uint8_t* host = nullptr;
-  DevicePtr device;  // null: all lies on the host
-  DevicePart part;   // on the device
+  // The GPU of the device part; null if all lies on the host.
+  DevicePtr device;
+  // The slot's part on that GPU.
+  DevicePart part;
 };
 
-// Returns the bytes of the slot, those on the host and then those on the GPU;
-// the header in the copy says so. Blocks while it copies. Errors: those of
-// cuda::Gpu.
+// Returns the bytes of the slot: those on the host, then those on the GPU. The
+// header in the copy is changed to say so. Blocks while it copies. Errors:
+// those of cuda::Gpu.
 absl::StatusOr<std::vector<std::uint8_t>> CopySlot(const SlotSource& slot,
                                                    const SlotSize& size);
 

@@ -15,16 +15,17 @@ absl::Status SlotMaker::AddFirstSlots(std::uint32_t slots) {
     while (making_first_) first_made_.Wait(mutex_);
     if (batch_cache_->pool().slots() > 0) return absl::OkStatus();
     devices = batch_cache_->memory().attached();
-    // A driver may hang: no caller waits for one that asks it.
+    // A driver may hang, so no caller waits for another that asks a driver.
     making_first_ = others_wait = devices.empty();
   }
-  // Where GPUs have parts, several callers may make slots; the first one's
-  // count.
-  auto made = SlotMemory::Make(slots, size_, devices);
-  absl::Status status = made.ok() ? SlotMemory::Seal(*made) : made.status();
-  if (status.ok()) KeepParts(*made);
+  // If GPUs have parts, several callers may make slots at once. The first to
+  // finish adds its slots, and those of the others are dropped.
+  auto slot_parts = SlotMemory::Make(slots, size_, devices);
+  absl::Status status =
+      slot_parts.ok() ? SlotMemory::Seal(*slot_parts) : slot_parts.status();
+  if (status.ok()) KeepParts(*slot_parts);
   base::MutexLock lock(mutex_);
-  if (status.ok()) batch_cache_->AddFirst(&*made);
+  if (status.ok()) batch_cache_->AddFirst(&*slot_parts);
   if (others_wait) {
     making_first_ = false;
     first_made_.NotifyAll();
@@ -39,11 +40,11 @@ absl::Status SlotMaker::PrepareDevice(
   Kept kept;
   {
     base::MutexLock lock(mutex_);
-    missing = producers_.stage ? staging_->BeginMaking() : staging_->missing();
-    if (producers_.stage) kept = Keep(staging_->TakeLent(missing), false);
+    missing = workers_.stage ? staging_->BeginMaking() : staging_->missing();
+    if (workers_.stage) kept = Keep(staging_->TakeLent(missing), false);
   }
   auto staging = MakeStagingBy(*device, missing);
-  if (!producers_.stage) {
+  if (!workers_.stage) {
     FOREBAY_RETURN_IF_ERROR(staging.status());
     base::MutexLock lock(mutex_);
     staging_->Add(&*staging);
@@ -69,7 +70,7 @@ absl::Status SlotMaker::PrepareDevice(
 }
 
 executor::Demand SlotMaker::DemandOfSlots(std::uint32_t slots) const {
-  // An estimate: the kernel clears 2 bytes a nanosecond.
+  // The estimate is that the kernel clears 2 bytes a nanosecond.
   const std::uint64_t nanos = size_.host * slots / 2;
   return {.cpu_nanos = static_cast<std::int64_t>(nanos),
           .may_be_long = size_.device > 0};
@@ -79,7 +80,7 @@ SlotMaker::Kept SlotMaker::Keep(std::vector<base::MemoryReservation> lent,
                                 bool is_slot) const {
   Kept kept;
   for (base::MemoryReservation& one : lent)
-    kept.push_back(producers_.keep(std::move(one), is_slot));
+    kept.push_back(workers_.keep(std::move(one), is_slot));
   return kept;
 }
 
@@ -91,32 +92,32 @@ void SlotMaker::MakeSlots(std::uint32_t slots, OnSlots done) const {
     devices = batch_cache_->memory().DevicesToMakeFor();
     kept = Keep(batch_cache_->TakeLent(slots), true);
   }
-  auto made = SlotMemory::Make(slots, size_, devices);
-  if (!made.ok()) {
-    done(made.status());
+  auto slot_parts = SlotMemory::Make(slots, size_, devices);
+  if (!slot_parts.ok()) {
+    done(slot_parts.status());
     return;
   }
-  KeepParts(*made);
-  if (producers_.set == nullptr) {
-    const absl::Status sealed = SlotMemory::Seal(*made);
-    if (!sealed.ok()) made = sealed;
-    done(std::move(made));
+  KeepParts(*slot_parts);
+  if (workers_.set == nullptr) {
+    const absl::Status sealed = SlotMemory::Seal(*slot_parts);
+    if (!sealed.ok()) slot_parts = sealed;
+    done(std::move(slot_parts));
     return;
   }
   std::vector<Region> regions;
-  for (std::size_t i = 0; i < made->size(); ++i) {
-    const arena::SharedMemory& memory = (*made)[i].host.memory;
+  for (std::size_t i = 0; i < slot_parts->size(); ++i) {
+    const slots::SharedMemory& memory = (*slot_parts)[i].host.memory;
     regions.push_back({.fd = memory.fd(),
                        .data = memory.data(),
                        .bytes = memory.bytes(),
                        .kept = std::move(kept[i])});
   }
-  // A function must be copyable.
-  const auto parts =
-      aside_.Keep(std::make_shared<std::vector<SlotParts>>(*std::move(made)));
+  // A std::function must be copyable.
+  const auto parts = aside_.Keep(
+      std::make_shared<std::vector<SlotParts>>(*std::move(slot_parts)));
   Share(std::move(regions),
         [parts, done = std::move(done)](
-            absl::StatusOr<std::vector<producer::SharedSlot>> shared) {
+            absl::StatusOr<std::vector<worker::SharedSlot>> shared) {
           if (!shared.ok()) {
             done(shared.status());
             return;
@@ -141,29 +142,28 @@ void SlotMaker::MakeStaging(std::uint32_t batches,
     devices = batch_cache_->memory().attached();
     kept = Keep(staging_->TakeLent(batches), false);
   }
-  std::vector<StagingPool::Memory> made;
+  std::vector<StagingPool::Memory> staging;
   for (const DevicePtr& device : devices) {
-    if (!made.empty() || !device->copier().health().ok()) continue;
+    if (!staging.empty() || !device->copier().health().ok()) continue;
     auto memory = MakeStagingBy(*device, batches);
-    if (memory.ok()) made = *std::move(memory);
+    if (memory.ok()) staging = *std::move(memory);
   }
-  if (producers_.stage && !made.empty()) {
-    ShareStaging(std::move(made), std::move(kept), done);
+  if (workers_.stage && !staging.empty()) {
+    ShareStaging(std::move(staging), std::move(kept), done);
   } else {
-    done(std::move(made));
+    done(std::move(staging));
   }
 }
 
 absl::StatusOr<std::vector<StagingPool::Memory>> SlotMaker::MakeStagingBy(
     device::Device& device, std::uint32_t batches) const {
-  std::vector<StagingPool::Memory> made;
-  while (made.size() < batches) {
-    FOREBAY_ASSIGN_OR_RETURN(
-        StagingPool::Memory memory,
-        device.MakeStaging(size_.device, producers_.stage));
-    made.push_back(aside_.Keep(std::move(memory)));
+  std::vector<StagingPool::Memory> staging;
+  while (staging.size() < batches) {
+    FOREBAY_ASSIGN_OR_RETURN(StagingPool::Memory memory,
+                             device.MakeStaging(size_.device, workers_.stage));
+    staging.push_back(aside_.Keep(std::move(memory)));
   }
-  return made;
+  return staging;
 }
 
 void SlotMaker::ShareStaging(std::vector<StagingPool::Memory> made, Kept kept,
@@ -178,7 +178,7 @@ void SlotMaker::ShareStaging(std::vector<StagingPool::Memory> made, Kept kept,
   }
   Share(std::move(regions),
         [made = std::move(made), done = std::move(done)](
-            absl::StatusOr<std::vector<producer::SharedSlot>> shared) {
+            absl::StatusOr<std::vector<worker::SharedSlot>> shared) {
           absl::Status status = shared.status();
           for (std::size_t i = 0; i < made.size() && status.ok(); ++i)
             status = made[i]->Seal(std::move((*shared)[i]));
@@ -191,31 +191,34 @@ void SlotMaker::ShareStaging(std::vector<StagingPool::Memory> made, Kept kept,
 }
 
 void SlotMaker::Share(std::vector<Region> regions, OnShared done) const {
+  // The state that the callbacks of all regions share.
   struct Sharing {
     std::size_t left;
     absl::Status status;
-    std::vector<producer::SharedSlot> shared;
+    std::vector<worker::SharedSlot> shared;
     OnShared done;
-    // Reservations come back after `done` was told of all regions.
+    // The regions' owners, which give the reservations back when they are
+    // released. They are released only after `done` was called.
     Kept kept;
   };
-  // The waiter calls back for one region after the other.
+  // The waiter calls back for one region after the other, so `sharing` needs no
+  // lock.
   const auto sharing = std::make_shared<Sharing>(
       Sharing{.left = regions.size(),
               .status = absl::OkStatus(),
-              .shared = std::vector<producer::SharedSlot>(regions.size()),
+              .shared = std::vector<worker::SharedSlot>(regions.size()),
               .done = std::move(done),
               .kept = {}});
   for (const Region& region : regions) sharing->kept.push_back(region.kept);
   for (std::size_t i = 0; i < regions.size(); ++i) {
-    producers_.set->Share(
+    workers_.set->Share(
         std::move(regions[i]),
-        [sharing, i](absl::StatusOr<producer::SharedSlot> slot) {
+        [sharing, i](absl::StatusOr<worker::SharedSlot> slot) {
           sharing->status.Update(slot.status());
           if (slot.ok()) sharing->shared[i] = *std::move(slot);
           if (--sharing->left > 0) return;
           auto all = sharing->status.ok()
-                         ? absl::StatusOr<std::vector<producer::SharedSlot>>(
+                         ? absl::StatusOr<std::vector<worker::SharedSlot>>(
                                std::move(sharing->shared))
                          : sharing->status;
           sharing->shared.clear();
@@ -246,7 +249,9 @@ absl::Status SlotMaker::AttachDevice(const DevicePtr& device) {
     {
       base::MutexLock lock(mutex_);
       SlotMemory& memory = batch_cache_->memory();
-      // Another member may have done it meanwhile, and slots come or go.
+      // Slots may come or go, and another member may attach the GPU, while
+      // parts are made without the mutex. The loop ends when the parts fit the
+      // slots.
       slots = memory.slots() + memory.making_first();
       if (!memory.IsPrepared(device.get()) && parts.size() == slots)
         memory.Attach(device.get(), std::exchange(parts, {}));

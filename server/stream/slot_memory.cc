@@ -12,7 +12,7 @@
 namespace forebay::stream {
 namespace {
 
-// Adds to a reservation until it has so many bytes.
+// Extends a reservation to `bytes`, if it is smaller.
 absl::Status ExtendTo(std::uint64_t bytes, base::MemoryBudget& budget,
                       base::MemoryReservation& room) {
   if (bytes <= room.bytes()) return absl::OkStatus();
@@ -23,7 +23,7 @@ absl::Status ExtendTo(std::uint64_t bytes, device::Device& device,
                       base::MemoryReservation& room) {
   const base::MemoryBudget& budget = device.budget();
   if (ExtendTo(bytes, device.budget(), room).ok()) return absl::OkStatus();
-  // The budget's own words name the host's limit.
+  // The budget's own message would name the host's limit.
   return absl::ResourceExhaustedError(absl::StrCat(
       "GPU ", device.info().ordinal, ": no memory for batches: they need ",
       bytes >> 20, " MiB, and ", (budget.used() - room.bytes()) >> 20, " of ",
@@ -34,7 +34,7 @@ void ShrinkRoom(std::uint64_t bytes, base::MemoryReservation& room) {
   room.ShrinkTo(std::min(room.bytes(), bytes));
 }
 
-// Descriptors that go with one message: the kernel takes 253.
+// The most descriptors in one message. The kernel allows 253 (SCM_MAX_FD).
 constexpr std::uint32_t kMaxDescriptors = 250;
 
 }  // namespace
@@ -43,38 +43,38 @@ absl::StatusOr<std::vector<SlotParts>> SlotMemory::Make(
     std::uint32_t slots, const SlotSize& size,
     const std::vector<DevicePtr>& devices) {
   // Clearing a slot's pages takes a core tens of milliseconds, and a trainer
-  // waits for its first batch. So all slots are made at once, or one after the
-  // other where the system has no threads left. The caller makes the first: its
-  // CPU time says whether it takes long.
+  // waits for its first batch. All slots are therefore made at once, or one
+  // after the other if the system has no threads left. The caller makes the
+  // first slot itself: its CPU time then says whether the task takes long.
   const auto create = [bytes = size.host] {
-    return arena::SharedMemory::CreateUnsealed("forebay-slot", bytes);
+    return slots::SharedMemory::CreateUnsealed("forebay-slot", bytes);
   };
-  std::vector<std::future<absl::StatusOr<arena::SharedMemory>>> making;
+  std::vector<std::future<absl::StatusOr<slots::SharedMemory>>> making;
   making.reserve(slots);
   for (std::uint32_t i = 1; i < slots; ++i) {
     making.push_back(
         std::async(std::launch::async | std::launch::deferred, create));
   }
-  std::vector<SlotParts> made;
-  made.reserve(slots);
+  std::vector<SlotParts> slot_parts;
+  slot_parts.reserve(slots);
   for (std::uint32_t i = 0; i < slots; ++i) {
-    FOREBAY_ASSIGN_OR_RETURN(arena::SharedMemory created,
+    FOREBAY_ASSIGN_OR_RETURN(slots::SharedMemory created,
                              i == 0 ? create() : making[i - 1].get());
-    made.push_back(
+    slot_parts.push_back(
         {.host = {.memory = std::move(created)}, .devices = devices});
   }
   for (const DevicePtr& device : devices) {
     FOREBAY_ASSIGN_OR_RETURN(std::vector<DevicePart> parts,
                              MakeParts(slots, size, *device));
     for (std::uint32_t i = 0; i < slots; ++i)
-      made[i].device_parts.push_back(std::move(parts[i]));
+      slot_parts[i].device_parts.push_back(std::move(parts[i]));
   }
-  return made;
+  return slot_parts;
 }
 
 absl::Status SlotMemory::Seal(std::vector<SlotParts>& slots) {
   for (SlotParts& slot : slots)
-    FOREBAY_RETURN_IF_ERROR(slot.host.memory.Seal(arena::ClientAccess::kRead));
+    FOREBAY_RETURN_IF_ERROR(slot.host.memory.Seal(slots::ClientAccess::kRead));
   return absl::OkStatus();
 }
 
@@ -91,6 +91,7 @@ absl::StatusOr<std::vector<DevicePart>> SlotMemory::MakeParts(
 }
 
 std::uint64_t SlotMemory::PartBytes() const {
+  // GPUs give memory in pieces of 2 MiB.
   constexpr std::uint64_t kGranularity = std::uint64_t{2} << 20;
   return (size_.device + kGranularity - 1) / kGranularity * kGranularity;
 }
@@ -265,7 +266,8 @@ bool SlotMemory::Add(std::vector<SlotParts>* slots) {
   };
   const std::size_t made_for = slots->front().devices.size();
   for (const OnDevice& on : devices_) {
-    // Where there are no slots, there are no batches that others rely on.
+    // The first slots may lack such parts: there are no batches yet that
+    // members on the GPU rely on.
     if (!hosts_.empty() && on.parts.size() == hosts_.size() &&
         index(on) == made_for)
       return false;

@@ -8,14 +8,17 @@
 namespace forebay::stream {
 namespace {
 
+// The number of batches that are prepared ahead by default.
 constexpr std::uint32_t kDefaultDepth = 2;
-// Enough to keep many workers busy with large photographs, little beside the
-// slots.
+// The least read window: 16 MiB keep many threads busy with large photographs,
+// and are little beside the slots.
 constexpr std::uint64_t kReadWindow = std::uint64_t{16} << 20;
-// The part of all memory that is there for more than that.
+// A window above kReadWindow takes at most 1 / kPart of all memory, unless the
+// largest sample needs more.
 constexpr std::uint64_t kPart = 16;
 
-// Names the largest sample, which needs so much memory.
+// Adds the name of the largest sample to an error, since that sample needs so
+// much memory.
 absl::Status NameLargest(const absl::Status& status,
                          const dataset::Dataset& dataset) {
   std::uint64_t id = 0;
@@ -25,12 +28,13 @@ absl::Status NameLargest(const absl::Status& status,
                                      dataset.At(id).object));
 }
 
-// Bytes of samples of that size for each worker, and of one that is read
-// meanwhile; no more than a part of all memory.
-std::uint64_t ForAllWorkers(const base::MemoryBudget& budget,
-                            std::uint64_t sample, int workers) {
+// Returns the bytes of `places` + 1 samples of `sample` bytes each: one for
+// each thread, and one that is read meanwhile. The result is at most 1 / kPart
+// of all memory.
+std::uint64_t ForAllPlaces(const base::MemoryBudget& budget,
+                           std::uint64_t sample, int places) {
   const std::uint64_t most = budget.limit() / kPart;
-  const std::uint64_t samples = static_cast<std::uint64_t>(workers) + 1;
+  const std::uint64_t samples = static_cast<std::uint64_t>(places) + 1;
   return sample > most / samples ? most : sample * samples;
 }
 
@@ -41,11 +45,11 @@ std::uint32_t SlotsFor(std::uint32_t depth) {
 }
 
 absl::StatusOr<base::MemoryReservation> ReserveReadWindow(
-    base::MemoryBudget* budget, const dataset::Dataset& dataset, int workers) {
+    base::MemoryBudget* budget, const dataset::Dataset& dataset, int places) {
   const std::uint64_t largest = storage::HeldBytes(dataset.largest_sample());
   const std::uint64_t least = std::max(kReadWindow, largest);
   const std::uint64_t wanted =
-      std::max(least, ForAllWorkers(*budget, largest, workers));
+      std::max(least, ForAllPlaces(*budget, largest, places));
   auto window = budget->Reserve(wanted, "reads in flight");
   if (!window.ok() && wanted > least)
     window = budget->Reserve(least, "reads in flight");

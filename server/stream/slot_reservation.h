@@ -9,18 +9,21 @@
 
 namespace forebay::stream {
 
-// Batches that one member may hold before its further ones arrive as copies.
+// The number of batches that one member may hold before further ones arrive as
+// copies.
 inline constexpr std::uint32_t kLeaseQuota = 2;
 
-// The slots that a member with `depth` prefetched batches (0: the default)
-// reserves, so that it can be served apart at any time.
+// Returns the number of slots that a member reserves if `depth` batches are
+// prepared ahead for it; 0 means the default. The slots suffice for a member
+// that shares no batch with others.
 std::uint32_t SlotsFor(std::uint32_t depth);
 
-// The memory for a stream's encoded bytes in flight, in which any sample fits,
-// and, if it is little beside all memory, one for each of the workers that
-// decode. RESOURCE_EXHAUSTED: the budget has less memory left.
+// Reserves the least memory for a stream's encoded bytes in flight: at least 16
+// MiB, and enough for the largest sample. If the budget allows, there is room
+// for one such sample for each of `places` threads and one more, up to a
+// sixteenth of all memory. RESOURCE_EXHAUSTED: the budget has less memory left.
 absl::StatusOr<base::MemoryReservation> ReserveReadWindow(
-    base::MemoryBudget* budget, const dataset::Dataset& dataset, int workers);
+    base::MemoryBudget* budget, const dataset::Dataset& dataset, int places);
 
 }  // namespace forebay::stream
 

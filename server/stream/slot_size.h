@@ -5,10 +5,11 @@
 
 namespace forebay::stream {
 
-// The bytes of a slot's parts.
+// The sizes of a slot's parts, in bytes.
 struct SlotSize {
   std::uint64_t host = 0;
-  std::uint64_t device = 0;  // on each GPU; 0: nothing lies there
+  // The part on each GPU; 0 if nothing lies there.
+  std::uint64_t device = 0;
 };
 
 }  // namespace forebay::stream

@@ -114,7 +114,8 @@ StagingPool::Lease StagingPool::Take() {
 
 std::vector<StagingPool::Memory> StagingPool::Trim(bool all) {
   std::vector<Memory> removed;
-  // Those that are leased may come back late: their reads may hang.
+  // Only free memory is removed. Leased memory may come back late, since reads
+  // into it may hang.
   while (!free_.empty() && (all || free_.size() > paid_)) {
     removed.push_back(std::move(free_.back()));
     free_.pop_back();

@@ -13,18 +13,19 @@
 
 namespace forebay::stream {
 
-// The pinned memory in which a stream's batches are made, before they are
-// copied to GPUs. Members pay for as many as for slots: trainers give those
-// back at once, so that all may be in the making.
+// The pinned memory in which a stream's batches are made before they are copied
+// to GPUs. Members pay for as many batches as for slots: trainers on GPUs give
+// slots back at once, so all slots may be filled at the same time.
 //
 // Not thread-safe: the stream guards it, and the leases. The budget outlives
-// it; it outlives the leases. Never blocks, but where the caller destroys what
+// the pool, and the pool its leases. Owns free memory; a lease owns the memory
+// that it holds. Never blocks, but the caller may block when it destroys what
 // Trim returns. Errors: Pay.
 class StagingPool {
  public:
   using Memory = std::shared_ptr<device::StagingMemory>;
 
-  // The memory of one batch, which goes back when the lease ends.
+  // The memory of one batch, which goes back to the pool when the lease ends.
   class Lease {
    public:
     Lease() = default;
@@ -34,13 +35,13 @@ class StagingPool {
     Lease& operator=(Lease&& other) noexcept;
     ~Lease() { End(); }
 
-    // Null if this is no lease.
+    // Returns the memory; null if this object holds no lease.
     const Memory& memory() const { return memory_; }
     std::uint8_t* data() const {
       return memory_ == nullptr ? nullptr : memory_->data();
     }
-    // Ends the lease, but keeps the memory from the pool: a copy that failed
-    // may still read it.
+    // Ends the lease, but keeps the memory from the pool: a failed copy may
+    // still read it.
     void Discard();
 
    private:
@@ -53,59 +54,69 @@ class StagingPool {
     Memory memory_;
   };
 
-  // `lingers`: whether other processes have memory mapped for a while after it
-  // was removed. Then its reservations are lent while it is mapped.
+  // `bytes` is the memory of one batch. `lingers` says whether other processes
+  // keep memory mapped for a while after its removal. If so, the memory takes
+  // its reservation along. TakeBack returns the reservation once no process has
+  // the memory mapped.
   StagingPool(base::MemoryBudget* budget, std::uint64_t bytes,
               bool lingers = false)
       : budget_(budget), bytes_(bytes), lingers_(lingers) {}
 
-  // The bytes of one batch; 0: the stream's batches lie on no GPU.
+  // Returns the bytes of one batch; 0 if the stream's batches lie on no GPU.
   std::uint64_t bytes() const { return bytes_; }
 
-  // Reserves memory for so many batches of a member, or ends that.
-  // RESOURCE_EXHAUSTED.
+  // Reserves memory for `batches` batches of a member; EndPay gives it back.
+  // RESOURCE_EXHAUSTED: the budget has no room.
   absl::Status Pay(std::uint32_t batches);
   void EndPay(std::uint32_t batches);
-  // How many are reserved and neither there nor in the making.
+  // Returns the number of batches whose memory is reserved, but is neither
+  // there nor being made.
   std::uint32_t missing() const;
-  // Whether there is none, and none is in the making.
+  // Whether there is no memory, and none is being made.
   bool IsEmpty() const { return there() == 0; }
 
-  // Counts what is missing as in the making, until EndMaking. Returns how many.
+  // Counts the missing() batches as being made, until EndMaking. Returns their
+  // number.
   std::uint32_t BeginMaking();
-  // Takes the reservations of so many that are in the making, if they are lent;
-  // TakeBack returns each once no other process has the memory mapped.
+  // Returns the reservations of `batches` batches that are being made; none
+  // unless `lingers` is true. The caller gives each to TakeBack once no other
+  // process has the memory mapped.
   std::vector<base::MemoryReservation> TakeLent(std::uint32_t batches);
   void TakeBack(base::MemoryReservation room);
-  // Takes what was made, as far as it is missing.
+  // Ends the making of `batches` batches. Adds as much of `memory` as is
+  // missing.
   void EndMaking(std::uint32_t batches, std::vector<Memory>* memory);
-  // Takes as much of `memory` as is missing.
+  // Adds as much of `memory` as is missing.
   void Add(std::vector<Memory>* memory);
-  // Begins to make what is missing, because some was discarded, or was away.
-  // Returns how many. The caller answers each that is not 0 with Grown, which
-  // gets none if that failed.
+  // Does what BeginMaking does, for memory that was discarded or that other
+  // processes still had mapped. Returns 0 if nothing is to be made now. After
+  // any other result the caller makes the memory and calls Grown; with no
+  // memory if that failed.
   std::uint32_t Grow();
   void Grown(std::uint32_t batches, std::vector<Memory>* memory);
-  // Allows new tries after that.
+  // Allows Grow to try again after a failure.
   void TryAgain() { stunted_ = false; }
+  // Whether Take may be called.
   bool HasFree() const { return !free_.empty(); }
-  // HasFree() is true.
+  // Leases the memory of one batch. HasFree() must be true.
   Lease Take();
-  // Removes what is free and not reserved by members; with `all`, all that is
-  // free.
+  // Removes and returns free memory that members have not reserved; if `all`,
+  // all free memory.
   std::vector<Memory> Trim(bool all);
-  // Removes what is free and was pinned by that GPU.
+  // Removes and returns free memory that was pinned by that GPU.
   std::vector<Memory> RemovePinnedBy(const cuda::Gpu* gpu);
 
  private:
+  // Returns the number of batches whose memory is there or being made.
   std::uint32_t there() const {
     return static_cast<std::uint32_t>(free_.size()) + leased_ + making_;
   }
-  // Memory that is gone, but that other processes have mapped.
+  // Returns the number of batches whose memory was removed, but is mapped by
+  // other processes.
   std::uint32_t away() const { return lingers_ ? lent_ - there() : 0; }
-  // Takes of `memory` what is missing beside that which is away.
+  // Adds as much of `memory` as is missing beside the `away` batches.
   void Fill(std::uint32_t away, std::vector<Memory>* memory);
-  // Gives back reserved memory that is not needed.
+  // Gives back reservations that are not needed.
   void Settle();
 
   base::MemoryBudget* const budget_;
@@ -116,10 +127,13 @@ class StagingPool {
   std::uint32_t making_ = 0;
   std::uint32_t lent_ = 0;
   bool growing_ = false;
-  bool stunted_ = false;  // the last could not be made
+  // Whether the last try to make memory failed.
+  bool stunted_ = false;
   std::vector<Memory> free_;
-  base::MemoryReservation room_;                  // without what is lent
-  std::vector<base::MemoryReservation> to_lend_;  // for TakeLent
+  // The reservation, without what is lent.
+  base::MemoryReservation room_;
+  // Reservations that TakeLent is to return.
+  std::vector<base::MemoryReservation> to_lend_;
 };
 
 }  // namespace forebay::stream

@@ -1,10 +1,22 @@
-// First what callers ask of a stream; then how it makes its batches. Publisher
-// hands each member the completed batches of its epoch, in order.
-// BatchScheduler begins the batches that are missing, each in a slot.
-// ReadLocked reads their samples in order while the read window has room; each
-// sample that finishes makes it look again. Samples whose bytes have arrived
-// wait in a decode queue until a worker's task decodes them, straight into the
-// slot. A complete batch goes into the batch cache.
+// First come the functions that the stream's users call, then the way of a
+// batch from a free slot to its publication. Publisher hands each member the
+// completed batches of its epoch, in order. BatchScheduler begins the batches
+// that are missing, each in a slot. ReadLocked requests their samples in order
+// while the read window has room. Samples whose bytes have arrived wait in a
+// decode queue until a task decodes them, straight into the slot. A complete
+// batch goes into the batch cache.
+//
+// Every event (a release, a read, a finished sample, a new slot) is handled
+// alike. With the mutex held, the handler changes the state and makes a Plan of
+// what follows (PlanLocked). Execute carries the plan out without the mutex: it
+// submits tasks, sends reads, and has memory made. No lock is held while
+// anything is read, decoded, copied or allocated, so a slow event delays no
+// other one.
+//
+// Invariants. A sample that was handed out belongs to one read or task until
+// Finish. A batch lives until its last such sample is finished, even if it was
+// abandoned. Calls of EnterLocked and Leave are paired on each path; between
+// them, members need not wake the stream.
 #include "server/stream/stream.h"
 
 #include <algorithm>
@@ -16,26 +28,26 @@
 #include "proto/shm_ring.h"
 #include "server/base/clock.h"
 #include "server/base/status.h"
-#include "server/producer/answer_waiter.h"
-#include "server/producer/host_lack.h"
+#include "server/worker/answer_waiter.h"
+#include "server/worker/pool_lack.h"
 
 namespace forebay::stream {
 namespace {
 
-// MemberId of the lease under which Peek copies; members count from 1.
-constexpr arena::MemberId kPeeker = 0;
+// The holder of the lease under which Peek copies a slot. Members count from 1.
+constexpr slots::MemberId kPeeker = 0;
 
-// How long a trainer waits, and a host stands still meanwhile, before the
-// trainer goes elsewhere: that of another loader's host, and its own. Only the
-// time counts in which the trainer itself runs.
-constexpr std::int64_t kOthersHostNanos = 800'000'000;
-constexpr std::int64_t kOwnHostNanos = 30'000'000'000;
-// Looks at the host are so far apart, at least. A batch is awaited if a trainer
-// waited for so long since the look before.
+// How long a trainer waits while the worker pool stands still, before its epoch
+// ends: for another loader's pool, and for its own. Only time counts in which
+// the trainer itself runs.
+constexpr std::int64_t kOthersPoolNanos = 800'000'000;
+constexpr std::int64_t kOwnPoolNanos = 30'000'000'000;
+// The least time between two looks at the worker pool. A batch counts as
+// awaited if a trainer waited for kAwaitedNanos since the look before.
 constexpr std::int64_t kLookNanos = 500'000'000;
 constexpr std::int64_t kAwaitedNanos = 250'000'000;
 
-absl::Status HostStandsStill(bool is_own) {
+absl::Status PoolStandsStill(bool is_own) {
   return absl::AbortedError(
       is_own
           ? "the process that runs the dataset's code has not answered for "
@@ -48,18 +60,18 @@ absl::Status HostStandsStill(bool is_own) {
 
 absl::StatusOr<std::shared_ptr<Stream>> Stream::Create(
     StreamSpec spec, StreamDeps deps, SharingMode sharing_mode) {
-  const std::uint64_t desk_bytes =
-      spec.user_code() == nullptr ? 0 : spec.user_code()->desk_bytes();
+  const std::uint64_t user_buffer_bytes =
+      spec.user_code() == nullptr ? 0 : spec.user_code()->user_buffer_bytes();
   absl::Span<const std::uint64_t> room;
   if (spec.room.has_value()) room = spec.room->bytes;
-  FOREBAY_RETURN_IF_ERROR(
-      BatchLayout::CheckSize(spec.fields, spec.batch.size, desk_bytes, room));
+  FOREBAY_RETURN_IF_ERROR(BatchLayout::CheckSize(spec.fields, spec.batch.size,
+                                                 user_buffer_bytes, room));
   if (spec.dataset->lanes() > 0 && spec.batch.size != 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         "samples in lanes come alone, not in batches of ", spec.batch.size));
   }
-  const BatchLayout layout(spec.fields, spec.batch.size, spec.place, desk_bytes,
-                           room);
+  const BatchLayout layout(spec.fields, spec.batch.size, spec.place,
+                           user_buffer_bytes, room);
   FOREBAY_ASSIGN_OR_RETURN(
       auto read_window,
       ReserveReadWindow(deps.budget, *spec.dataset, deps.executor->cpus()));
@@ -82,7 +94,7 @@ Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
       layout_(layout),
       variants_(&spec_, deps_.variant_store),
       maker_(&spec_, &layout_, &variants_),
-      produced_(spec_.needs_producers()
+      produced_(spec_.needs_workers()
                     ? std::make_unique<ProducedSamples>(
                           &spec_, &layout_, &deps_,
                           [this](const PendingSample& pending,
@@ -94,14 +106,14 @@ Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
                                                     deps_.shared_workspace)),
       prefetcher_(&spec_, variants_.variant(), deps_.budget,
                   std::move(read_window)),
-      // A new slot means new producers, which would begin their shards again;
-      // those of a live dataset do not.
+      // A new slot needs new workers. Workers with affinity would then begin
+      // their part of the dataset again, unless the dataset is live.
       batch_cache_(
           deps_.budget, layout_.slot_size(),
           /*grows=*/spec_.dataset->lanes() == 0 || spec_.dataset->is_live(),
           /*lingers=*/produced_ != nullptr),
       staging_(deps_.budget, layout_.slot_size().device,
-               /*lingers=*/spec_.producers_stage()),
+               /*lingers=*/spec_.workers_stage()),
       members_(spec_.batch, {.next_use_registry = deps_.next_use_registry,
                              .dataset = spec_.dataset}),
       in_flight_(spec_.batch, spec_.seed, spec_.dataset->size(), &layout_,
@@ -113,7 +125,7 @@ Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
       epochs_(&spec_.sampler),
       tasks_(deps_.executor->cpus(), produced_.get(),
              spec_.dataset->lanes() > 0, &members_, &in_flight_),
-      slot_maker_(layout_.slot_size(), Producers(), aside_, &mutex_,
+      slot_maker_(layout_.slot_size(), Workers(), aside_, &mutex_,
                   &batch_cache_, &staging_) {}
 
 std::uint64_t Stream::samples_per_epoch() const {
@@ -128,22 +140,22 @@ std::uint64_t Stream::batches_per_epoch() const {
   return spec_.batch.drop_last ? samples / size : (samples + size - 1) / size;
 }
 
-absl::StatusOr<base::Fd> Stream::StartProducers(arena::MemberId member,
-                                                std::uint32_t most,
-                                                bool are_persistent,
-                                                const std::string& owner) {
+absl::StatusOr<base::Fd> Stream::StartWorkers(slots::MemberId member,
+                                              std::uint32_t most,
+                                              bool are_persistent,
+                                              const std::string& owner) {
   if (produced_ == nullptr)
     return absl::InvalidArgumentError("the daemon makes these samples itself");
   if (most < spec_.dataset->lanes()) {
     return absl::InvalidArgumentError(
         absl::StrCat("a dataset in ", spec_.dataset->lanes(),
-                     " lanes needs as many producers, not ", most));
+                     " lanes needs as many workers, not ", most));
   }
   FOREBAY_ASSIGN_OR_RETURN(base::Fd socket,
-                           produced_->producers()->Start(most, owner));
+                           produced_->workers()->Start(most, owner));
   base::MutexLock lock(&mutex_);
-  host_owner_ = member;
-  if (Member* const owner = members_.Find(member)) owner->OwnHost();
+  pool_owner_ = member;
+  if (Member* const owner = members_.Find(member)) owner->OwnWorkerPool();
   batch_cache_.Keep(are_persistent);
   return socket;
 }
@@ -151,13 +163,14 @@ absl::StatusOr<base::Fd> Stream::StartProducers(arena::MemberId member,
 bool Stream::HasEnded() const {
   if (produced_ == nullptr) return false;
   base::MutexLock lock(&mutex_);
-  // A live dataset has one process, which makes it for all.
-  const auto& producers = *produced_->producers();
-  return producers.ended() || ((host_stands_still_ || producers.host_lacks()) &&
-                               !spec_.dataset->is_live());
+  // A single process makes a live dataset for all loaders, so another stream
+  // would not help.
+  const auto& workers = *produced_->workers();
+  return workers.ended() || ((pool_stands_still_ || workers.pool_lacks()) &&
+                             !spec_.dataset->is_live());
 }
 
-absl::StatusOr<arena::MemberId> Stream::Join(arena::Channel* channel,
+absl::StatusOr<slots::MemberId> Stream::Join(slots::Channel* channel,
                                              schedule::Flow flow,
                                              std::uint32_t depth,
                                              DevicePtr device) {
@@ -175,7 +188,7 @@ absl::StatusOr<arena::MemberId> Stream::Join(arena::Channel* channel,
       joined = prefetcher_.Open();
       if (joined.ok()) {
         Member& member = members_.Join(channel, terms);
-        if (spec_.dataset->is_live()) member.OwnHost();
+        if (spec_.dataset->is_live()) member.OwnWorkerPool();
         return member.id();
       }
       if (on_device) batch_cache_.memory().Leave(terms.device.get());
@@ -186,17 +199,18 @@ absl::StatusOr<arena::MemberId> Stream::Join(arena::Channel* channel,
   return joined;
 }
 
-void Stream::SetCapped(arena::MemberId member, bool capped) {
+void Stream::SetCapped(slots::MemberId member, bool capped) {
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     Member* const m = members_.Find(member);
     return m != nullptr && std::exchange(m->capped, capped) != capped;
   });
 }
 
-void Stream::Forfeit(arena::MemberId member) {
+void Stream::RemoveMember(slots::MemberId member) {
   Stop(member);
   Freed freed;
-  Member::Terms terms;  // shares the GPU
+  // Keeps the GPU open until the mutex is released.
+  Member::Terms terms;
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     Member* const m = members_.Find(member);
     if (m == nullptr) return false;
@@ -208,7 +222,8 @@ void Stream::Forfeit(arena::MemberId member) {
     batch_cache_.EndPay(terms.slots);
     staging_.EndPay(terms.slots);
     if (terms.device != nullptr) LeaveDeviceLocked(*terms.device, &freed);
-    // Reads that a cap holds up may keep the stream alive for long.
+    // Memory is given back now: reads that a cap holds up may keep the stream
+    // alive for long.
     CloseIfNoneIsOpenLocked(&freed);
     return true;
   });
@@ -219,13 +234,13 @@ void Stream::LeaveDeviceLocked(const device::Device& device, Freed* freed) {
   if (freed->device_parts.empty()) return;
   batch_cache_.ForgetCopiesOn(&device);
   in_flight_.ForgetCopiesOn(&device);
-  // It keeps the GPU open.
+  // Memory that was pinned by the GPU keeps it open.
   for (StagingPool::Memory& removed :
        staging_.RemovePinnedBy(device.gpu().get()))
     freed->staging.push_back(std::move(removed));
 }
 
-void Stream::Close(arena::MemberId member) {
+void Stream::Close(slots::MemberId member) {
   Stop(member);
   Freed freed;
   base::MutexLock lock(&mutex_);
@@ -255,7 +270,8 @@ void Stream::TrimLocked(Freed* freed) {
 
 std::shared_ptr<const void> Stream::KeepLent(base::MemoryReservation lent,
                                              bool is_slot) {
-  // Its end may come on any thread, with any locks held.
+  // The result may be released on any thread, with any locks held, so the
+  // stream takes the reservation back on the waiter's thread.
   const auto kept = std::make_shared<base::MemoryReservation>(std::move(lent));
   return std::shared_ptr<const void>(
       kept.get(), [waiter = deps_.answer_waiter, weak = weak_from_this(), kept,
@@ -283,17 +299,17 @@ void Stream::CloseIfNoneIsOpenLocked(Freed* freed) {
   batch_cache_.Keep(false);
   TrimLocked(freed);
   prefetcher_.Close();
-  if (produced_ != nullptr) produced_->producers()->End();
+  if (produced_ != nullptr) produced_->workers()->End();
 }
 
-bool Stream::Holds(arena::MemberId member) {
-  // A client that pushed garbage keeps its other leases while it lives.
+bool Stream::Holds(slots::MemberId member) {
+  // A client with impossible values in its ring keeps its other leases.
   TakeReleases(member).IgnoreError();
   base::MutexLock lock(&mutex_);
   return batch_cache_.pool().Leases(member) > 0;
 }
 
-absl::StatusOr<std::vector<base::Fd>> Stream::Start(arena::MemberId member,
+absl::StatusOr<std::vector<base::Fd>> Stream::Start(slots::MemberId member,
                                                     const EpochStart& start) {
   FOREBAY_RETURN_IF_ERROR(sampler::Sampler::CheckEpoch(start.epoch));
   FOREBAY_RETURN_IF_ERROR(spec_.sampler.CheckList(start.samples.get()));
@@ -316,7 +332,8 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(arena::MemberId member,
       return absl::FailedPreconditionError("an epoch is under way");
     terms = m->terms();
     m->Account();
-    // Room for a batch of each slot and a closing entry.
+    // The ready ring must have room for a batch of each slot and a closing
+    // entry.
     if (m->untaken() + terms.slots + 1 > proto::kReadyCapacity) {
       return absl::FailedPreconditionError(
           "a member takes nothing of what is published");
@@ -330,7 +347,7 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(arena::MemberId member,
   };
   FOREBAY_RETURN_IF_ERROR(produced_ == nullptr
                               ? slot_maker_.AddFirstSlots(terms.slots)
-                              : produced_->producers()->CheckHost());
+                              : produced_->workers()->CheckPool());
   absl::StatusOr<std::vector<base::Fd>> fds;
   Freed freed;
   Plan plan;
@@ -365,7 +382,8 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(arena::MemberId member,
     flows_ = members_.Flows();
     plan = PlanLocked();
   }
-  // No worker is to clear so much memory.
+  // The caller makes the first slots itself: no thread of the executor is to
+  // spend its time on clearing so much memory.
   const std::uint32_t slots = std::exchange(plan.first_slots, 0);
   Execute(std::move(plan));
   if (slots > 0) MakeFirstSlots(slots);
@@ -388,14 +406,14 @@ bool Stream::HasRoomFor(absl::Span<const FieldType> fields) const {
 }
 
 absl::StatusOr<std::vector<base::Fd>> Stream::SlotsFrom(
-    arena::MemberId member, std::uint32_t first) const {
+    slots::MemberId member, std::uint32_t first) const {
   base::MutexLock lock(&mutex_);
   const Member* const m = members_.Find(member);
   if (m == nullptr) return std::vector<base::Fd>();
   return batch_cache_.memory().DescriptorsFor(m->device(), first);
 }
 
-void Stream::Stop(arena::MemberId member) {
+void Stream::Stop(slots::MemberId member) {
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     Member* const m = members_.Find(member);
     if (m == nullptr || !m->cursor().running()) return false;
@@ -408,16 +426,18 @@ void Stream::Stop(arena::MemberId member) {
 
 void Stream::RetireLocked(const Member& member) {
   const auto heir = [this](const BatchKey& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
-                        mutex_) -> std::optional<arena::MemberId> {
+                        mutex_) -> std::optional<slots::MemberId> {
     const auto comes = [&](const auto& other) {
       return other->cursor().BatchesUntil(key).has_value();
     };
-    std::vector<arena::MemberId> heirs = members_.ReadersOf(key);
+    std::vector<slots::MemberId> heirs = members_.ReadersOf(key);
     if (heirs.empty() && spec_.dataset->is_live()) {
-      // The batch cannot be made again for a member, however far behind.
+      // A batch of a live dataset cannot be made again, so any member that
+      // comes to it inherits it, however far behind.
       const auto heir = std::find_if(members_.begin(), members_.end(), comes);
       if (heir != members_.end()) return (*heir)->id();
-      if (const auto rester = scheduler_.Rester(key)) return rester;
+      if (const auto resting_member = scheduler_.RestingMemberOf(key))
+        return resting_member;
       scheduler_.Abandoned(key);
     }
     if (heirs.empty()) return std::nullopt;
@@ -428,11 +448,11 @@ void Stream::RetireLocked(const Member& member) {
   if (!flows.empty()) flows_ = std::move(flows);
 }
 
-void Stream::Rest() {
-  LookAfterProducers();
+void Stream::ReleaseIdleMemory() {
+  LookAfterWorkers();
   Freed freed;
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    prefetcher_.Rest();
+    prefetcher_.ReleaseIdleMemory();
     batch_cache_.TryAgain();
     staging_.TryAgain();
     members_.TakeReleases(batch_cache_.pool());
@@ -444,23 +464,23 @@ void Stream::Rest() {
 bool Stream::Reclaim(std::int64_t idle_nanos) {
   Freed freed;
   base::MutexLock lock(&mutex_);
-  const arena::SlotCounts counts = batch_cache_.pool().Counts();
+  const slots::SlotCounts counts = batch_cache_.pool().Counts();
   if (batch_cache_.pool().slots() == 0) return true;
   if (members_.Running() + starting_ > 0 ||
       Now() - used_at_nanos_ < idle_nanos ||
       counts.filling + counts.leased + batch_cache_.growing() > 0)
     return false;
-  // A batch of a live dataset cannot be made again for who comes back.
+  // A batch of a live dataset cannot be made again for members that come back.
   if (spec_.dataset->is_live() && scheduler_.AwaitsAny()) return false;
-  for (const auto& member : members_) member->Rest();
-  // Producers that lost a slot would be replaced, and what they gathered lost.
-  if (batch_cache_.keeps() && !produced_->producers()->ended()) return false;
+  for (const auto& member : members_) member->PauseNextUse();
+  // Workers that lose a slot are replaced, and their state would be lost.
+  if (batch_cache_.keeps() && !produced_->workers()->ended()) return false;
   freed.slots = batch_cache_.Clear();
   freed.staging = staging_.Trim(/*all=*/true);
   return true;
 }
 
-absl::Status Stream::TakeReleases(arena::MemberId member) {
+absl::Status Stream::TakeReleases(slots::MemberId member) {
   absl::Status status;
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     Member* const m = members_.Find(member);
@@ -472,7 +492,7 @@ absl::Status Stream::TakeReleases(arena::MemberId member) {
   return status;
 }
 
-StreamSnapshot Stream::Snapshot(arena::MemberId member) {
+StreamSnapshot Stream::Snapshot(slots::MemberId member) {
   base::MutexLock lock(&mutex_);
   StreamSnapshot snapshot;
   snapshot.prefetch = prefetcher_.Snapshot();
@@ -560,8 +580,7 @@ void Stream::AdvanceLocked(Plan* plan) {
   DeliverLocked();
   if (produced_ != nullptr) WantFirstSlotsLocked(plan);
   plan->grows |= scheduler_.Begin(Now());
-  if (scheduler_.is_held())
-    plan->looks_again |= !std::exchange(looks_again_, true);
+  if (scheduler_.is_held()) plan->rechecks |= !std::exchange(rechecks_, true);
   if (members_.Running() > 0) plan->staging += staging_.Grow();
   ChargeLocked(plan);
   ReadLocked(plan);
@@ -588,7 +607,7 @@ void Stream::EndEpochLocked(Member& member, const absl::Status& status) {
 }
 
 void Stream::EndAllEpochs(const absl::Status& status) {
-  // Samples that producers do not make fail with the same code.
+  // ABORTED is also the code of samples for which there is no worker.
   const absl::Status ended = absl::IsUnavailable(status)
                                  ? absl::AbortedError(status.message())
                                  : status;
@@ -601,11 +620,11 @@ void Stream::EndAllEpochs(const absl::Status& status) {
   });
 }
 
-void Stream::LookAfterProducers() {
+void Stream::LookAfterWorkers() {
   if (produced_ == nullptr) return;
-  // Their tasks are one producer's alone.
+  // A sample with worker affinity can be made only by its own worker.
   const bool is_bound = spec_.dataset->lanes() > 0;
-  producer::ProducerSet::Need need{.may_retry = !is_bound};
+  worker::WorkerSet::Need need{.may_retry = !is_bound};
   {
     base::MutexLock lock(&mutex_);
     const std::int64_t now = Now();
@@ -614,19 +633,19 @@ void Stream::LookAfterProducers() {
     need.is_awaited = members_.LookAtWaits() > kAwaitedNanos;
     need.task_nanos = tasks_.cost().task_nanos();
   }
-  produced_->producers()->Look(need);
-  const std::int64_t silent = produced_->producers()->SilentNanos();
+  produced_->workers()->Look(need);
+  const std::int64_t silent = produced_->workers()->SilentNanos();
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    host_stands_still_ = silent > kOthersHostNanos;
+    pool_stands_still_ = silent > kOthersPoolNanos;
     bool ended = false;
     for (const auto& member : members_) {
-      if (!host_stands_still_) member->SawHostWork();
-      const bool is_own = member->id() == host_owner_;
-      const std::int64_t limit = is_own ? kOwnHostNanos : kOthersHostNanos;
+      if (!pool_stands_still_) member->SawPoolWork();
+      const bool is_own = member->id() == pool_owner_;
+      const std::int64_t limit = is_own ? kOwnPoolNanos : kOthersPoolNanos;
       if (!member->cursor().running() || silent <= limit ||
-          member->WaitedForHost() <= limit || spec_.dataset->is_live())
+          member->WaitedForWorkerPool() <= limit || spec_.dataset->is_live())
         continue;
-      EndEpochLocked(*member, HostStandsStill(is_own));
+      EndEpochLocked(*member, PoolStandsStill(is_own));
       ended = true;
     }
     return ended;
@@ -635,7 +654,7 @@ void Stream::LookAfterProducers() {
 
 void Stream::TellLookingLocked(Plan* plan) {
   while (members_.SetLooking(at_work_ > 0)) {
-    // Releases that members pushed before they knew.
+    // A member may have pushed releases before it saw that polling ended.
     members_.TakeReleases(batch_cache_.pool());
     if (members_.Heard() != heard_) AdvanceLocked(plan);
   }
@@ -657,7 +676,7 @@ void Stream::Leave() {
 }
 
 void Stream::Execute(Plan plan) {
-  // No cap, present or later, is to hold up a slot.
+  // Slots are charged to nobody, so that no present or later cap holds them up.
   using schedule::kNobody;
   if (plan.first_slots > 0) {
     deps_.executor->Submit(
@@ -676,20 +695,20 @@ void Stream::Execute(Plan plan) {
                            [self = shared_from_this(), batches = plan.staging](
                                int) { self->MakeStaging(batches); });
   }
-  if (plan.looks_again) LookAgain();
+  if (plan.rechecks) Recheck();
   if (!plan.requests.empty()) deps_.source->Read(absl::MakeSpan(plan.requests));
   for (SampleTask& task : plan.tasks) Submit(std::move(task));
 }
 
-void Stream::LookAgain() {
+void Stream::Recheck() {
   constexpr std::int64_t kSoonNanos = 5'000'000;
-  // Without a waiter, Rest comes.
+  // If there is no waiter, the next ReleaseIdleMemory plans again.
   if (deps_.answer_waiter == nullptr) return;
   deps_.answer_waiter->PostAfter(kSoonNanos, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (self == nullptr) return;
     self->Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->mutex_) {
-      self->looks_again_ = false;
+      self->rechecks_ = false;
       return true;
     });
   });
@@ -713,12 +732,12 @@ void Stream::OnSlot(absl::StatusOr<std::vector<SlotParts>> made) {
   });
   aside_.End(std::move(made));
   if (status.ok() || produced_ == nullptr || spec_.dataset->is_live()) return;
-  // Members would wait for slots that others keep. What the host lacks is no
-  // such matter to one that has its own slots, and shares them with nobody.
-  if (producer::IsHostLack(status) && IsShared()) {
+  // Several members would wait for slots that others hold, so their epochs end.
+  // A single member goes on with the slots that it has.
+  if (worker::IsPoolLack(status) && IsShared()) {
     EndAllEpochs(status);
   } else {
-    EndAllEpochs(produced_->producers()->CheckHost());
+    EndAllEpochs(produced_->workers()->CheckPool());
   }
 }
 
@@ -791,7 +810,8 @@ void Stream::ChargeLocked(Plan* plan) {
 
 void Stream::ChargeToLocked(Batch& batch, const Flows& charged, Plan* plan) {
   const Flows before = std::exchange(batch.charged, charged);
-  if (before.empty()) return;  // none of its samples was requested
+  // A batch that was not charged before has no requested samples.
+  if (before.empty()) return;
   large_->Charge(&batch, charged);
   tasks_.Move(batch, before, charged);
   while (auto task = tasks_.Next(charged))
@@ -800,13 +820,13 @@ void Stream::ChargeToLocked(Batch& batch, const Flows& charged, Plan* plan) {
     return std::find(before.begin(), before.end(), flow) == before.end();
   };
   if (std::none_of(charged.begin(), charged.end(), is_new)) return;
-  // A cap or a limit of hung reads may hold up the reads of the first payers. A
-  // second request for the same bytes joins the first in the cache, and pays.
+  // A cap, or a limit of stalled reads, may hold up the reads of the first
+  // payers. In the cache, a second request for the same bytes joins the first,
+  // and its payers pay a part.
   const auto payers = std::make_shared<const Flows>(charged);
   for (const PendingSample& pending : batch.samples) {
     if (!pending.reading) continue;
-    auto again =
-        prefetcher_.RequestAgain(pending, *members_.Find(batch.sponsor));
+    auto again = prefetcher_.RequestAgain(pending, *members_.Find(batch.payer));
     if (!again.has_value()) continue;
     SetPayers(payers, &*again);
     plan->requests.push_back(*std::move(again));
@@ -822,7 +842,7 @@ void Stream::ReadLocked(Plan* plan) {
   if (members_.Running() == 0 || !prefetcher_.HasRoom()) return;
   plan->requests.reserve(plan->requests.size() + in_flight_.waiting());
   const std::int64_t now = Now();
-  const auto find = [this](arena::MemberId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
+  const auto find = [this](slots::MemberId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
                         mutex_) { return members_.Find(id); };
   Payers payers;
   prefetcher_.Ask(now);
@@ -831,7 +851,7 @@ void Stream::ReadLocked(Plan* plan) {
     if (payers == nullptr || *payers != charged)
       payers = std::make_shared<const Flows>(charged);
     SetPayers(payers, &read->request);
-    // Small enough that std::function allocates nothing.
+    // The capture is small enough that std::function allocates nothing.
     read->request.done = [this, pending = read->pending](
                              absl::StatusOr<storage::ReadResult> result) {
       OnRead(pending, std::move(result));
@@ -849,7 +869,8 @@ void Stream::ReadLocked(Plan* plan) {
 void Stream::OnRead(PendingSample* pending,
                     absl::StatusOr<storage::ReadResult> result) {
   const absl::Status status = result.status();
-  std::shared_ptr<Stream> self;  // keeps the stream alive until the end
+  // Keeps the stream alive until the end of this function.
+  std::shared_ptr<Stream> self;
   std::optional<SampleTask> task;
   {
     base::MutexLock lock(&mutex_);
@@ -885,37 +906,37 @@ void Stream::Submit(std::optional<SampleTask> task) {
   const absl::Span<const schedule::Flow> flows = task->flows;
   deps_.executor->SubmitFor(
       flows, task->demand,
-      [self = shared_from_this(), task = *task](int worker) {
+      [self = shared_from_this(), task = *task](int place) {
         if (self->produced_ == nullptr) {
-          self->RunTask(worker, task);
+          self->RunTask(place, task);
         } else {
-          self->Produce(worker, task);
+          self->Produce(place, task);
         }
       });
 }
 
-void Stream::Produce(int worker, const SampleTask& task) {
+void Stream::Produce(int place, const SampleTask& task) {
   std::vector<ReadSample> samples;
   std::vector<SampleTask> more;
   {
     base::MutexLock lock(&mutex_);
     samples = tasks_.Take(task);
-    // The task may have left samples for another producer.
+    // The task may have left samples for another worker.
     while (auto next = tasks_.NextProduced()) more.push_back(*std::move(next));
   }
   for (SampleTask& next : more) Submit(std::move(next));
   const std::int64_t own_nanos =
-      spec_.user_code() == nullptr ? 0 : LayOnDesks(worker, &samples);
-  // The thread polls for no releases meanwhile: that may take long.
-  produced_->Make(worker, std::move(samples),
-                  [self = shared_from_this(), lane = task.lane,
+      spec_.user_code() == nullptr ? 0 : PutInUserBuffers(place, &samples);
+  // Make may take long, so this thread does not count as polling for releases.
+  produced_->Make(place, std::move(samples),
+                  [self = shared_from_this(), affinity = task.affinity,
                    own_nanos](ProducedSamples::Outcome outcome) {
                     const auto count =
                         static_cast<std::int64_t>(outcome.samples.size());
                     if (outcome.took_nanos.has_value())
                       self->NoteTime(*outcome.took_nanos / count);
                     outcome.cpu_nanos += own_nanos;
-                    self->OnProduced(std::move(outcome), lane);
+                    self->OnProduced(std::move(outcome), affinity);
                   });
 }
 
@@ -937,29 +958,30 @@ void Stream::NoteTime(std::int64_t nanos) {
   tasks_.cost().Took(nanos);
 }
 
-std::int64_t Stream::LayOnDesks(int worker, std::vector<ReadSample>* samples) {
+std::int64_t Stream::PutInUserBuffers(int place,
+                                      std::vector<ReadSample>* samples) {
   const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
   for (ReadSample& sample : *samples)
-    maker_.LayOnDesk(&sample, *(*deps_.workspaces)[worker]);
+    maker_.PutInUserBuffer(&sample, *(*deps_.workspaces)[place]);
   MakeLargeInTurn(samples);
   for (ReadSample& sample : *samples) sample.bytes = {};
   return base::Clock::ThreadCpu()->NowNanos() - started;
 }
 
-std::int64_t Stream::TakeFromDesks(int worker,
-                                   std::vector<ReadSample>* samples) {
+std::int64_t Stream::TakeFromUserBuffers(int place,
+                                         std::vector<ReadSample>* samples) {
   const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
   for (ReadSample& sample : *samples)
-    maker_.TakeFromDesk(&sample, *(*deps_.workspaces)[worker]);
+    maker_.TakeFromUserBuffer(&sample, *(*deps_.workspaces)[place]);
   return base::Clock::ThreadCpu()->NowNanos() - started;
 }
 
 void Stream::OnProduced(ProducedSamples::Outcome outcome,
-                        std::optional<std::uint32_t> lane) {
+                        std::optional<std::uint32_t> affinity) {
   std::vector<ReadSample>& samples = outcome.samples;
-  if (spec_.user_code() != nullptr && !outcome.worker.has_value() &&
+  if (spec_.user_code() != nullptr && !outcome.place.has_value() &&
       !samples.empty()) {
-    TakeLater(std::move(outcome), lane);
+    TakeLater(std::move(outcome), affinity);
     return;
   }
   const auto lost =
@@ -968,19 +990,19 @@ void Stream::OnProduced(ProducedSamples::Outcome outcome,
   {
     base::MutexLock lock(&mutex_);
     EnterLocked();
-    tasks_.EndProduced(lane);
+    tasks_.EndProduced(affinity);
     for (auto sample = lost; sample != samples.end(); ++sample)
       MakeAgainLocked(std::move(*sample));
   }
   samples.erase(lost, samples.end());
-  if (spec_.user_code() != nullptr && outcome.worker.has_value())
-    outcome.cpu_nanos += TakeFromDesks(*outcome.worker, &samples);
+  if (spec_.user_code() != nullptr && outcome.place.has_value())
+    outcome.cpu_nanos += TakeFromUserBuffers(*outcome.place, &samples);
   Finish(samples, outcome.cpu_nanos);
 }
 
 void Stream::MakeAgainLocked(ReadSample sample) {
   sample.lost = false;
-  // The code may have changed what lies on the desk, or left its result there.
+  // The user's code may have changed the buffer, so the sample is read again.
   if (sample.laid && in_flight_.ReadAgain(*sample.pending)) {
     --samples_to_decode_;
     --sample.pending->batch->to_decode;
@@ -991,18 +1013,18 @@ void Stream::MakeAgainLocked(ReadSample sample) {
 }
 
 void Stream::TakeLater(ProducedSamples::Outcome outcome,
-                       std::optional<std::uint32_t> lane) {
-  // A function must be copyable.
+                       std::optional<std::uint32_t> affinity) {
+  // A std::function must be copyable.
   const auto shared =
       std::make_shared<ProducedSamples::Outcome>(std::move(outcome));
   SubmitFor(*shared->samples.front().pending,
-            [self = shared_from_this(), shared, lane](int worker) {
-              shared->worker = worker;
-              self->OnProduced(std::move(*shared), lane);
+            [self = shared_from_this(), shared, affinity](int place) {
+              shared->place = place;
+              self->OnProduced(std::move(*shared), affinity);
             });
 }
 
-void Stream::RunTask(int worker, const SampleTask& task) {
+void Stream::RunTask(int place, const SampleTask& task) {
   std::vector<ReadSample> samples;
   std::optional<SampleTask> next;
   bool is_known = false;
@@ -1015,21 +1037,21 @@ void Stream::RunTask(int worker, const SampleTask& task) {
   }
   Submit(std::move(next));
   const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
-  std::vector<ReadSample> rest = MakeSome(worker, &samples);
+  std::vector<ReadSample> rest = MakeSome(place, &samples);
   const std::int64_t cpu_nanos = base::Clock::ThreadCpu()->NowNanos() - started;
   MakeLargeInTurn(&samples);
-  // Freed before their part of the read window is given back.
+  // The bytes are freed before Finish gives back their part of the read window.
   for (ReadSample& sample : samples) sample.bytes = {};
   Finish(samples, cpu_nanos);
   if (!is_known || !rest.empty()) SubmitMore(task.flows, std::move(rest));
 }
 
-std::vector<ReadSample> Stream::MakeSome(int worker,
+std::vector<ReadSample> Stream::MakeSome(int place,
                                          std::vector<ReadSample>* samples) {
   const std::int64_t end = Now() + executor::kLongTaskNanos;
   auto next = samples->begin();
   while (next != samples->end()) {
-    maker_.Make(&*next++, *(*deps_.workspaces)[worker]);
+    maker_.Make(&*next++, *(*deps_.workspaces)[place]);
     if (Now() >= end) break;
   }
   std::vector<ReadSample> rest(std::make_move_iterator(next),
@@ -1127,17 +1149,18 @@ void Stream::Finish(absl::Span<const ReadSample> samples,
 
 void Stream::BookLocked(absl::Span<const ReadSample> samples,
                         std::int64_t cpu_nanos) {
-  const std::int64_t made =
+  const std::int64_t made_samples =
       std::count_if(samples.begin(), samples.end(),
                     [](const ReadSample& sample) { return sample.made; });
-  if (made == 0) return;
-  tasks_.cost().Measured(cpu_nanos / made);
+  if (made_samples == 0) return;
+  tasks_.cost().Measured(cpu_nanos / made_samples);
   for (const ReadSample& sample : samples) {
     if (!sample.made) continue;
     Production& production = members_.ProductionOf(*sample.pending);
     if (sample.pending->variant == storage::kEncoded)
       ++production.samples_decoded;
-    production.cpu_nanos += static_cast<std::uint64_t>(cpu_nanos / made);
+    production.cpu_nanos +=
+        static_cast<std::uint64_t>(cpu_nanos / made_samples);
   }
 }
 

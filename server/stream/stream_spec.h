@@ -20,8 +20,6 @@
 #include "server/pipeline/shared_workspace.h"
 #include "server/pipeline/user_code.h"
 #include "server/pipeline/workspace.h"
-#include "server/producer/answer_waiter.h"
-#include "server/producer/memory_watch.h"
 #include "server/sampler/sampler.h"
 #include "server/schedule/flow.h"
 #include "server/storage/byte_source.h"
@@ -30,35 +28,38 @@
 #include "server/stream/batch_room.h"
 #include "server/stream/coordinator.h"
 #include "server/stream/field_type.h"
+#include "server/worker/answer_waiter.h"
+#include "server/worker/memory_watch.h"
 
 namespace forebay::stream {
 
-// All that decides the contents of a stream's batches: equal specs make equal
-// batches.
+// The description of a stream's batches: equal specs make equal batches.
 struct StreamSpec {
   std::shared_ptr<const dataset::Dataset> dataset;
   sampler::Sampler sampler;
-  // Of the image, the first if a sample has several. Null without one.
+  // The pipeline of a sample's first image; null if there is no image.
   std::shared_ptr<const pipeline::Pipeline> pipeline;
-  std::vector<FieldType> fields;  // the dataset's
-  // Where fields of numbers lie; members are on GPUs if they lie there.
+  // The types of the dataset's fields, in order.
+  std::vector<FieldType> fields;
+  // The place of fields of numbers. If that is a GPU, all members are on GPUs.
   proto::Place place = proto::Place::kHost;
   BatchOptions batch;
-  // The room that a batch's fields have, if not each sample has as much as the
-  // longest.
+  // The room of a batch's fields; nullopt if each sample has as much room as
+  // the longest.
   std::optional<BatchRoom> room;
-  // Of the windows by length that the sampler keeps.
+  // The memory reservation of the windows that a sampler by length keeps.
   std::shared_ptr<const base::MemoryReservation> windows;
   std::uint64_t seed = 0;
-  // The loader's membership in a coordinated order, which its sampler draws
-  // from. Null in other orders.
+  // The loader's membership in a coordinated order, from which its sampler
+  // draws; null in other orders.
   std::shared_ptr<Coordinator::OrderMember> order_member;
 
-  // The user's code in the pipeline; null if there is none.
+  // Returns the user's code in the pipeline; null if there is none.
   const pipeline::UserCode* user_code() const {
     return pipeline == nullptr ? nullptr : pipeline->user_code();
   }
-  // Whether the code's results lie in their rows, not on desks.
+  // Whether user code writes its results into the rows of the slot, not into
+  // user-code buffers.
   bool code_fills_rows() const {
     return user_code() != nullptr && user_code()->after() == nullptr &&
            place == proto::Place::kHost;
@@ -72,14 +73,14 @@ struct StreamSpec {
                                    field.pipeline->uses_scratch());
                          }) > 1;
   }
-  // Whether fields are arrays that are decoded in scratch memory.
+  // Whether any field has arrays that are decoded in scratch memory.
   bool decodes_arrays() const {
     return std::any_of(fields.begin(), fields.end(),
                        [](const FieldType& field) {
                          return field.is_clip() || field.is_tiff;
                        });
   }
-  // The number of the first field that is an image. There must be one.
+  // Returns the number of the first field that is an image. There must be one.
   std::size_t image_field() const {
     const auto image =
         std::find_if(fields.begin(), fields.end(), [](const FieldType& field) {
@@ -87,37 +88,40 @@ struct StreamSpec {
         });
     return static_cast<std::size_t>(image - fields.begin());
   }
-  // Whether producers write device parts, in staging memory, not slots alone.
-  bool producers_stage() const {
+  // Whether workers write device parts, in staging memory, as well as slots.
+  bool workers_stage() const {
     return dataset->is_produced() && place == proto::Place::kDevice;
   }
-  // Whether producers have a part in the samples.
-  bool needs_producers() const {
+  // Whether workers make samples, or run user code of the pipeline.
+  bool needs_workers() const {
     return dataset->is_produced() || user_code() != nullptr;
   }
 };
 
-// The collaborators that all streams share; outlives them all.
+// The collaborators of streams. All streams share them, and they outlive all
+// streams.
 struct StreamDeps {
   storage::ByteSource* source = nullptr;
   executor::Executor* executor = nullptr;
-  // One for each worker of the executor, which alone uses it.
+  // A workspace for each place of the executor; only the task at that place
+  // uses it.
   const std::vector<std::unique_ptr<pipeline::Workspace>>* workspaces = nullptr;
-  // For images that need a larger workspace. Null if there is none.
+  // The workspace for images that need more memory; null if there is none.
   pipeline::SharedWorkspace* shared_workspace = nullptr;
   base::MemoryBudget* budget = nullptr;
   const base::Clock* clock = nullptr;
-  // Takes the variants that streams offer for others. Null if none does.
+  // The cache that takes the variants that streams offer; null if none does.
   cache::VariantStore* variant_store = nullptr;
-  // Waits for producers and their hosts. Null if the dataset needs none.
-  producer::AnswerWaiter* answer_waiter = nullptr;
-  // Limits the memory of producers, unless null.
-  producer::MemoryWatch* memory_watch = nullptr;
-  // Streams register their members' next uses here, unless null.
+  // Waits for workers and worker pools; null if the dataset needs none.
+  worker::AnswerWaiter* answer_waiter = nullptr;
+  // Limits the memory of workers; null if there is no limit.
+  worker::MemoryWatch* memory_watch = nullptr;
+  // The registry of the next uses of streams' members; null if there is none.
   cache::NextUseRegistry* next_use_registry = nullptr;
-  // Ends memory on threads that may hang. Null: at once.
+  // Runs work on threads that may hang; null to do it at once (Aside).
   Aside::Run aside;
-  // Called when a file was not as the dataset's index says. Does not block.
+  // Called when a file differs from what the dataset's index says. Must not
+  // block.
   std::function<void(const dataset::Dataset&)> on_changed;
 };
 

@@ -25,7 +25,8 @@ std::vector<std::uint8_t> ReadFile(const std::string& path) {
   return std::vector<std::uint8_t>(std::istreambuf_iterator<char>(file), {});
 }
 
-// The last four words of `line` are numbers; what is before them is the path.
+// Stores the last four words of `line`, which are numbers, and returns the path
+// before them.
 std::string SplitLine(const std::string& line, std::uint32_t numbers[4]) {
   std::size_t end = line.size();
   for (int i = 3; i >= 0; --i) {

@@ -8,14 +8,15 @@
 
 namespace forebay::bench {
 
-// One crop of one JPEG, its encoded bytes in memory.
+// A crop of a JPEG whose encoded bytes are in memory; lengths are in pixels.
 struct Crop {
   std::shared_ptr<const std::vector<std::uint8_t>> encoded;
   std::uint32_t left = 0;
   std::uint32_t top = 0;
   std::uint32_t width = 0;
   std::uint32_t height = 0;
-  // If not 1, all lengths are those of the image at 1/factor of its size.
+  // The image is decoded at 1/factor of its size. All lengths of the crop are
+  // pixels of the image at that size.
   std::uint32_t factor = 1;
 };
 
@@ -32,9 +33,9 @@ enum class Output {
   kReusedRow,   // every row over the last one, in a misaligned buffer
 };
 
-// The floor: libjpeg-turbo decoding crops and nothing else. One per thread;
-// the decompressor is reused. Crops are not widened, so pixels near their
-// edges may differ from a full decode's.
+// The floor: libjpeg-turbo decodes crops, and nothing else runs. Each thread
+// has a BareJpeg of its own, whose decompressor is reused. Crops are not
+// widened, so pixels near their edges may differ from a full decode's.
 class BareJpeg {
  public:
   BareJpeg();
@@ -42,7 +43,8 @@ class BareJpeg {
   BareJpeg(const BareJpeg&) = delete;
   BareJpeg& operator=(const BareJpeg&) = delete;
 
-  // Dies when libjpeg does: the benchmark's files are sound.
+  // Decodes a crop. Ends the process at an error of libjpeg: the benchmark's
+  // files are sound.
   void Decode(const Crop& crop, Output output);
 
  private:

@@ -37,7 +37,7 @@ def _floor_rate(folder, frames, mel):
 
 
 def _rates(server, folder, frames, mel):
-    """Ours, the floor's and torch's."""
+    """Returns the windows a second of Forebay, of the floor and of torch."""
     def rate(script, **options):
         found = call(f"audio/{script}", server.environment, path=str(folder),
                      frames=frames, epochs=EPOCHS, mel=mel, **options)

@@ -43,7 +43,7 @@ def _fill(folder):
 
 
 def _forget(folder):
-    """Leaves nothing of the shards in the page cache."""
+    """Drops the shards from the page cache."""
     for path in folder.iterdir():
         with open(path, "rb") as file:
             os.fsync(file.fileno())
@@ -51,7 +51,7 @@ def _forget(folder):
 
 
 class _Reader:
-    """Reads epochs, each by a daemon of its own; sums up what that asked."""
+    """Reads epochs, each by a daemon of its own; sums up the requests of all."""
 
     def __init__(self, place, shuffle, environment=None, before=lambda: None):
         self._uri = f"{place}/*.tar"

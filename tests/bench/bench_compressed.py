@@ -21,7 +21,7 @@ NOTHING_KEPT = '[cache]\nmemory = "0"\n'
 
 
 def _rates(server, path, ranges, **ours):
-    """Ours and the bare library's, in samples a second."""
+    """Returns the samples a second of Forebay and of the bare library."""
     search = {"PYTHONPATH": f"{server.environment['PYTHONPATH']}:{FOLDER}"}
     environment = dict(server.environment, **search)
     random.Random(1).shuffle(ranges)

@@ -46,24 +46,24 @@ class _Reader:
         self.expect("ready")
 
     def expect(self, word):
-        """Waits for its next line, which must be that."""
+        """Waits for the process's next line, which must be `line`."""
         said = self._process.stdout.readline().strip()
         if said != word:
             raise RuntimeError(f"a reader said {said!r}, not {word!r} (above)")
 
     def go(self):
-        """Lets it begin."""
+        """Lets the process begin."""
         self._process.stdin.write("go\n")
         self._process.stdin.flush()
 
     def result(self):
-        """Waits until it has ended; what it tells."""
+        """Waits until the process has ended; returns its last line."""
         found = json.loads(self._process.stdout.readline())
         self._process.wait()
         return found
 
     def close(self):
-        """Ends it, whatever it does."""
+        """Ends the process, whatever it does."""
         stop(self._process)
         self._process.stdin.close()
         self._process.stdout.close()

@@ -45,16 +45,16 @@ class Trainer:
             raise RuntimeError(f"trainer {options['name']} failed (above)")
 
     def signal(self, number):
-        """Sends it a signal."""
+        """Sends the process a signal."""
         self._process.send_signal(number)
 
     def waits(self):
-        """Ends it; the seconds that it waited for each batch."""
+        """Ends the process; returns the seconds that it waited for each batch."""
         found, _ = self._process.communicate("enough\n", timeout=60)
         return json.loads(found)
 
     def close(self):
-        """Ends it, whatever it does."""
+        """Ends the process, whatever it does."""
         self.signal(signal.SIGCONT)
         stop(self._process)
         self._process.stdin.close()
@@ -85,7 +85,7 @@ def _counted(server):
 
 
 def _rates(server):
-    """Of each job over a while: CPUs, and images a second."""
+    """Returns the CPUs and the images a second of each job over SECONDS."""
     time.sleep(WARM_SECONDS)
     before, began = _counted(server)
     time.sleep(SECONDS)

@@ -1,4 +1,4 @@
-"""One job's images a second against bare libjpeg-turbo on the same crops.
+"""Images a second of one job against bare libjpeg-turbo on the same crops.
 
 The floor is libjpeg-turbo alone: the very crops that the job will decode, not
 widened, encoded bytes in memory, one decompressor a core, the faster of its

@@ -16,7 +16,7 @@ ROUNDS = 3
 
 
 def _rates(server, container, path, **ours):
-    """Ours and torch's, in samples a second."""
+    """Returns the samples a second of Forebay and of torch."""
     search = {"PYTHONPATH": f"{server.environment['PYTHONPATH']}:{FOLDER}"}
     environment = dict(server.environment, **search)
 

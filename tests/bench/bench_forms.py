@@ -45,7 +45,7 @@ def _together(uri, loaders, room, decoded):
     return (images / max(each["seconds"] for each in found),
             sum(int(each["stats"]["samples_decoded"])
                 for each in found) / images,
-            # Each saw the daemon's while it read: who read longest, all of it.
+            # Each loader has the daemon's counts while it read; the longest one, all.
             max(each["daemon_cpu_nanos"] for each in found) / images / 1e3)
 
 

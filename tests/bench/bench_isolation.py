@@ -53,7 +53,7 @@ CASES.update({
 
 
 class Case:
-    """One fault, its victims and their rates."""
+    """A fault, its victims and their rates."""
 
     def __init__(self, name, data):
         self.name = name
@@ -81,7 +81,7 @@ class Case:
         self._fault = fault
         self._server = self._stack.enter_context(
             daemon(fault.config, fault.environment))
-        # It ends before the daemon, which could not end while a mount hangs.
+        # The fault ends before the daemon, which could not end while a mount hangs.
         self._stack.callback(fault.close)
         self.contends = fault.contends
         self._due = fault.due() if fault.contends else None

@@ -41,7 +41,7 @@ def _enlarge(path, target):
 
 
 def _folder():
-    """The dataset, made if it is not there."""
+    """Returns the dataset, which it makes if it is not there."""
     target = photos.folder(IMAGES, SEED).with_name(f"photos-12mp-{IMAGES}")
     if (target / COMPLETE).exists():
         return target

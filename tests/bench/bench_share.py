@@ -31,7 +31,7 @@ BATCH = 64
 SECONDS = 12.0
 STOPPED_SECONDS = 10.0
 PATIENCE = 60.0  # until processes count as hanging
-# As shared_loader.py calls them, and as the rows do.
+# The names by which shared_loader.py knows the loaders, and those in the rows.
 SHARE, OWN = "forebay", "own"
 RIVALS = {"tensorsocket by name": "TensorSocket, shared memory by name",
           "tensorsocket": "TensorSocket as shipped"}
@@ -89,7 +89,7 @@ def _install():
 
 @contextlib.contextmanager
 def _reported(what):
-    """Tells of a failure of TensorSocket's, and goes on."""
+    """Prints a failure of TensorSocket's, and goes on."""
     try:
         yield
     except (RuntimeError, OSError) as error:

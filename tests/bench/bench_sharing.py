@@ -46,7 +46,7 @@ class Trainer:
             start_new_session=True, universal_newlines=True)
 
     def wait_ready(self, deadline):
-        """Returns when it waits to be told its begin.
+        """Returns when the trainer waits to be told its begin.
 
         Raises:
           RuntimeError: it failed, or is not ready at this time of time.monotonic().
@@ -58,17 +58,17 @@ class Trainer:
             raise RuntimeError("a trainer failed (above)")
 
     def agree(self, begin, end):
-        """Tells it when to read, in seconds of time.monotonic()."""
+        """Tells the trainer when to read, in seconds of time.monotonic()."""
         json.dump({"begin": begin, "end": end}, self._process.stdin)
         self._process.stdin.write("\n")
         self._process.stdin.flush()
 
     def signal(self, number):
-        """Sends it a signal."""
+        """Sends the trainer a signal."""
         self._process.send_signal(number)
 
     def result(self, deadline):
-        """Returns its findings.
+        """Returns the trainer's findings.
 
         Raises:
           RuntimeError: it failed, or has not ended at this time of time.monotonic().
@@ -83,7 +83,7 @@ class Trainer:
         return json.loads(found.splitlines()[-1])
 
     def close(self):
-        """Ends it, whatever it does, and what it started."""
+        """Ends the trainer, whatever it does, and all processes that it started."""
         self.signal(signal.SIGCONT)
         stop(self._process)
         with contextlib.suppress(ProcessLookupError):
@@ -93,7 +93,7 @@ class Trainer:
 
 
 def images_between(results, begin, end):
-    """Images that all took in this time."""
+    """Returns the images that all trainers took in this time."""
     return sum(images for result in results
                for at, images in result["taken"] if begin <= at < end)
 
@@ -254,7 +254,7 @@ def run():
         rows += [row("sharing", f"{count} jobs / {count} x one",
                      rates[count], count * alone, "images/s")
                  for count in JOBS[1:]]
-        # In a shorter one they would not have met when they are looked at.
+        # In a shorter epoch, jobs would not have met when the bench looks at them.
         with manifest_of(uri, int(APART_EPOCH * alone)) as long_epoch:
             rows += apart(environment, long_epoch, alone)
         capacity = aggregate(environment, 1, uri=uri, dtype="uint8")

@@ -62,7 +62,8 @@ struct Place {
 
 Place* AsPlace(void* place) { return static_cast<Place*>(place); }
 
-// Decodes a window that begins at a part of what there is before its end.
+// Decodes a window of `frames` frames. `part`, from 0 to 1, is its place
+// between the clip's first and last window.
 void DecodeBySndfile(const File& file, std::int64_t frames, double part,
                      std::vector<float>& out) {
   Place place{.bytes = &file.bytes};
@@ -170,7 +171,7 @@ struct Task {
   std::int64_t hop = 0;
 };
 
-// Windows per second of so many.
+// Returns the windows per second of a pass over `windows` windows.
 double Pass(const std::vector<File>& files, const Task& task,
             std::size_t windows, int threads) {
   std::atomic<std::size_t> next{0};

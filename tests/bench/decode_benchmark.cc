@@ -26,7 +26,7 @@ using forebay::pipeline::decode::RowSink;
 
 constexpr int kPasses = 7;
 
-// Reads each cache line of a strip.
+// A sink that reads each cache line of a strip.
 class TouchingSink : public RowSink {
  public:
   explicit TouchingSink(std::uint32_t width)
@@ -58,7 +58,7 @@ std::uint64_t DecodeOurs(AnyImageDecoder& decoder, const Crop& crop) {
   return sink.sum();
 }
 
-// Processor time of `decode`: other processes' turns do not count.
+// Returns the processor time of `decode`, without that of other processes.
 template <typename Function>
 double Microseconds(Function decode) {
   timespec start;

@@ -7,7 +7,7 @@ CORES = len(os.sched_getaffinity(0))
 
 
 def row(bench, metric, value, reference, unit):
-    """One figure beside what it is compared with.
+    """Returns a figure beside what it is compared with.
 
     Args:
       bench: the bench's name.

@@ -1,6 +1,6 @@
 // Inflates ranges of a compressed file, each from the access point before it,
 // by zlib or zstd alone, on several threads, and prints how long that took.
-// Ranges are lines of standard input: the offset and the length in the inflated
+// Ranges are lines of standard input: the offset and the length in the decompressed
 // file.
 
 #include <zlib.h>
@@ -22,14 +22,14 @@
 #include "server/base/check.h"
 #include "server/base/memory_budget.h"
 #include "server/base/working_memory.h"
-#include "server/storage/inflated/packed_scan.h"
-#include "server/storage/inflated/packing.h"
-#include "server/storage/inflated/scan_of.h"
+#include "server/storage/compressed/compressed_scan.h"
+#include "server/storage/compressed/compression.h"
+#include "server/storage/compressed/scan_of.h"
 
 namespace forebay::bench {
 namespace {
 
-using storage::inflated::Packing;
+using storage::compressed::Compression;
 using Bytes = std::vector<std::uint8_t>;
 
 constexpr std::uint64_t kAmple = std::uint64_t{1} << 30;  // bytes
@@ -45,15 +45,15 @@ struct Point {
   Bytes window;
 };
 
-std::vector<Point> PointsOf(const Bytes& file, Packing packing) {
+std::vector<Point> PointsOf(const Bytes& file, Compression compression) {
   base::MemoryBudget budget(kAmple);
   base::WorkingMemory memory(&budget, "a scan");
-  const auto scan = storage::inflated::ScanOf(packing, &memory);
+  const auto scan = storage::compressed::ScanOf(compression, &memory);
   FOREBAY_CHECK(scan.ok());
   std::vector<Point> points;
   const absl::Status status = (*scan)->Take(
       file, [](absl::Span<const std::uint8_t>) { return absl::OkStatus(); },
-      [&](const storage::inflated::FoundPoint& found) {
+      [&](const storage::compressed::FoundPoint& found) {
         points.push_back({found.offset,
                           found.bit,
                           {found.window.begin(), found.window.end()}});
@@ -118,9 +118,9 @@ void Inflate(const Bytes& file, const Point& point, const Range& range,
 void Run(const std::string& path, int threads) {
   std::ifstream stream(path, std::ios::binary);
   const Bytes file((std::istreambuf_iterator<char>(stream)), {});
-  const auto packing = storage::inflated::PackingOf(file);
-  FOREBAY_CHECK(packing.has_value() && packing != Packing::kZlib);
-  const std::vector<Point> points = PointsOf(file, *packing);
+  const auto compression = storage::compressed::CompressionOf(file);
+  FOREBAY_CHECK(compression.has_value() && compression != Compression::kZlib);
+  const std::vector<Point> points = PointsOf(file, *compression);
   std::vector<Range> ranges;
   for (Range range; std::cin >> range.offset >> range.length;)
     ranges.push_back(range);
@@ -139,7 +139,7 @@ void Run(const std::string& path, int threads) {
                                return offset < point.offset;
                              });
         const Point& point = *(after - 1);
-        if (packing == Packing::kZstd)
+        if (compression == Compression::kZstd)
           InflateZstd(file, point, ranges[k], context, skipped, out);
         else
           Inflate(file, point, ranges[k], skipped, out);

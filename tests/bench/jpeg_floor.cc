@@ -21,7 +21,7 @@ using forebay::bench::BareJpeg;
 using forebay::bench::Crop;
 using forebay::bench::Output;
 
-// Images per second of one pass over all crops.
+// Returns the images per second of one pass over all crops.
 double Pass(const std::vector<Crop>& crops, int threads, Output output) {
   std::atomic<std::size_t> next{0};
   const auto work = [&crops, &next, output] {

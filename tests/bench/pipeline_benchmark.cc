@@ -73,8 +73,8 @@ proto::PipelineSpec Spec(proto::DataType dtype, bool nhwc) {
   return spec;
 }
 
-// A slot's worth of tensors, aligned as a slot's fields are: what is written is
-// not in the cache.
+// Tensors that fill a slot, aligned as a slot's fields are. A slot has several
+// samples, so that the memory that is written next is not in the CPU's cache.
 struct Slot {
   explicit Slot(std::uint64_t bytes)
       : sample_bytes(bytes),
@@ -130,7 +130,7 @@ class Ignore final : public decode::RowSink {
   }
 };
 
-// Our decoder alone, on the crops that WholeRun decodes.
+// Runs our decoder alone, on the crops that WholeRun decodes.
 void DecodeOnly(benchmark::State& state) {
   const auto& photos = Photos();
   if (photos.empty()) {

@@ -36,7 +36,8 @@ bool IsImage(const fs::path& path) {
                                          extension) != kExtensions.end();
 }
 
-// Class by class where there are class folders, else what lies in `root`.
+// Returns the images of `root` class by class if it has class folders,
+// otherwise the images right in it.
 std::vector<fs::path> Images(const fs::path& root) {
   std::vector<fs::path> classes;
   for (const auto& entry : fs::directory_iterator(root))
@@ -79,7 +80,7 @@ int Print(const std::string& folder, std::uint64_t seed, std::uint64_t epoch,
       return 1;
     }
     transform::PhiloxDraws draws(seed, epoch, sample++, 0);
-    const transform::Window window =
+    const transform::CropWindow window =
         transform::DrawWindow(op, {info->width, info->height}, draws);
     std::cout << path.string() << ' ' << window.left << ' ' << window.top << ' '
               << window.width << ' ' << window.height << '\n';

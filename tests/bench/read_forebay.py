@@ -41,7 +41,7 @@ def cpu_nanos():
 
 
 def consume(batch, mode, digest):
-    """Does with a batch what the mode says."""
+    """Treats a batch as the mode says."""
     if mode == "write":
         batch[0][...] -= 1
     elif mode == "digest":

@@ -36,7 +36,7 @@ def _memmap(folder):
 
 
 def _annotations(_):
-    """As COCO's file has them for so many images, seven objects in each."""
+    """Returns annotations as in COCO's file, with seven objects in each image."""
     return {"images": [{"id": number, "file_name": f"{number:012d}.jpg"}
                        for number in range(ANNOTATIONS)],
             "annotations": [{"id": 7 * number + item, "image_id": number,

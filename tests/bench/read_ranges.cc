@@ -43,7 +43,7 @@ struct Object {
   storage::ObjectVersion version;
 };
 
-// Keeps `ahead` reads asked for until the time is up.
+// Keeps `ahead` reads in flight until the time is up.
 class Load {
  public:
   Load(UringSource* source, std::shared_ptr<const LocalRoot> root,
@@ -108,7 +108,8 @@ class Load {
   std::int64_t failures_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// Exit status.
+// Measures reads of a directory's files, and prints the result. Returns the
+// exit status.
 int Measure(const std::string& directory, std::uint64_t block, unsigned depth,
             double seconds) {
   const auto root = LocalRoot::Create(
@@ -132,7 +133,7 @@ int Measure(const std::string& directory, std::uint64_t block, unsigned depth,
                  source.status().ToString().c_str());
     return 1;
   }
-  // So many that the ring is never short of reads.
+  // Twice the ring's depth, so that the ring is never short of reads.
   const int ahead = static_cast<int>(2 * depth);
   Load load(source->get(), *root, std::move(objects), block, ahead);
   const auto begin = std::chrono::steady_clock::now();

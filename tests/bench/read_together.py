@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 
-# As one value of every sample.
+# The index of one value of every sample.
 VALUES = (slice(None), 0, 0, 0)
 LATE_SECONDS = 2.0  # after the end, until no batch of TensorSocket's is awaited
 

@@ -89,13 +89,13 @@ def serve(kind, uri, batch_size, workers, ports, jobs):
     """
     _log_to_stderr()
     from tensorsocket import TensorProducer
-    # torch 1.13 has it by another name.
+    # torch 1.13 has `_typed_storage` by another name.
     if not hasattr(torch.Tensor, "_typed_storage"):
         torch.Tensor._typed_storage = torch.Tensor.storage
     options = {"port": ports[0], "ack_port": ports[1],
                "heart_ports": tuple(ports[2:]), "producer_batch_size": PARTS}
     if kind == AS_SHIPPED:
-        # Each part of what it sends carries the whole: so it sends one part.
+        # Each part that TensorSocket sends carries the whole: so it sends one part.
         batch_size //= PARTS
     else:
         options["pack_fn"] = _packed

@@ -14,17 +14,19 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-// An assertion has no handler of exceptions of its own: that is a third of its
-// code. The test case's handler says which assertion was the last.
+// Catch2 adds no exception handler to each assertion, which would be a third of
+// its code. The test case's handler names the last assertion that began.
 #define CATCH_CONFIG_FAST_COMPILE
-// Sanitizers, and tests of fatal signals, have handlers of their own.
+// Catch2 installs no signal handlers: sanitizers, and tests of fatal signals,
+// have their own.
 #define CATCH_CONFIG_NO_POSIX_SIGNALS
 #define CATCH_CONFIG_ENABLE_OPTIONAL_STRINGMAKER
 #define CATCH_CONFIG_ENABLE_PAIR_STRINGMAKER
 #define CATCH_CONFIG_ENABLE_TUPLE_STRINGMAKER
 #include "catch2/catch.hpp"
 
-// How a failed assertion prints types that Catch2 does not know.
+// The specialisations below print, in failed assertions, types that Catch2 does
+// not know.
 namespace Catch {
 
 template <>
@@ -59,7 +61,7 @@ struct StringMaker<absl::string_view> {
   }
 };
 
-// Bytes, in hexadecimal: the first of many.
+// A vector of bytes is printed in hexadecimal, at most its first 64 bytes.
 template <>
 struct StringMaker<std::vector<std::uint8_t>> {
   static std::string convert(const std::vector<std::uint8_t>& bytes) {
@@ -76,7 +78,7 @@ struct StringMaker<std::vector<std::uint8_t>> {
   }
 };
 
-// The client's own status: a code, and a sentence.
+// The client's own status is printed as its code and its sentence.
 template <class Status>
 struct StringMaker<
     Status,

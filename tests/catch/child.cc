@@ -15,7 +15,7 @@
 namespace forebay::tests {
 namespace {
 
-// The text of a file from its beginning.
+// Returns the text of a file from its beginning.
 std::string ReadAll(int fd) {
   std::string text;
   char buffer[4096];
@@ -34,7 +34,8 @@ bool HoldsInChild(const std::function<void()>& act) {
   try {
     act();
   } catch (const Catch::TestFailureException&) {
-    // A REQUIRE failed, which is among the failures, or a SKIP left.
+    // Catch2 has thrown because a REQUIRE failed, which `failures` lists, or
+    // because of a SKIP.
     if (result.failures.empty() && result.skip_reason.empty())
       result.failures.emplace_back("a test failure without an assertion");
   } catch (const std::exception& error) {
@@ -52,10 +53,12 @@ bool HoldsInChild(const std::function<void()>& act) {
 }
 
 ChildEnd RunInChild(const std::function<void()>& act) {
-  // The child's copy of what is buffered would be written twice.
+  // Buffered output is flushed first: the child has a copy, which would be
+  // written twice.
   std::cout.flush();
   fflush(nullptr);
-  // No pipe: processes that outlive the child would keep it open.
+  // A file in memory takes the child's stderr. A pipe would be kept open by
+  // processes that outlive the child.
   const int err = memfd_create("stderr", MFD_CLOEXEC);
   REQUIRE(err >= 0);
   void* const shared = mmap(nullptr, 1, PROT_READ | PROT_WRITE,

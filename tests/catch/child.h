@@ -6,16 +6,16 @@
 
 namespace forebay::tests {
 
-// How a child process ended.
+// The end of a child process.
 struct [[nodiscard]] ChildEnd {
-  // The status of waitpid(); 0: the child exited with 0.
+  // The status that waitpid() gave; 0 if the child exited with 0.
   int status = -1;
-  // The text that it wrote to stderr.
+  // The text that the child wrote to stderr.
   std::string err;
 };
 
-// Runs `act` in a forked child and waits for its end. The child exits with 1 if
-// HoldsInChild() returns false; else with 0. A child that exits by itself with
+// Runs `act` in a forked child and waits for its end. The child exits with 0,
+// or with 1 if HoldsInChild() returns false. A child that exits by itself with
 // 0 fails the test case: nobody knows what its assertions found.
 ChildEnd RunInChild(const std::function<void()>& act);
 

@@ -14,8 +14,9 @@ constexpr char kHead[] =
     "<testsuite name=\"tests\">\n";
 constexpr char kTail[] = "</testsuite>\n</testsuites>\n";
 
-// Text as an attribute's value. Bytes above ASCII may be of any encoding, and
-// XML 1.0 (section 2.2, Char) does not allow all below: these become \xNN.
+// Returns `text` as the value of an XML attribute. Bytes above ASCII may be of
+// any encoding, and XML 1.0 (section 2.2, Char) does not allow all below. Bytes
+// that cannot stand in XML become \xNN.
 std::string Escaped(std::string_view text) {
   constexpr char kDigits[] = "0123456789ABCDEF";
   std::string escaped;

@@ -16,27 +16,27 @@ namespace forebay::tests {
 // write to. Writes block as the file system does. Errors: see ok().
 class JunitFile {
  public:
-  // Makes the file, which says that no test case has begun.
+  // Creates the file, which says that no test case has begun.
   explicit JunitFile(const std::string& path);
   ~JunitFile();
   JunitFile(const JunitFile&) = delete;
   JunitFile& operator=(const JunitFile&) = delete;
 
-  // Writes the results that were not written as ended before. If the last one
-  // is under way, the file has it as failed until it is written again.
+  // Writes the results that were not yet written as ended. If the last one is
+  // under way, the file has it as failed until it is written again.
   void Write(const std::vector<Result>& results, bool last_ended);
 
-  // Whether all could be written.
+  // Whether all writes to the file succeeded.
   bool ok() const { return ok_; }
 
  private:
-  // Replaces all behind what is final.
+  // Replaces what follows the first `final_bytes_` bytes of the file.
   void WriteEnd(const std::string& text);
 
   const int fd_;
   bool ok_;
-  std::size_t final_bytes_ = 0;    // of the file
-  std::size_t final_results_ = 0;  // in these bytes
+  std::size_t final_bytes_ = 0;    // bytes of ended results
+  std::size_t final_results_ = 0;  // results in these bytes
 };
 
 }  // namespace forebay::tests

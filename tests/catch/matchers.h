@@ -17,7 +17,7 @@
 namespace forebay::tests {
 
 // A predicate of values of any type, with the words that follow the value where
-// it does not hold. `match` and `toString` are the names that Catch2 calls.
+// the predicate does not hold. Catch2 calls the members `match` and `toString`.
 template <class Predicate>
 class Matcher {
  public:
@@ -57,8 +57,8 @@ inline constexpr bool kIsMatcher = false;
 template <class Predicate>
 inline constexpr bool kIsMatcher<Matcher<Predicate>> = true;
 
-// Whether a value is a text: a string, a view of one (Abseil's is a type of its
-// own), or a literal.
+// Whether a value is a text: a string, a view of a string (Abseil's is a type
+// of its own), or a literal.
 template <class Value>
 inline constexpr bool kIsText =
     std::is_convertible_v<const Value&, std::string_view> ||
@@ -74,7 +74,8 @@ std::string_view TextOf(const Value& value) {
   }
 }
 
-// Numbers that the standard library compares by value, whatever their signs.
+// Whether a value is an integer that the standard library compares by value,
+// whatever the signs of the two.
 template <class Value>
 inline constexpr bool kIsInteger =
     std::is_integral_v<Value> && !std::is_same_v<Value, bool> &&
@@ -82,7 +83,8 @@ inline constexpr bool kIsInteger =
     !std::is_same_v<Value, char8_t> && !std::is_same_v<Value, char16_t> &&
     !std::is_same_v<Value, char32_t>;
 
-// Whether a value is equal to what is expected, or fits the matcher that is.
+// Whether `value` is equal to `expected`, or fits it if `expected` is a
+// matcher.
 template <class Value, class Expected>
 bool Fits(const Value& value, const Expected& expected) {
   if constexpr (kIsMatcher<Expected>) {
@@ -112,12 +114,12 @@ std::string Words(const Expected& expected) {
   }
 }
 
-// A Status or StatusOr without an error.
+// Matches a Status or StatusOr without an error.
 inline auto IsOk() {
   return Matcher("is OK", [](const auto& result) { return result.ok(); });
 }
 
-// A Status or StatusOr with this code.
+// Matches a Status or StatusOr with this code.
 inline auto HasCode(absl::StatusCode code) {
   return Matcher(
       "has the code " + absl::StatusCodeToString(code),
@@ -130,7 +132,7 @@ inline auto HasCode(absl::StatusCode code) {
       });
 }
 
-// A text with this part, or a range with such an element.
+// Matches a text with this part, or a range with such an element.
 template <class Part>
 auto Contains(Part part) {
   return Matcher("contains " + Words(part), [part](const auto& value) {
@@ -145,7 +147,7 @@ auto Contains(Part part) {
   });
 }
 
-// A literal may have null bytes.
+// Matches like the above for a literal, which may contain null bytes.
 template <std::size_t kSize>
 auto Contains(const char (&part)[kSize]) {
   return Contains(std::string(part, kSize - 1));
@@ -180,7 +182,7 @@ auto EndsWith(const char (&suffix)[kSize]) {
 // suffice for a text of more than 8 KiB.
 bool Describes(const std::string& expression, std::string_view text);
 
-// A text that the ECMAScript expression describes as a whole.
+// Matches a text that the ECMAScript expression describes as a whole.
 inline auto MatchesRegex(const std::string& expression) {
   return Matcher("matches " + expression, [expression](const auto& value) {
     return Describes(expression, TextOf(value));
@@ -199,7 +201,7 @@ auto SizeIs(Size size) {
   });
 }
 
-// A range with these elements, in this order.
+// Matches a range with these elements, in this order.
 template <class... Elements>
   requires(sizeof...(Elements) > 0)
 auto ElementsAre(Elements... elements) {
@@ -213,7 +215,7 @@ auto ElementsAre(Elements... elements) {
   });
 }
 
-// A range whose every element fits.
+// Matches a range whose every element fits.
 template <class Expected>
 auto Each(Expected expected) {
   return Matcher("has elements of which each is " + Words(expected),
@@ -225,8 +227,8 @@ auto Each(Expected expected) {
                  });
 }
 
-// A range with the elements of another, in any order. Of matchers that fit one
-// element, the first takes it.
+// Matches a range with the elements of another, in any order. The first of
+// several matchers that fit one element takes it.
 template <class Range>
 auto UnorderedElementsAreArray(Range expected) {
   std::string words = "has in some order the elements (";
@@ -246,7 +248,7 @@ auto UnorderedElementsAreArray(Range expected) {
   });
 }
 
-// A range with these elements, which have one type, in any order.
+// Matches a range with these elements, which have one type, in any order.
 template <class... Elements>
 auto UnorderedElementsAre(Elements... elements) {
   return UnorderedElementsAreArray(
@@ -268,7 +270,7 @@ auto Key(Expected expected) {
       [expected](const auto& pair) { return Fits(pair.first, expected); });
 }
 
-// A pointer, or an optional value, that holds a fitting one.
+// Matches a pointer or an optional value that holds a fitting value.
 template <class Expected>
 auto Pointee(Expected expected) {
   return Matcher("points to " + Words(expected), [expected](const auto& value) {

@@ -9,7 +9,7 @@
 namespace forebay::tests {
 namespace {
 
-// Set before main() begins.
+// Both are set before main() begins.
 const pid_t kProcess = getpid();
 const std::thread::id kThread = std::this_thread::get_id();
 

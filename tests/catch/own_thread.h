@@ -9,7 +9,7 @@ namespace forebay::tests {
 bool InTestsProcess();
 
 // Aborts, and names the place, unless the caller is the thread that runs the
-// tests, here or in a forked child: Catch2 is not thread-safe.
+// tests, here or in a forked child. Catch2 is not thread-safe.
 void CheckOwnThread(const char* file, std::size_t line, const char* what);
 
 }  // namespace forebay::tests

@@ -14,14 +14,14 @@ struct Result {
   int line = 0;
   double seconds = 0;
   std::uint64_t assertions = 0;
-  // Each assertion that failed, as text.
+  // Texts of the assertions that failed.
   std::vector<std::string> failures;
-  // Empty: the case was not skipped.
+  // Why the case was skipped; empty if it was not.
   std::string skip_reason;
 };
 
 // Results of the process so far; the last one may be under way. Only the thread
-// of the tests calls it.
+// of the tests calls this function.
 std::vector<Result>& Results();
 
 // Whether an assertion of the case under way has failed.

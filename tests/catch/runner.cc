@@ -19,7 +19,7 @@
 namespace forebay::tests {
 namespace {
 
-// Where results go; null: nowhere.
+// Returns where results go; a null pointer means nowhere.
 std::unique_ptr<JunitFile>& File() {
   static auto* const file = new std::unique_ptr<JunitFile>();
   return *file;
@@ -29,7 +29,7 @@ void WriteResults(bool last_ended) {
   if (File() != nullptr) File()->Write(Results(), last_ended);
 }
 
-// Notes each case's result, apart for each path through its sections.
+// Notes each case's result, with one result for each path through its sections.
 class Recorder final : public Catch::TestEventListenerBase {
  public:
   using TestEventListenerBase::TestEventListenerBase;
@@ -59,7 +59,8 @@ class Recorder final : public Catch::TestEventListenerBase {
       has_inner_ = is_inner_ = true;
     }
     WriteResults(/*last_ended=*/false);
-    // A program that crashes or hangs has said where.
+    // The name goes to stderr now, so that a crash or a hang shows which case
+    // it is in.
     std::cerr << "runs: " << Results().back().name << std::endl;
   }
 
@@ -75,7 +76,9 @@ class Recorder final : public Catch::TestEventListenerBase {
     result.seconds = stats.durationInSeconds;
     result.assertions = stats.assertions.total();
     const bool is_plain = result.failures.empty() && result.skip_reason.empty();
-    // Catch2 passes once more if an exception left a case's last section.
+    // Catch2 runs a case once more if an exception left the case's last
+    // section. A run that entered no section and asserted nothing wrong is then
+    // dropped.
     if (has_inner_ && !is_inner_ && is_plain) {
       Results().pop_back();
     } else if (is_plain && result.assertions == 0) {
@@ -98,7 +101,7 @@ class Recorder final : public Catch::TestEventListenerBase {
     if (result.isOk()) return true;
     std::vector<std::string>& failures = Results().back().failures;
     failures.push_back(Text(stats));
-    // The end of the case writes the further failures.
+    // Further failures are written when the case ends.
     if (failures.size() == 1 && InTestsProcess())
       WriteResults(/*last_ended=*/false);
     return true;
@@ -114,7 +117,8 @@ class Recorder final : public Catch::TestEventListenerBase {
       text += "\nis: " + result.getExpandedExpression();
     if (result.hasMessage()) text += "\n" + std::string(result.getMessage());
     for (const Catch::MessageInfo& message : stats.infoMessages) {
-      // An exception's text is here, too.
+      // The text of an exception is in `infoMessages`, too, and is printed
+      // once.
       if (Catch::StringRef(message.message) != result.getMessage())
         text += "\n" + message.message;
     }
@@ -122,7 +126,8 @@ class Recorder final : public Catch::TestEventListenerBase {
   }
 
   int depth_ = 0;
-  // Whether a pass of the case, or the present one, has entered a section.
+  // Whether any run of the case, and whether the present run, has entered a
+  // section.
   bool has_inner_ = false;
   bool is_inner_ = false;
 };
@@ -135,14 +140,15 @@ bool& Running() {
   return running;
 }
 
-// Runs at exit, which no test case may ask for.
+// Runs at exit, which no test case may cause.
 void RefuseExit() {
   if (!Running() || !InTestsProcess()) return;
   std::fprintf(stderr, "a test case ended the program\n");
   _exit(1);
 }
 
-// Tells why the tests cannot run as they are asked to; nothing if they can.
+// Returns why the tests cannot run as they are asked to, or nothing if they
+// can.
 std::optional<std::string> Refusal(Catch::Session& session) {
   const Catch::TestSpec& spec = session.config().testSpec();
   const bool has_names = !session.config().getTestsOrTags().empty();
@@ -169,7 +175,7 @@ bool HasFailed() {
 }  // namespace
 
 int RunTests(int argc, char** argv) {
-  // A program that aborts has said why.
+  // Unbuffered output shows all that a program said before it aborted.
   std::cout << std::unitbuf;
   Catch::StringMaker<float>::precision = 9;
   Catch::StringMaker<double>::precision = 17;
@@ -178,7 +184,7 @@ int RunTests(int argc, char** argv) {
     return error;
   if (const char* const only = std::getenv("TESTBRIDGE_TEST_ONLY"))
     session.configData().testsOrTags.emplace_back(only);
-  // A filter that no test matches is a mistake.
+  // A filter that no test case matches is a mistake, and fails the run.
   session.configData().warnings = static_cast<Catch::WarnAbout::What>(
       session.configData().warnings | Catch::WarnAbout::NoTests);
   if (const auto refusal = Refusal(session)) {

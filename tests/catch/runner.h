@@ -3,9 +3,9 @@
 
 namespace forebay::tests {
 
-// Runs the tests that are linked with the program, as Bazel expects of a test:
-// TESTBRIDGE_TEST_ONLY chooses among them, XML_OUTPUT_FILE is where their
-// results go. Returns the program's exit status.
+// Runs the tests that are linked with the program, as Bazel expects of a test.
+// TESTBRIDGE_TEST_ONLY chooses among them, and their results go to the file
+// XML_OUTPUT_FILE. Returns the program's exit status.
 int RunTests(int argc, char** argv);
 
 }  // namespace forebay::tests

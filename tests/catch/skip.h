@@ -7,15 +7,16 @@
 
 namespace forebay::tests {
 
-// Ends the test case, on its present path through the sections, as skipped; as
-// failed if there is no reason. Throws: only the test's own code calls it, on
-// its own thread, never what the product calls back.
+// Ends the test case, on its present path through the sections, as skipped, or
+// as failed if `reason` is empty. Throws: only the test's own code may call it,
+// on its own thread, never a callback that the product runs.
 [[noreturn]] void Skip(const std::string& reason, const char* file,
                        std::size_t line);
 
 }  // namespace forebay::tests
 
-// Skips the test case; the reason is written as to a stream: SKIP(a << b).
+// Skips the test case. The arguments are the reason, written as to a stream:
+// SKIP(a << b).
 #define SKIP(...)                                                            \
   ::forebay::tests::Skip(                                                    \
       static_cast<std::ostringstream&&>(std::ostringstream() << __VA_ARGS__) \

@@ -13,16 +13,16 @@
 
 namespace forebay::tests {
 
-// A subject of a suite, with its name: an implementation of an interface, a
-// file, a seed.
+// A subject of a suite (an implementation of an interface, a file, a seed) and
+// its name.
 template <class Subject>
 struct Named {
   std::string name;
   Subject subject;
 };
 
-// Subjects of a suite. The suite is a class with a type Subject and a
-// constructor from one.
+// Returns the subjects of a suite. The suite is a class with a type Subject and
+// a constructor from a Subject.
 template <class Suite>
 std::vector<Named<typename Suite::Subject>>& SubjectsOf() {
   static auto* const subjects =
@@ -44,7 +44,8 @@ class RunsOn {
   }
 
  private:
-  // Catch2 would enter the first of two equal sections only.
+  // Two subjects may not have one name: Catch2 would enter only the first of
+  // two equal sections.
   static void Add(const Named<Subject>& added) {
     for (const Named<Subject>& each : SubjectsOf<Suite>()) {
       if (each.name != added.name) continue;
@@ -56,7 +57,7 @@ class RunsOn {
   }
 };
 
-// Seeds from 0, as subjects.
+// Returns the seeds from 0 to `count` - 1 as subjects.
 template <class Seed = unsigned>
 std::vector<Named<Seed>> Seeds(std::type_identity_t<Seed> count) {
   std::vector<Named<Seed>> seeds;
@@ -67,9 +68,9 @@ std::vector<Named<Seed>> Seeds(std::type_identity_t<Seed> count) {
 
 }  // namespace forebay::tests
 
-// A test case of a suite, on each of its subjects in a section of its own. A
-// suite without subjects fails. The body is a member function of a class that
-// derives from the suite.
+// Defines a test case of a suite, which runs on each of the suite's subjects in
+// a section of its own. A suite without subjects fails. The body is a member
+// function of a class that derives from the suite.
 #define SUITE_CASE(Suite, ...)                                       \
   FOREBAY_SUITE_CASE(INTERNAL_CATCH_UNIQUE_NAME(CaseOfSuite), Suite, \
                      __VA_ARGS__)

@@ -11,9 +11,9 @@
 
 namespace forebay::tests {
 
-// Checks that threads make beside the test's own, as assertions of Catch2 are
-// not thread-safe. The destructor asserts on the test's thread that all of them
-// held; it outlives whatever still checks.
+// Checks that threads other than the test's own make. Catch2's assertions are
+// not thread-safe, so the destructor asserts on the test's thread that all
+// checks held. The object outlives every thread that checks.
 class ThreadChecks {
  public:
   ThreadChecks() = default;
@@ -24,15 +24,17 @@ class ThreadChecks {
     CHECK_THAT(failures_, Catch::Equals(""));
   }
 
-  // Any thread: what has to hold, in words for the case that it does not.
+  // Notes `words`, which say what should have held, unless `holds`. Any thread
+  // may call it.
   void Check(bool holds, std::string_view words) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (holds) return;
     failures_.append(words).append("\n");
-    // The test may crash on what does not hold before the destructor asserts.
+    // The words go to stderr now: the test may crash before the destructor
+    // asserts.
     std::cerr << "on a thread: " << words << std::endl;
   }
-  // Any thread.
+  // Checks that the status is OK. Any thread may call it.
   void CheckOk(const absl::Status& status) {
     Check(status.ok(), status.ToString());
   }

@@ -5,12 +5,12 @@
 #include "server/base/clock.h"
 #include "server/base/mutex.h"
 #include "server/base/status.h"
-#include "server/storage/gcs/credentials.h"
+#include "server/storage/gcs/gcs_credentials.h"
+#include "server/storage/gcs/gcs_listing.h"
 #include "server/storage/gcs/gcs_protocol.h"
 #include "server/storage/gcs/gcs_root.h"
-#include "server/storage/gcs/listing.h"
-#include "server/storage/s3/credentials.h"
-#include "server/storage/s3/listing.h"
+#include "server/storage/s3/s3_credentials.h"
+#include "server/storage/s3/s3_listing.h"
 #include "server/storage/s3/s3_protocol.h"
 #include "server/storage/s3/s3_root.h"
 #include "server/storage/webhdfs/hdfs_root.h"
@@ -62,7 +62,7 @@ absl::Status BucketPlace::OpenS3(const std::string& endpoint,
   const s3::Endpoint place = {endpoint, "us-east-1"};
   FOREBAY_ASSIGN_OR_RETURN(auto root, s3::S3Root::Create(uri, place));
   if (!reader.credentials.empty()) {
-    s3::Settings settings;
+    s3::S3Settings settings;
     settings.credentials = reader.credentials;
     const auto find = [settings] { return s3::FindCredentials(settings, {}); };
     credentials_ = std::make_unique<s3::KeptCredentials>(

@@ -20,15 +20,15 @@
 
 namespace forebay::tests {
 
-// The credentials that a bucket is read with; what is "" is not used.
+// The credentials that a bucket is read with; an empty one is not used.
 struct BucketReader {
   std::string metadata_host;  // gs://: HOST:PORT of a metadata server
   std::string credentials;    // s3://: a file of credentials
 };
 
-// A bucket of Cloud Storage or of S3, or a folder of HDFS, and what the daemon
-// reads it with. Must outlive the client that it is opened with, and its calls,
-// and not the engine. Open and List block.
+// A bucket of Cloud Storage or of S3, or a folder of HDFS, with the objects by
+// which the daemon reads it. It must outlive the client that it is opened with,
+// and the client's calls, and must not outlive the engine. Open and List block.
 class BucketPlace {
  public:
   // `uri` is gs://BUCKET/PREFIX, s3://BUCKET/PREFIX or hdfs://HOST/PATH.
@@ -42,7 +42,8 @@ class BucketPlace {
   const std::shared_ptr<const storage::Root>& root() const { return root_; }
   const storage::http::Protocol* protocol() const { return protocol_.get(); }
   storage::http::Authorizer* authorizer() const { return authorizer_; }
-  // Whether answers tell the version; else a webhdfs::VersionedSource asks.
+  // Whether answers tell the version; otherwise a webhdfs::VersionedSource asks
+  // for it.
   bool tells_versions() const { return files_ == nullptr; }
 
  private:

@@ -20,7 +20,7 @@ START_SECONDS = 120  # until a start counts as a hang
 
 
 def missing():
-    """Why it cannot be run here; "" if it can."""
+    """Returns why the server cannot run here; "" if it can."""
     if PROGRAM.exists():
         return ""
     return "tools/setup could not install what tools/pypi.txt lists"

@@ -1,9 +1,10 @@
 """A cluster of HDFS on this machine, as its web interface shows it.
 
-It is our own, from the documented interface ("WebHDFS REST API" of Hadoop 3.4):
-a real one is no package, and takes Java and gigabytes. fsspec's client of WebHDFS
-fills and reads it in the tests, so that not only we think that it is one. A name
-node, and a data node that it leads to; files are in memory.
+We wrote it from the documented interface ("WebHDFS REST API" of Hadoop 3.4),
+because Debian has no package of Hadoop, which takes Java and gigabytes. The tests
+also fill and read it by fsspec's client of WebHDFS, which knows that interface
+independently of us. It has a name node, and a data node that the name node leads
+to; files are in memory.
 """
 
 import hashlib
@@ -192,7 +193,7 @@ class FakeHdfs:
             self.files[path] = _File(self._last_number, content)
 
     def status(self, path, name=""):
-        """The status of a path; None: there is no such thing."""
+        """Returns the status of a path; None if there is no such path."""
         if path in self.files:
             file = self.files[path]
             status = {"pathSuffix": name, "type": "FILE", "fileId": file.number,
@@ -210,7 +211,7 @@ class FakeHdfs:
         return None
 
     def entries(self, path):
-        """The statuses of what lies in a folder; of a file, its own."""
+        """Returns the statuses of a folder's entries; of a file, its own."""
         if path in self.files:
             return [self.status(path)]
         names = {one[len(path) + 1:].partition("/")[0] for one in self.files

@@ -21,7 +21,7 @@ TASKS = pathlib.Path(__file__).with_name("s3_tasks.py")
 
 
 def missing():
-    """Why it cannot be run here; "" if it can."""
+    """Returns why the server cannot run here; "" if it can."""
     if (PYPI / "moto").exists():
         return ""
     return "tools/setup could not install what tools/pypi.txt lists"
@@ -40,7 +40,7 @@ class FakeS3:
       url: where it serves, "http://127.0.0.1:PORT".
       pid: of its process.
       keys: dict of dicts "id", "secret" and perhaps "token": those of
-        "reader", who may do all, of "stranger", who may do nothing, and of a
+        "reader", who may do all, of "untrusted", who may do nothing, and of a
         "session" that may do all.
     """
 

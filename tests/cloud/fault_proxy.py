@@ -40,7 +40,7 @@ BURST = 2
 
 
 class Gcs:
-    """How Cloud Storage's JSON API speaks."""
+    """The parts of Cloud Storage's JSON API that the proxy knows."""
 
     kinds = KINDS
     list_path = re.compile(r"/storage/v1/b/[^/]+/o")
@@ -69,7 +69,7 @@ class Gcs:
 
 
 class S3:
-    """How S3 speaks."""
+    """The parts of S3's API that the proxy knows."""
 
     # Credentials that have expired stay so until there are others.
     kinds = tuple(kind for kind in KINDS if kind != "expired_token")

@@ -18,7 +18,7 @@ class Answer(typing.NamedTuple):
     body: bytes = b""
 
 
-# They speak of one connection, or are written anew.
+# These headers speak of one connection, or are written anew.
 _HOP_HEADERS = ("connection", "keep-alive", "transfer-encoding")
 
 

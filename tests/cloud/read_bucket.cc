@@ -65,7 +65,7 @@ int Complain(const absl::Status& status) {
   return 1;
 }
 
-// Reads all objects at once; prints what comes, on the engine's thread.
+// Reads all objects at once, and prints each result on the engine's thread.
 void ReadAll(RangedSource* source,
              const std::shared_ptr<const storage::Root>& root,
              const std::vector<ListedObject>& objects, int round) {
@@ -102,7 +102,7 @@ Json ToJson(const storage::http::RequestCounts& counts) {
           {"bytes", counts.bytes}};
 }
 
-// Faults pass sooner in tests.
+// Returns retry options with short delays, as faults of tests pass soon.
 storage::http::RetryOptions Retries() {
   storage::http::RetryOptions options;
   options.first_delay_nanos = 10 * kMillis;
@@ -112,12 +112,12 @@ storage::http::RetryOptions Retries() {
   return options;
 }
 
-// Exit status.
+// Lists and reads the bucket as `options` say. Returns the exit status.
 int Run(const Options& options) {
   auto engine = Engine::Create();
   if (!engine.ok()) return Complain(engine.status());
 
-  // Destroyed after the client, whose calls use it.
+  // The place is destroyed after the client, whose calls use it.
   std::unique_ptr<BucketPlace> place;
   Client client(engine->get(), Retries(), 1);
   auto opened =

@@ -21,7 +21,7 @@ class RunningServer:
         self._thread.start()
 
     def close(self):
-        """Ends it."""
+        """Ends the server."""
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()

@@ -33,7 +33,7 @@ def make_accounts(task):
     session of the first kind."""
     keys = {}
     iam = client("iam", {"id": "x", "secret": "x"})
-    for user in ("reader", "stranger"):
+    for user in ("reader", "untrusted"):
         iam.create_user(UserName=user)
         made = iam.create_access_key(UserName=user)["AccessKey"]
         keys[user] = {"id": made["AccessKeyId"],

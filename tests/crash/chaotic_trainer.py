@@ -103,7 +103,7 @@ def train(photos, expected_path, end_path, seed, sharing, own_seed):
         epoch = 0
         while not pathlib.Path(end_path).exists():
             whole += trainer.read(loader, epoch)
-            # Mostly goes on as all others do.
+            # Most often a trainer goes on as all others do.
             epoch = ((epoch + 1) % EPOCHS if chance.random() < 0.8
                      else chance.randrange(EPOCHS))
         assert epoch_digests(loader, epoch) == expected[epoch]

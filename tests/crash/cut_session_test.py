@@ -129,7 +129,7 @@ def test_cut_at_any_message(relayed, photos, cut):
         images, ids = contents(loader)
     assert relay.passed >= MESSAGES
     relay = relayed(cut=cut)
-    # One batch an image: more batches than a loader has slots.
+    # Each image is a batch, so that there are more batches than a loader has slots.
     with open_loader(photos, shuffle=True, batch_size=1) as loader:
         batches = iter(loader)
         first, first_ids = contents([next(batches)])

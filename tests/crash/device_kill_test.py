@@ -83,7 +83,7 @@ class Crowd:
                                 self._chance.randrange(1 << 30))
 
     def kill_one(self):
-        """Kills the older one, and starts another."""
+        """Kills the older trainer, and starts another."""
         trainer = self._trainers.pop(0)
         expect_line(trainer, "begins")
         trainer.kill()
@@ -117,7 +117,7 @@ def test_killed_at_random(tmp_path, photos, monkeypatch):
                 else:
                     daemon.stop(signal.SIGKILL)
                     daemon.start("--config", str(tmp_path / "forebayd.toml"))
-                # All who live get on meanwhile.
+                # All other trainers go on meanwhile.
                 for trainer in steady:
                     expect_line(trainer, "round")
         finally:

@@ -30,7 +30,7 @@ def daemon(tmp_path):
 
 
 def serving_process(daemon):
-    """The process that accepts sessions; 0: there is none."""
+    """Returns the process that accepts sessions; 0 if there is none."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as visitor:
         try:
             visitor.connect(str(daemon.runtime_dir / "session.sock"))

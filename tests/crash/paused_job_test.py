@@ -155,7 +155,7 @@ def test_an_equal_job_starts_while_the_owner_of_the_workers_is_paused(
             expect_line(other, "batch")
             read_rest(other, 14)
             other.stdout.readline()
-            # One that comes now shares with that one, or has its own.
+            # A job that starts now shares with `other`, or has workers of its own.
             with job(EQUAL) as third:
                 expect_line(third, "batch")
                 read_rest(third, 14)

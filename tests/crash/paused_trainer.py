@@ -96,7 +96,7 @@ def checked(batch, expected):
 
 
 def said(word):
-    """Says a word, and waits for the next line."""
+    """Prints a word, and waits for the next line."""
     print(word, flush=True)
     return bool(sys.stdin.readline())
 

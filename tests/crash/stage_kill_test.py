@@ -59,7 +59,7 @@ class Crowd:
             assert process.poll() is None, kind
 
     def kill_trainer(self):
-        """Kills one, and starts it again."""
+        """Kills a trainer, and starts it again."""
         place = self._chance.randrange(len(CROWD))
         self._running[place].kill()
         self._running[place].wait()

@@ -5,9 +5,9 @@
 
 namespace forebay::device_tests {
 
-// Captures what is queued in a stream into a CUDA graph, which is thrown away:
-// globally, so that calls of other threads can spoil it. A test fails if they
-// do.
+// Captures the operations queued in a stream into a CUDA graph, which is thrown
+// away. The capture is global, so that calls of other threads can spoil it. The
+// test fails if they do.
 void BeginCapture(CUstream stream);
 void EndCapture(CUstream stream);
 

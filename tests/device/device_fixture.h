@@ -13,10 +13,10 @@
 
 namespace forebay::device_tests {
 
-// The driver under test: the host's, or the fake one beside the test.
+// Returns the driver under test: the host's, or the fake one beside the test.
 const cuda::DriverApi& Api();
 
-// Where the driver comes from: $FOREBAY_DRIVER_LIBRARY, else the fake.
+// Returns the path of the driver: $FOREBAY_DRIVER_LIBRARY, else the fake.
 std::string DriverLibrary();
 
 // Returns a function of the driver that Forebay itself does not call.
@@ -26,7 +26,7 @@ Function* FindInDriver(const char* symbol) {
   return reinterpret_cast<Function*>(dlsym(library, symbol));
 }
 
-// The driver's word for a result, for messages.
+// Returns the driver's name of a result, for messages.
 std::string NameOf(CUresult result);
 
 #define FOREBAY_CHECK_CUDA(expected, call)       \
@@ -43,11 +43,12 @@ class DeviceTest {
   DeviceTest();
   ~DeviceTest();
 
-  // Pinned memory that GPUs can be given.
+  // Returns the properties of memory of the first GPU that a descriptor
+  // exports.
   CUmemAllocationProp Exportable() const;
   std::size_t Granularity() const;
   std::size_t FreeMemory() const;
-  // Copies, and waits.
+  // Copies bytes to the GPU, and waits.
   void Write(CUdeviceptr address, const std::vector<unsigned char>& bytes);
   std::vector<unsigned char> Read(CUdeviceptr address, std::size_t bytes);
 
@@ -56,7 +57,7 @@ class DeviceTest {
   CUstream stream_ = nullptr;
 };
 
-// Bytes that tell a place from another.
+// Returns `count` bytes whose values differ from place to place.
 std::vector<unsigned char> Numbers(std::size_t count, unsigned first = 0);
 
 // A piece of a GPU's memory that this process uses.
@@ -65,8 +66,8 @@ struct MappedMemory {
   std::size_t bytes = 0;
 };
 
-// Gives the GPU an address of a handle's memory. TryToMap needs no test around
-// it.
+// Maps a handle's memory at an address of the GPU. TryToMap works outside of a
+// test, too.
 CUresult TryToMap(CUdevice device, CUmemGenericAllocationHandle handle,
                   MappedMemory* memory);
 MappedMemory MapMemory(CUdevice device, CUmemGenericAllocationHandle handle,

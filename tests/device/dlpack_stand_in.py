@@ -90,7 +90,7 @@ class Array:
 
 
 def from_dlpack(tensor, stream=None, **arguments):
-    """As frameworks do it.
+    """Takes a tensor as frameworks do.
 
     Args:
       stream: a cuda_driver.Stream; None: that of the tensor's GPU.

@@ -164,9 +164,9 @@ TEST_CASE_METHOD(DriverTest,
   FOREBAY_CHECK_CUDA(CUDA_SUCCESS, Api().unmap_memory(address, bytes));
   FOREBAY_CHECK_CUDA(CUDA_SUCCESS, Api().free_address(address, 2 * bytes));
   FOREBAY_CHECK_CUDA(CUDA_SUCCESS, Api().release_memory(handle));
-  const proto::Fd stranger(memfd_create("stranger", MFD_CLOEXEC));
+  const proto::Fd file(memfd_create("file", MFD_CLOEXEC));
   CHECK(Api().import_memory(
-            &handle, reinterpret_cast<void*>(std::intptr_t{stranger.get()}),
+            &handle, reinterpret_cast<void*>(std::intptr_t{file.get()}),
             CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != CUDA_SUCCESS);
 }
 
@@ -303,7 +303,7 @@ TEST_CASE_METHOD(
   CHECK(FreeMemory() == before);
 }
 
-// The peer: imports the memory, writes it, and ends as it is told.
+// Is the peer: imports the memory, writes it, and ends as it is told.
 int BePeer(const std::string& what) {
   CUdevice device = 0;
   CUcontext context = nullptr;

@@ -6,7 +6,7 @@
 
 namespace forebay::device_tests {
 
-// The form of what a tail kernel makes: see cuda/kernels/tail.h.
+// The form of a tail kernel's output: see cuda/kernels/tail_kernel.h.
 struct ElementForm {
   std::uint64_t image_pixels = 0;
   std::uint32_t element_bytes = 1;

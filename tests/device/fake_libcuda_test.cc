@@ -24,7 +24,7 @@ namespace {
 
 using tests::Each;
 
-// A context of the first GPU, and what a trainer makes first.
+// A context of the first GPU, and the objects that a trainer makes first.
 struct Session {
   CUcontext context = nullptr;
   CUstream stream = nullptr;
@@ -179,7 +179,7 @@ TEST_CASE("What belongs to a destroyed context of the fake driver is useless",
   });
 }
 
-// Wants a context while another process has one.
+// Opens a context while another process has one. Returns the result.
 CUresult OpenBesideAnother(const std::string& script) {
   CUresult result = CUDA_ERROR_UNKNOWN;
   int told[2], ends[2], answer[2];
@@ -188,7 +188,7 @@ CUresult OpenBesideAnother(const std::string& script) {
     const pid_t other = fork();
     Session session;
     if (other == 0) {
-      // The answer of the one that is second would hide a failure of the first.
+      // The second process's answer would hide a failure of this process.
       const char opened = Open(&session) == CUDA_SUCCESS ? 'y' : 'n';
       CHECK(write(told[1], &opened, 1) == 1);
       char nothing;

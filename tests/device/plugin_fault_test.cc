@@ -21,7 +21,7 @@ using tests::HasCode;
 using tests::IsOk;
 
 constexpr std::uint64_t kPiece = std::uint64_t{2} << 20;
-// A context, and ten pieces.
+// The GPU has room for a context and ten pieces.
 constexpr char kSmall[] =
     R"("context_bytes": 4194304, "gpus": [{"memory": 25165824}])";
 constexpr int kPieces = 10;
@@ -37,7 +37,7 @@ void WithFaults(const std::string& faults,
       });
 }
 
-// How many pieces a GPU has left.
+// Returns the number of pieces that a GPU has left.
 int PiecesLeft(Gpu& gpu) {
   std::vector<std::unique_ptr<GpuMemory>> taken;
   while (true) {
@@ -135,7 +135,7 @@ TEST_CASE("A lost GPU says so to every call of the plug-in",
         REQUIRE_THAT(good, IsOk());
         REQUIRE_THAT((*gpu)->Wait(*good), IsOk());
         const auto bad = (*gpu)->StartCopy(**memory, 0, host.data(), 10);
-        // It may have failed before its call returns.
+        // The copy may have failed before the call that starts it returns.
         const absl::Status lost = bad.ok() ? (*gpu)->Wait(*bad) : bad.status();
         CHECK_THAT(lost, HasCode(absl::StatusCode::kDataLoss));
         CHECK_THAT(lost.message(), Contains("CUDA_ERROR_ECC_UNCORRECTABLE"));

@@ -18,7 +18,7 @@ using tests::IsOk;
 
 constexpr char kPlugin[] = "cuda/libforebay_cuda.so";
 
-// A library that is loaded is found by its own name, libcuda.so.1.
+// Loads the driver: dlopen() finds a loaded library by its name, libcuda.so.1.
 void LoadDriver() {
   void* const driver = dlopen(DriverLibrary().c_str(), RTLD_NOW | RTLD_GLOBAL);
   const std::string why = driver != nullptr ? "" : dlerror();

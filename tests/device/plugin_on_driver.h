@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "cuda/device.h"
+#include "cuda/driver.h"
 #include "cuda/plugin_abi.h"
 
 namespace forebay::device_tests {
@@ -12,7 +12,8 @@ namespace forebay::device_tests {
 // null, if that does not work.
 std::unique_ptr<cuda::Driver> OpenPluginOnDriver();
 
-// The same plug-in's own table, after a call of `describe`. Loaded for good.
+// Returns the same plug-in's own table, after a call of `describe`. The plug-in
+// stays loaded.
 const cuda::Plugin& PluginOnDriver();
 
 }  // namespace forebay::device_tests

@@ -6,10 +6,10 @@
 
 namespace forebay::device_tests {
 
-// Runs `test` in a child process whose driver, the fake one, reads this script:
-// JSON as fake_libcuda/script.h says. A failed expectation there fails here. No
-// driver may have been loaded in this process. Blocks until the child has
-// ended.
+// Runs `test` in a child process whose driver, the fake one, reads this script,
+// JSON as fake_libcuda/script.h says. An expectation that fails in the child
+// fails the test. No driver may have been loaded in this process. Blocks until
+// the child has ended.
 void WithGpus(const std::string& script, const std::function<void()>& test);
 
 }  // namespace forebay::device_tests

@@ -1,4 +1,6 @@
 // The tail kernel on the GPU, or on the fake.
+#include "cuda/kernels/tail_kernel.h"
+
 #include <cuda.h>
 
 #include <cstddef>
@@ -9,7 +11,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "cuda/kernels/image.h"
-#include "cuda/kernels/tail.h"
 #include "tests/catch/catch.h"
 #include "tests/catch/suite.h"
 #include "tests/device/device_fixture.h"

@@ -30,7 +30,7 @@ using client::device::TensorPool;
 
 constexpr std::size_t kBytes = 1000;
 constexpr int kBlocksAhead = 4;
-// Streams dawdle, each in its own way.
+// Streams pause before operations, each for other times.
 constexpr char kDelays[] = R"({"seed": 7, "delay_micros": 3000})";
 
 std::shared_ptr<TensorPool> OpenPool() {
@@ -42,7 +42,7 @@ std::shared_ptr<TensorPool> OpenPool() {
   return pool;
 }
 
-// Makes a tensor of these bytes. Any thread.
+// Makes a tensor of these bytes; any thread may call it.
 Status TryToMake(TensorPool& pool, const std::vector<unsigned char>& bytes,
                  std::unique_ptr<TensorMemory>* memory) {
   Status status = pool.Take(bytes.size(), memory);
@@ -54,7 +54,7 @@ Status TryToMake(TensorPool& pool, const std::vector<unsigned char>& bytes,
   return status;
 }
 
-// A tensor of these bytes.
+// Returns a tensor of these bytes.
 std::unique_ptr<TensorMemory> Make(TensorPool& pool,
                                    const std::vector<unsigned char>& bytes) {
   std::unique_ptr<TensorMemory> memory;
@@ -112,7 +112,8 @@ TEST_CASE("The tensor pool uses memory again only after the stream that had it",
     std::vector<std::unique_ptr<TensorMemory>> last;
     for (unsigned first = 0; first < 2 * kBlocksAhead; ++first) {
       auto memory = Make(*pool, Numbers(kBytes, first));
-      // The first ones' memory, which the halted stream still has to read.
+      // This tensor has the memory of one of the first tensors, which the
+      // halted stream still has to read.
       if (first >= kBlocksAhead) {
         last.push_back(std::move(memory));
         continue;
@@ -150,7 +151,7 @@ TEST_CASE(
       FOREBAY_REQUIRE_CUDA(Api().copy_on_device(
           copies.back(), memory->address(), kBytes, trainer.stream()));
     }
-    // It waits for the halted stream.
+    // The pool waits for the halted stream.
     std::unique_ptr<TensorMemory> memory;
     auto next = std::async(std::launch::async, [&] {
       return TryToMake(*pool, Numbers(kBytes, 99), &memory);

@@ -15,7 +15,7 @@
 
 namespace forebay::device_tests {
 
-// Room for the plug-in's words.
+// Room for a message of the plug-in.
 class Words : public cuda::PluginWords {
  public:
   Words() : PluginWords{.text = room_, .size = sizeof(room_)} {}
@@ -59,18 +59,18 @@ class Trainer {
   CUcontext context() const { return context_; }
   CUstream stream() const { return stream_; }
 
-  // The address of what the daemon has exported.
+  // Imports memory that the daemon has exported. Returns its address.
   std::uint64_t Import(const Exported& memory) const;
   std::uint64_t Allocate(std::size_t bytes) const;
   void Write(std::uint64_t address,
              const std::vector<unsigned char>& bytes) const;
-  // Bytes there, once the stream is done.
+  // Returns the bytes at an address, once the stream is done.
   std::vector<unsigned char> Read(std::uint64_t address,
                                   std::size_t bytes) const;
   std::size_t FreeMemory() const;
   // Waits for all streams.
   void Finish() const;
-  // Queues a function of the host; it outlives its call.
+  // Queues a function of the host, which must outlive its call.
   void QueueOnHost(std::function<void()>* function) const;
   cuda::PluginResult CallAfter(std::function<void()>* function,
                                Words& why) const;

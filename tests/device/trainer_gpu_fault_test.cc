@@ -34,7 +34,7 @@ std::string Fault(const std::string& call, const std::string& error, int first,
          std::to_string(times) + "}";
 }
 
-// Runs `test` in a process whose driver fails so.
+// Runs `test` in a process whose driver has this fault.
 void WithFault(const std::string& call, const std::string& error, int first,
                int times, const std::function<void()>& test) {
   WithGpus(R"({"faults": [)" + Fault(call, error, first, times) + "]}", test);
@@ -50,7 +50,7 @@ PluginResult Import(const Trainer& trainer, const Exported& memory,
   return result;
 }
 
-// A tail that makes bytes of 64 pixels.
+// Runs a tail that makes uint8 elements of 64 pixels.
 PluginResult RunTail(const Trainer& trainer, std::uint64_t from,
                      std::uint64_t to, std::string* words) {
   cuda::PluginTail tail = {};
@@ -197,7 +197,7 @@ TEST_CASE("Callbacks behind an error of the trainer's GPU never come",
     CHECK(why.said() ==
           "the GPU is lost to this process (CUDA_ERROR_ECC_UNCORRECTABLE: "
           "uncorrectable ECC error encountered)");
-    // All else fails so.
+    // All other calls fail in the same way.
     CHECK(trainer.CallAfter(&call, why) == PluginResult::kLost);
     CHECK(RunTail(trainer, memory, memory, &words) == PluginResult::kLost);
     CHECK(Import(trainer, {proto::Fd(memfd_create("m", 0)), 1}, &words) ==
@@ -259,7 +259,7 @@ TEST_CASE("A trainer's GPU that the kernels are not for has no tail",
       CHECK(RunTail(trainer, from, to, &words) == PluginResult::kFailed);
       CHECK_THAT(words,
                  Contains("this GPU cannot run the kernels (CUDA_ERROR_"));
-      // The rest works.
+      // All other calls work.
       Words why;
       FOREBAY_CHECK_OK(
           why, trainer.calls().copy(trainer.gpu(), trainer.stream(), from, to,

@@ -30,7 +30,7 @@ namespace {
 
 using tests::IsOk;
 
-// Streams dawdle, each in its own way.
+// Streams pause before operations, each for other times.
 constexpr char kDelays[] = R"({"seed": 7, "delay_micros": 3000})";
 
 cuda::PluginTail MakeTail(const ElementForm& form) {
@@ -43,7 +43,7 @@ cuda::PluginTail MakeTail(const ElementForm& form) {
   return tail;
 }
 
-// Runs a tail of what the daemon has exported, and looks at what it makes.
+// Runs a tail of memory that the daemon has exported, and checks its output.
 void ExpectTail(const Trainer& trainer, const ElementForm& form,
                 std::uint64_t images) {
   const std::vector<unsigned char> pixels =
@@ -78,7 +78,7 @@ TEST_CASE("A trainer's tail makes the elements of the table",
         }
       }
     }
-    // More than the grid has threads.
+    // These are more elements than the grid has threads.
     ExpectTail(trainer, {224 * 223, 4, 1, 3}, 3);
     ExpectTail(trainer, {223 * 223, 2, 1, 3}, 3);
   });
@@ -139,7 +139,7 @@ TEST_CASE("The plug-in copies within the trainer's GPU",
     FOREBAY_CHECK_OK(why, trainer.calls().copy(trainer.gpu(), trainer.stream(),
                                                from, to, 5000, why));
     CHECK(trainer.Read(to, 5000) == Numbers(5000));
-    // The legacy default stream.
+    // Write() uses the legacy default stream.
     trainer.Write(to, std::vector<unsigned char>(5000));
     FOREBAY_CHECK_OK(
         why, trainer.calls().copy(trainer.gpu(), nullptr, from, to, 5000, why));
@@ -315,7 +315,7 @@ TEST_CASE("Imported GPU memory outlives the process that exported it",
 TEST_CASE("The plug-in does not break a capture by another thread",
           "[device][trainer_gpu]") {
   WithGpus(kDelays, [] {
-    // A context, and memory, that are there before.
+    // The trainer has a context and memory before the plug-in opens.
     const Trainer trainer;
     const Exported memory = Export(Numbers(64 * 3));
     const std::uint64_t to = trainer.Allocate(64 * 3);

@@ -44,7 +44,7 @@ class FaultProcess:
         Raises:
           OSError: it does not serve; the message is the last line that it wrote.
         """
-        # In a session of its own: Ctrl-C reaches its owner, which then ends it.
+        # A session of its own keeps Ctrl-C from it; its owner then ends it.
         self._process = subprocess.Popen(
             [sys.executable, "-B", str(FOLDER / script), *map(str, arguments),
              str(os.getpid())],
@@ -71,11 +71,11 @@ class FaultProcess:
         return answer.strip()
 
     def held(self):
-        """Returns how many requests it holds."""
+        """Returns how many requests the process holds."""
         return int(self.command("await", 0, 0))
 
     def await_held(self, count):
-        """Returns once it holds at least so many requests.
+        """Returns once the process holds at least so many requests.
 
         Raises:
           TimeoutError: it does not, after PATIENCE.
@@ -85,7 +85,7 @@ class FaultProcess:
             raise TimeoutError(f"{held} requests are held, not {count}")
 
     def close(self):
-        """Ends it."""
+        """Ends the process."""
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
         try:

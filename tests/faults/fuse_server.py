@@ -315,7 +315,7 @@ class Mount:
         self._above.append(os.fsencode(path))
 
     def end(self):
-        """Takes the mounts away, whoever uses them."""
+        """Unmounts the mounts, whoever uses them."""
         for path in (*self._above, self._mountpoint):
             self._libc.umount2(path, MNT_DETACH)
 

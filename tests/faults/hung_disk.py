@@ -95,7 +95,7 @@ class HungDisk:
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
     def close(self):
-        """Ends it. Whoever waits for it gets an error."""
+        """Ends the disk. Processes that wait for it get an error."""
         self._mount.close()
 
     def __enter__(self):

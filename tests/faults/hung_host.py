@@ -65,7 +65,7 @@ class HungHost:
         self._relay.await_held(count)
 
     def close(self):
-        """Ends it and its connections."""
+        """Ends the relay and its connections."""
         self._relay.close()
 
     def __enter__(self):

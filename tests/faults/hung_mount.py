@@ -85,9 +85,9 @@ class HungMount:
         self._above.append(path)
 
     def close(self):
-        """Ends the mount. Whoever waits for it gets an error."""
+        """Ends the mount. Processes that wait for it get an error."""
         self._server.close()
-        # In case that the server was killed: the mount is dead, but still there.
+        # If the server was killed, the mount is dead, but still there.
         for path in (*self._above, self.path):
             ctypes.CDLL(None).umount2(os.fsencode(path), MNT_DETACH)
 

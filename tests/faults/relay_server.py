@@ -25,7 +25,7 @@ BACKLOG = 512
 
 
 class Connection:
-    """One connection: a task for each direction."""
+    """A relayed connection, with a task for each direction."""
 
     def __init__(self, relay, client, server):
         self._relay, self._client, self._server = relay, client, server
@@ -33,7 +33,7 @@ class Connection:
         self.held = 0  # of its two directions
 
     def reset(self):
-        """Ends it at once."""
+        """Ends the connection at once."""
         for _, writer in (self._client, self._server):
             writer.transport.abort()
 

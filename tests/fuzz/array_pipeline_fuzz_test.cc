@@ -1,5 +1,5 @@
-// The transforms of an array as a client describes them: whatever it says, it
-// is refused, or it makes arrays of the type that it promises.
+// Fuzzes the transforms of an array, as a client describes them. The daemon
+// refuses them, or they make arrays of the type that the pipeline promises.
 
 #include <algorithm>
 #include <cstdint>
@@ -25,13 +25,13 @@ using forebay::proto::DType;
 
 using Bytes = std::vector<std::uint8_t>;
 
-// More would take long to fill.
+// The largest output in bytes: a larger one would take long to fill.
 constexpr std::uint64_t kMaxOutput = 1 << 18;
-// Of a file of a longest array.
+// The longest array of a file, in elements.
 constexpr std::uint64_t kLongest = 4096;
-constexpr std::uint32_t kRate = 16000;  // of all arrays
+constexpr std::uint32_t kRate = 16000;  // samples per second of every array
 
-// Whether the op takes long, though no longer than it may.
+// Whether the op is allowed, but takes too long for a fuzz test.
 bool IsSlow(const forebay::proto::Op& op) {
   const auto is_slow = [](const forebay::proto::Spectrogram& spectrogram) {
     return spectrogram.n_fft() > 512 || spectrogram.pad() > 4096;
@@ -64,7 +64,8 @@ void Run(const ArrayTransform& pipeline, TensorType type) {
   if (pipeline.output().tensor.bytes > kMaxOutput) return;
   Bytes items(type.bytes);
   std::iota(items.begin(), items.end(), 0);
-  // Of exactly the size that is promised, for the sanitizers.
+  // The buffer has exactly the promised size, so that sanitizers see a write
+  // behind it.
   Bytes out(pipeline.output().tensor.bytes);
   static Workspace workspace({.scratch_bytes = std::uint64_t{1} << 24});
   const auto bytes = pipeline.Run(
@@ -88,7 +89,7 @@ void Try(const ArrayTransform::Ops& ops, const TensorType& first,
 
 }  // namespace
 
-// The transforms of an array as text.
+// Takes the transforms of an array in protobuf's text format.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   forebay::proto::FieldPipeline spec;

@@ -1,7 +1,7 @@
-// Chunks of ArrayRecord files, by each codec: whatever the data is, its records
-// are as many and as long as the header says, or there is an error. Room is
-// asked for once, for what the header says. The hashes of the input are right,
-// since no mutation finds them.
+// Fuzzes chunks of ArrayRecord files, with each codec. A chunk has as many
+// records, and as long ones, as its header says, or there is an error. Memory
+// is asked for once, for what the header says. The hashes of the input are put
+// right, since no mutation finds them.
 
 #include <cstdint>
 #include <string>
@@ -30,7 +30,7 @@ absl::StatusOr<Chunk> Read(Bytes bytes, MadeValues* made, std::uint64_t* room) {
   return Chunk::Read(kSignatureBytes, bytes, kMost, [&](std::uint64_t length) {
     Require(*room == 0 && length > 0);
     *room = length;
-    return made->AddUnpacked(length);
+    return made->AddDecompressed(length);
   });
 }
 
@@ -56,7 +56,7 @@ void ReadMended(const MadeChunk& made_chunk) {
 
 }  // namespace
 
-// The number of records (u8), of their bytes (u16), and the chunk's data.
+// Takes the number of records (u8), of their bytes (u16), and the chunk's data.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   MadeValues made;

@@ -1,7 +1,8 @@
-// ArrayRecord files: their parser ends whatever their lists of chunks are, asks
-// only for bytes of the file, and finds the same records however much it reads
-// at a time. Records are what the file was made of, and their fields lie within
-// it. The hashes of the input are right, since no mutation finds them.
+// Fuzzes the parser of ArrayRecord files. It ends whatever their lists of
+// chunks are, and asks only for bytes of the file. However much it reads at a
+// time, it finds the same records. Records are what the file was made from, and
+// their fields lie within them. The hashes of the input are put right, since no
+// mutation finds them.
 
 #include <cstdint>
 #include <optional>
@@ -94,7 +95,7 @@ std::vector<std::string> ReadRecord(const ArrayRecordFormat& format,
   return texts;
 }
 
-// Returns the values of all records; nothing if the file is refused.
+// Returns the values of all records, or nothing if the file is refused.
 std::optional<std::vector<std::vector<std::string>>> ReadAll(
     RecordFields fields, const std::string& text) {
   const Bytes file = AsBytes(text);
@@ -128,7 +129,7 @@ RecordFields Whole(const char* type) {
 
 }  // namespace
 
-// Pieces, each after a byte that says how many bytes it has.
+// Takes pieces, each after one byte with its length in bytes.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   std::vector<std::string> pieces;
@@ -139,7 +140,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     size -= length + 1;
   }
   if (pieces.empty()) return 0;
-  // As records, the first in a chunk of its own.
+  // The pieces are first taken as records, the first one in a chunk of its own.
   std::vector<Bytes> spans;
   for (const std::string& piece : pieces) spans.push_back(AsBytes(piece));
   const auto rest = ChunkOf({pieces.begin() + 1, pieces.end()});
@@ -151,7 +152,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   for (std::size_t i = 0; i < pieces.size(); ++i)
     Require((*all)[i] == std::vector<std::string>{pieces[i]});
   ReadAll(GuessFields(spans).fields, file);
-  // As the list of chunks, and what says where that lies.
+  // The pieces are then taken as the list of chunks and the postscript that
+  // says where the list lies.
   for (const bool has_postscript : {false, true}) {
     MadeFile made;
     made.Add(ChunkOf({"abc", "d"}));

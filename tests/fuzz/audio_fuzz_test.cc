@@ -1,5 +1,6 @@
-// Audio files: whatever the bytes, they are refused, or windows of them are
-// decoded. What a part of a file tells of its length is what all of it does.
+// Fuzzes the decoders of audio files. A file is refused, or windows of it are
+// decoded. The length that a part of a file tells is the length that the whole
+// file tells.
 
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +21,7 @@ using forebay::fuzz::Require;
 
 constexpr std::uint64_t kMostNumbers = 1 << 16;
 
-// Decodes a window that begins at so many quarters of the clip.
+// Decodes a window that begins after `quarters` quarters of the clip.
 void DecodeWindow(absl::Span<const std::uint8_t> file, std::uint64_t quarters) {
   AnyClipDecoder decoder;
   const auto clip = decoder.Open(file);
@@ -39,7 +40,7 @@ void DecodeWindow(absl::Span<const std::uint8_t> file, std::uint64_t quarters) {
   Require(status.ok() || absl::IsDataLoss(status));
 }
 
-// Measures the file by some of its first and last bytes.
+// Measures the file's length by some of its first and last bytes.
 void MeasureParts(absl::Span<const std::uint8_t> file) {
   AnyClipDecoder decoder;
   const auto whole = decoder.Open(file);

@@ -1,6 +1,6 @@
-// Patterns of shards: whatever a pattern says, it is refused, or stands for
-// names that are no more than are allowed; and where it has neither braces nor
-// escapes, for itself.
+// Fuzzes patterns of shards. A pattern is refused, or stands for at most as
+// many names as are allowed. A pattern without braces and escapes stands for
+// itself.
 
 #include <cstdint>
 #include <cstdlib>
@@ -16,8 +16,8 @@ namespace {
 using forebay::dataset::listing::ExpandBraces;
 using forebay::fuzz::Require;
 
-// Such numbers make ranges of thousands, which take long to write and show
-// nothing that shorter ones do not.
+// Whether the pattern has a large number. Ranges of thousands take long to
+// write, and show nothing that shorter ones do not.
 bool IsLarge(std::string_view pattern) {
   std::size_t digits = 0;
   for (const char c : std::string(pattern) + '.') {

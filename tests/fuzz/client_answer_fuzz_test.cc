@@ -66,8 +66,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   static_cast<void>(forebay::client::wire::DecodeClassList(bytes, &classes));
   forebay::client::wire::Answer answer;
   if (!forebay::client::wire::DecodeAnswer(bytes, &answer).ok()) return 0;
-  // protobuf writes each field once and in order: of what is written otherwise
-  // the two need not think alike.
+  // protobuf writes each field once and in order. The two readers may differ in
+  // what is written in another way.
   DaemonMessage message;
   if (message.ParseFromString(std::string(bytes)) &&
       message.SerializeAsString() == bytes) {

@@ -33,7 +33,8 @@ using forebay::fuzz::Touch;
 
 constexpr std::uint32_t kSlots = 2;
 constexpr std::uint64_t kSlotBytes = 16 * 4096;
-constexpr std::uint32_t kQuota = 1;  // a second batch is copied
+// Batches that a loader may hold; a second one is copied.
+constexpr std::uint32_t kQuota = 1;
 constexpr std::size_t kMaxEntries = 4;
 
 // A subscription, and the daemon's end of it.
@@ -130,8 +131,8 @@ void Take(core::Subscription& subscription) {
 
 }  // namespace
 
-// A number of entries, the entries, and what lies in the first slot, or in both
-// half by half.
+// Takes the number of entries, the entries, and the content of the first slot,
+// or of both slots in halves.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   if (size < 1) return 0;

@@ -1,5 +1,5 @@
-// A reader's window: whatever lies in it, the client says that it is nonsense,
-// or finds fields that lie within it.
+// Fuzzes a reader's window. The client refuses it as nonsense, or finds fields
+// that lie within it.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ using forebay::fuzz::Require;
 using forebay::fuzz::Touch;
 using forebay::proto::FetchedField;
 
-// Of one file, which is written anew each time.
+// Returns the memory of the window: one file, which is written anew each time.
 const forebay::proto::Fd& Memory(const std::uint8_t* data, std::size_t size) {
   static auto* const memory =
       new forebay::proto::Fd(memfd_create("window", MFD_CLOEXEC));
@@ -29,14 +29,15 @@ const forebay::proto::Fd& Memory(const std::uint8_t* data, std::size_t size) {
 
 }  // namespace
 
-// How many samples were asked for, how many fields they have, and the window.
+// Takes the number of samples that were asked for, the number of their fields,
+// and the window.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   if (size < 3) return 0;
   const std::uint64_t samples = data[0] | std::uint64_t{data[1]} << 8;
   const std::uint32_t fields = data[2];
   size -= 3;
-  forebay::client::shm::Window window;
+  forebay::client::shm::FetchWindow window;
   if (!window.Map(Memory(data + 3, size), size).ok()) return 0;
   if (!window.Check(samples, fields).ok()) return 0;
   for (std::uint64_t sample = 0; sample < samples; ++sample) {

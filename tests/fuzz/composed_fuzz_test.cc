@@ -21,7 +21,7 @@
 #include "server/base/memory_budget.h"
 #include "server/dataset/catalog.h"
 #include "server/dataset/composed/composer.h"
-#include "server/session/dataset_inputs.h"
+#include "server/session/spec_inputs.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/root_opener.h"
 #include "tests/fuzz/require.h"
@@ -35,7 +35,7 @@ using forebay::base::Fd;
 using forebay::fuzz::Require;
 
 constexpr std::uint64_t kBudget = std::uint64_t{8} << 20;
-constexpr std::uint64_t kMaxSamples = 200;  // are looked at
+constexpr std::uint64_t kMaxSamples = 200;  // samples that are looked at
 constexpr std::size_t kMaxMemory = std::size_t{1} << 16;
 
 class Nowhere final : public storage::RootOpener, public storage::ByteSource {
@@ -50,8 +50,8 @@ class Nowhere final : public storage::RootOpener, public storage::ByteSource {
   }
 };
 
-// Sealed memory with the numbers that `text` lists, of 64 bits each; or, of
-// "=N", with N bytes.
+// Returns sealed memory with the 64-bit numbers that `text` lists, or with N
+// bytes if `text` is "=N".
 Fd Memory(std::string_view text) {
   std::vector<std::uint64_t> numbers;
   const bool is_size = text.starts_with('=');
@@ -83,7 +83,7 @@ void LookAt(const dataset::Dataset& whole) {
   std::vector<dataset::FieldValue> values(whole.fields().size());
   static_cast<void>(whole.uri());
   for (std::uint64_t i = 0; i < std::min(whole.size(), kMaxSamples); ++i) {
-    // From both ends.
+    // Samples are taken from both ends in turn.
     const std::uint64_t id = i % 2 == 0 ? i / 2 : whole.size() - 1 - i / 2;
     const dataset::Sample sample = whole.At(id);
     Require(sample.length <= whole.largest_sample());
@@ -109,7 +109,8 @@ void LookAt(const dataset::Dataset& whole) {
 
 }  // namespace
 
-// A DatasetSpec as text, and behind lines "--" what memory comes with it.
+// Takes a DatasetSpec as text and, behind lines "--", the memory that comes
+// with it.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

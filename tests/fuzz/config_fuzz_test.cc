@@ -1,5 +1,5 @@
-// The daemon's configuration file: whatever it says, it is refused in one
-// sentence that names the file, or gives values within their ranges.
+// Fuzzes the daemon's configuration file. It is refused in one sentence that
+// names the file, or gives values within their ranges.
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// A header Content-Range: whatever it says, reading it gives nothing or a range
-// that lies within the object.
+// Fuzzes the header Content-Range. Its reader finds nothing, or a range that
+// lies within the object.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,6 @@
-// Files of credentials: whatever they hold, reading them gives an error or
-// credentials; a key of a service account then signs, or says why not. No error
-// tells what the file holds. Where the file says @KEY@ it has a key that is
-// one.
+// Fuzzes files of credentials. Reading them gives an error or credentials. The
+// key of a service account then signs, or says why it does not. No error tells
+// what the file holds. A file that says @KEY@ gets a valid key there.
 
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -23,10 +22,10 @@ namespace {
 namespace gcs = forebay::storage::gcs;
 using forebay::fuzz::Require;
 
-// No more of an error is the code's own than this.
+// The longest error in characters: the code's own words are not longer.
 constexpr std::size_t kLongestError = 100;
 
-// A key in PEM, as JSON writes it.
+// Returns a key in PEM, as JSON writes it.
 std::string MakeKey() {
   constexpr std::size_t kBits = 1024;
   const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(

@@ -1,5 +1,5 @@
-// Caffe's Datum: whatever its bytes, reading it gives an error, or content that
-// lies in them or was made of them, as long as its type says.
+// Fuzzes the reader of Caffe's Datum. It gives an error, or content that lies
+// in the bytes or was made from them, as long as its type says.
 
 #include <cstddef>
 #include <cstdint>

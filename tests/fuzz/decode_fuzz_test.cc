@@ -1,6 +1,6 @@
-// Any bytes at all, at any scale, as stored or upright: a decoder answers with
-// an image or one of its errors, hands over no more rows than it should, and is
-// then as good as new.
+// Fuzzes the image decoders with any bytes, at any scale, as stored or upright.
+// A decoder answers with an image or one of its errors, hands over no more rows
+// than it should, and can then be used again.
 
 #include <zlib.h>
 
@@ -41,7 +41,7 @@ class CheckingSink : public decode::RowSink {
   }
 
   std::uint32_t rows() const { return rows_; }
-  // Keeps the reads from being left out.
+  // Returns what was read, so that the compiler does not leave the reads out.
   std::uint64_t sum() const { return sum_; }
 
  private:
@@ -55,7 +55,7 @@ bool IsExpected(const absl::Status& status) {
          status.code() == absl::StatusCode::kResourceExhausted;
 }
 
-// Makes a PNG's checksums right, or nearly every mutation would stop there.
+// Puts a PNG's checksums right: nearly every mutation would stop at them.
 void MendChecksums(std::vector<std::uint8_t>& file) {
   std::size_t at = 8;
   while (at + 12 <= file.size()) {
@@ -73,7 +73,7 @@ void MendChecksums(std::vector<std::uint8_t>& file) {
   }
 }
 
-// Gives a raw image as many pixels as its header, made smaller, says.
+// Gives a raw image as many pixels as its header, once made smaller, says.
 void MendLength(std::vector<std::uint8_t>& file) {
   forebay::proto::RawImageHeader header{};
   if (file.size() < sizeof(header)) return;
@@ -86,10 +86,11 @@ void MendLength(std::vector<std::uint8_t>& file) {
               std::size_t{header.width} * header.height * header.channels);
 }
 
-// Makes a WebP, and its first chunk if nothing tells of more, as long as the
-// file.
+// Sets the sizes of a WebP, and of its first chunk if nothing tells of more
+// chunks, to the file's length.
 void MendSizes(std::vector<std::uint8_t>& file) {
-  constexpr std::size_t kHeaders = 20;  // of the file and the chunk
+  // Bytes of the file's and the chunk's headers.
+  constexpr std::size_t kHeaders = 20;
   if (file.size() < kHeaders) return;
   if (file.size() % 2 != 0) file.push_back(0);
   const auto put = [&file](std::size_t at, std::size_t size) {
@@ -100,7 +101,7 @@ void MendSizes(std::vector<std::uint8_t>& file) {
   if (file[15] != 'X') put(16, file.size() - kHeaders);
 }
 
-// A region that depends on the file alone.
+// Returns a region that depends on the file alone.
 decode::Region ChooseRegion(std::uint32_t width, std::uint32_t height,
                             std::uint32_t hash) {
   decode::Region region;
@@ -143,7 +144,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   Decode({data, size}, /*upright=*/false);
   if (size <= 8) return 0;
-  // Past the checks that would stop most mutations early.
+  // A mended copy passes the checks that would stop most mutations early.
   std::vector<std::uint8_t> mended(data, data + size);
   if (data[0] == 0x89) {
     MendChecksums(mended);

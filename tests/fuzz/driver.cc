@@ -1,8 +1,8 @@
 // Runs a fuzz target (LLVMFuzzerTestOneInput) as an ordinary test: first over
 // each file of its corpus as it is, then over random mutations of them. The
-// seed is fixed and printed, and of an input that fails, its number, so that
-// any run can be had again. With Clang's -fsanitize=fuzzer instead of this
-// file, the same target is driven by coverage.
+// seed is fixed. It is printed with the number of an input that fails, so that
+// any run can be repeated. With Clang's -fsanitize=fuzzer instead of this file,
+// the same target is driven by coverage.
 //
 // Usage: NAME_fuzz_test FILE...
 // FOREBAY_FUZZ_RUNS: mutations to try (default 20000); FOREBAY_FUZZ_SECONDS:
@@ -35,14 +35,16 @@ namespace {
 
 using Input = std::vector<std::uint8_t>;
 
-std::uint64_t running = 0;  // for the death callback
+// Number of the running input, for the death callback.
+std::uint64_t running = 0;
 
 void TellRunning() {
   std::fprintf(stderr, "failed at mutation %llu\n",
                static_cast<unsigned long long>(running));
 }
 
-// Not safe in a signal in general, but the program is lost already.
+// Writes the number of the running input. A signal handler must not do so in
+// general, but the program is lost already.
 void TellRunningAndDie(int signal) {
   TellRunning();
   std::signal(signal, SIG_DFL);
@@ -67,7 +69,8 @@ class Mutator {
   }
 
  private:
-  // Half of all places lie in the first 1 KiB, where headers are.
+  // Returns a place in the input. Half of all places lie in the first 1 KiB,
+  // where headers are.
   std::size_t PendingSample(const Input& input) {
     const std::size_t size = input.size();
     return Below(Below(2) == 0 ? size : std::min<std::size_t>(size, 1024));
@@ -110,7 +113,7 @@ class Mutator {
     input.erase(begin, begin + static_cast<std::ptrdiff_t>(count));
   }
 
-  // Inserts or lays over a piece of any file of the corpus.
+  // Inserts a piece of any file of the corpus, or writes it over the input.
   void Splice(Input& input, std::size_t at) {
     const Input& other = corpus_[Below(corpus_.size())];
     if (other.empty()) return;
@@ -130,7 +133,8 @@ class Mutator {
 };
 
 void Run(const Input& input) {
-  // An exact allocation, so that a read behind the end is seen.
+  // The allocation has exactly the input's size, so that a read behind its end
+  // is seen.
   auto exact = std::make_unique<std::uint8_t[]>(input.size());
   if (!input.empty()) std::memcpy(exact.get(), input.data(), input.size());
   LLVMFuzzerTestOneInput(exact.get(), input.size());

@@ -1,5 +1,5 @@
-// The file that keeps an index: whatever its bytes, reading it gives an error
-// or an index that can be used.
+// Fuzzes the file that keeps an index of a folder. Reading it gives an error or
+// an index that can be used.
 
 #include <algorithm>
 #include <cstddef>

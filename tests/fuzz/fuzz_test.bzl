@@ -1,6 +1,6 @@
 """Targets that are fed with broken input."""
 
-# One run of the suite takes so many inputs, or so many seconds.
+# A run of the suite tries this many inputs, for at most this many seconds.
 _RUNS = 20000
 _SECONDS = 10
 

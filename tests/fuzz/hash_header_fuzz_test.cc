@@ -1,5 +1,5 @@
-// A header x-goog-hash: whatever it says, reading it ends, and finds a checksum
-// only where one is named.
+// Fuzzes the header x-goog-hash. Its reader ends, and finds a checksum only
+// where the header names one.
 
 #include <cstddef>
 #include <cstdint>

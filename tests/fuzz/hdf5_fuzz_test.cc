@@ -1,8 +1,8 @@
-// HDF5 files: their parser ends whatever their bytes are, asks only for bytes
-// of the file, and finds the same rows however much it reads at a time, of one
-// dataset or several. Values lie within what was read or made. Wrong checksums
-// of metadata are put right, so that there is something behind them to be
-// wrong.
+// Fuzzes the parser of HDF5 files. It ends whatever their bytes are, asks only
+// for bytes of the file, and finds the same rows however much it reads at a
+// time. A file has one dataset or several. Values lie within what was read or
+// made. Wrong checksums of metadata are put right, so that the parser reaches
+// what they guard.
 
 #include <cstdint>
 #include <cstring>
@@ -32,9 +32,9 @@ using forebay::dataset::MadeBytes;
 using forebay::dataset::MadeValues;
 using forebay::dataset::ReadSizes;
 using forebay::dataset::hdf5::ArrayLister;
-using forebay::dataset::hdf5::Column;
 using forebay::dataset::hdf5::ColumnOf;
 using forebay::dataset::hdf5::FileView;
+using forebay::dataset::hdf5::Hdf5Column;
 using forebay::dataset::hdf5::Hdf5Format;
 using forebay::dataset::hdf5::ListedArray;
 using forebay::dataset::hdf5::Lookup3;
@@ -68,7 +68,8 @@ std::vector<ListedArray> List(Bytes file, std::string* error) {
   }
 }
 
-// Puts the checksum right that an error names. Returns whether it names one.
+// Puts the checksum right that an error names. Returns whether the error names
+// a checksum.
 bool PutRight(const std::string& error, std::vector<std::uint8_t>* file) {
   const std::vector<std::string> words = absl::StrSplit(error, ' ');
   std::uint64_t length = 0;
@@ -106,7 +107,7 @@ Result Parse(const Hdf5Format& format, Bytes file, const ReadSizes& sizes) {
   return {"", (*parser)->TakeRecords()};
 }
 
-// Reads a row: an extent of the file, or pieces of it.
+// Reads a row, which is an extent of the file or has pieces in it.
 std::vector<std::uint8_t> RecordOf(const Hdf5Format& format, Bytes file,
                                    const std::string& key, std::uint64_t begin,
                                    std::uint64_t end) {
@@ -157,8 +158,8 @@ void ReadRows(const Hdf5Format& format, std::size_t columns, Bytes file,
   }
 }
 
-// The column of all objects in the group that the dataset is in.
-absl::StatusOr<Column> ColumnOfGroup(const ListedArray& listed) {
+// Returns the column of all objects in the group that the dataset is in.
+absl::StatusOr<Hdf5Column> ColumnOfGroup(const ListedArray& listed) {
   const std::size_t slash = listed.path.rfind('/');
   const std::string group =
       slash == listed.path.npos ? "" : listed.path.substr(0, slash + 1);
@@ -167,11 +168,12 @@ absl::StatusOr<Column> ColumnOfGroup(const ListedArray& listed) {
   return ColumnOf(array, group + "*", "");
 }
 
-// Returns the error of the parser of datasets.
-std::string CheckColumns(const std::vector<Column>& columns, Bytes file) {
+// Returns the error of the parser of datasets, or an empty text.
+std::string CheckColumns(const std::vector<Hdf5Column>& columns, Bytes file) {
   const Hdf5Format format(columns, nullptr);
   const auto again = Hdf5Format::Parse(format.text(), nullptr);
-  // Names of datasets need not be those of fields, nor UTF-8.
+  // Names of datasets may differ from those of fields, and need not be UTF-8,
+  // so the format may refuse its own text.
   Require(!again.ok() || (*again)->text() == format.text());
   const Result little = Parse(format, file, {.min = 8, .max = 8});
   const Result much = Parse(format, file, {});
@@ -196,11 +198,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   std::vector<ListedArray> arrays = List(file, &error);
   while (arrays.empty() && wrong++ < kMostWrong && PutRight(error, &file))
     arrays = List(file, &error);
-  std::vector<Column> read;
+  std::vector<Hdf5Column> read;
   for (std::size_t i = 0; i < arrays.size() && i < 16; ++i) {
     if (!arrays[i].array.ok()) continue;
     const auto whole = ColumnOf(**arrays[i].array, arrays[i].path, "");
-    // All are those of one file, but not of equally many rows.
+    // All columns are of one file, but need not have equally many rows.
     if (whole.ok() && read.size() < 3 && (size + i) % 4 != 0)
       read.push_back(*whole);
     std::vector<std::string> members = {""};

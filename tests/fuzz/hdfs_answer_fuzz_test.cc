@@ -1,5 +1,5 @@
-// Answers of a cluster of HDFS: whatever they hold, reading them gives an
-// error, or entries whose names can be asked for below their folder.
+// Fuzzes answers of an HDFS cluster. Reading them gives an error, or entries
+// whose names can be asked for below their folder.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,13 +20,13 @@ void TryFolder(std::string_view json) {
   const auto list = webhdfs::ParseFolder(json);
   if (!list.ok()) return;
   Require(list->remaining >= 0);
-  // Each entry takes so many characters, at least.
+  // Each entry takes at least 18 characters of the answer.
   Require(list->entries.size() * 18 <= json.size());
   for (const webhdfs::FileStatus& entry : list->entries) {
     Require(entry.version.stamp >= 0);
     Require(entry.version.size <= INT64_MAX);
     const auto url = root->OpenUrl(entry.name, 0, 1);
-    if (!url.ok()) continue;  // too long
+    if (!url.ok()) continue;  // the URL is too long
     Require(url->starts_with("http://host:9870/webhdfs/v1/p/"));
     Require(url->find_first_of("# \r\n") == url->npos);
     Require(url->find('?') == url->find("?op=OPEN&offset=0&length=1"));
@@ -44,13 +44,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   Require(!status.ok() || status->version.size <= INT64_MAX);
   const auto checksum = webhdfs::ParseChecksum(text);
   Require(!checksum.ok() || checksum->size() < size);
-  forebay::storage::http::Answer leading;
+  forebay::storage::http::HttpResponse leading;
   leading.status = 307;
   leading.headers = {{"location", std::string(text)}};
   const auto place = webhdfs::DataNodeOf(leading);
   Require(!place.ok() || place->starts_with("http"));
   for (const int code : {307, 400, 401, 403, 404, 500}) {
-    forebay::storage::http::Answer answer;
+    forebay::storage::http::HttpResponse answer;
     answer.status = code;
     answer.body = text;
     const absl::Status fault = webhdfs::FaultOf(answer);

@@ -1,5 +1,5 @@
-// The headers of an answer: whatever a server says, bytes are taken only where
-// they are the range and version that was asked for.
+// Fuzzes the headers of an HTTP answer. Bytes are taken only where they are of
+// the range and the version that were asked for.
 
 #include <cctype>
 #include <cstdint>
@@ -19,12 +19,12 @@ namespace {
 namespace http = forebay::storage::http;
 using forebay::fuzz::Require;
 
-constexpr http::ByteRange kRange = {.offset = 5, .length = 10};
+constexpr http::HttpRange kRange = {.offset = 5, .length = 10};
 constexpr std::uint64_t kObject = 100;
 
-// A status, and a line "name: value" for each header.
-http::Answer Read(std::string_view text) {
-  http::Answer answer;
+// Parses a status line, and a line "name: value" for each header.
+http::HttpResponse Read(std::string_view text) {
+  http::HttpResponse answer;
   bool first = true;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -48,7 +48,8 @@ http::Answer Read(std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
-  const http::Answer answer = Read({reinterpret_cast<const char*>(data), size});
+  const http::HttpResponse answer =
+      Read({reinterpret_cast<const char*>(data), size});
   forebay::storage::ReadRequest read;
   read.version = {.size = kObject, .stamp = 42};
   const forebay::storage::gcs::GcsProtocol gcs;

@@ -1,5 +1,6 @@
-// Compressed files: however they are given, the scan finds the same bytes, and
-// what is read from each of its access points on is what the scan found there.
+// Fuzzes the scan of compressed files. However they are given, the scan finds
+// the same bytes, and a read from each access point finds what the scan found
+// there.
 
 #include <algorithm>
 #include <cstddef>
@@ -11,11 +12,11 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "server/base/working_memory.h"
-#include "server/storage/inflated/access_point.h"
-#include "server/storage/inflated/inflate_reader.h"
-#include "server/storage/inflated/inflate_scan.h"
-#include "server/storage/inflated/packed_scan.h"
-#include "server/storage/inflated/scratch_pool.h"
+#include "server/storage/compressed/access_point.h"
+#include "server/storage/compressed/compressed_scan.h"
+#include "server/storage/compressed/inflate_reader.h"
+#include "server/storage/compressed/inflate_scan.h"
+#include "server/storage/compressed/scratch_pool.h"
 #include "tests/fuzz/require.h"
 #include "tests/unit/server/base/ample_budget.h"
 
@@ -24,17 +25,17 @@ namespace {
 using forebay::base::AmpleBudget;
 using forebay::base::WorkingMemory;
 using forebay::fuzz::Require;
-using forebay::storage::inflated::AccessPoint;
-using forebay::storage::inflated::FoundPoint;
-using forebay::storage::inflated::InflateReader;
-using forebay::storage::inflated::InflateScan;
-using forebay::storage::inflated::kWindowBytes;
-using forebay::storage::inflated::Packing;
-using forebay::storage::inflated::ScratchPool;
+using forebay::storage::compressed::AccessPoint;
+using forebay::storage::compressed::Compression;
+using forebay::storage::compressed::FoundPoint;
+using forebay::storage::compressed::InflateReader;
+using forebay::storage::compressed::InflateScan;
+using forebay::storage::compressed::kWindowBytes;
+using forebay::storage::compressed::ScratchPool;
 using Bytes = absl::Span<const std::uint8_t>;
 
-// Enough for several points.
-constexpr std::size_t kMostInflated = std::size_t{4} << 20;
+// Bytes of decompressed content, which suffice for several access points.
+constexpr std::size_t kMostDecompressed = std::size_t{4} << 20;
 
 struct Point {
   AccessPoint point;
@@ -47,10 +48,10 @@ struct Result {
   std::vector<Point> points;
 };
 
-Result Scan(Packing packing, Bytes packed, std::size_t piece) {
+Result Scan(Compression compression, Bytes compressed, std::size_t piece) {
   Result result;
   WorkingMemory memory(AmpleBudget(), "a scan");
-  const auto scan = InflateScan::Create(packing, &memory);
+  const auto scan = InflateScan::Create(compression, &memory);
   Require(scan.ok());
   const auto keep = [&](const FoundPoint& found) {
     Require(found.window.size() <= kWindowBytes &&
@@ -62,13 +63,13 @@ Result Scan(Packing packing, Bytes packed, std::size_t piece) {
          {found.window.begin(), found.window.end()}});
     return absl::OkStatus();
   };
-  for (std::size_t at = 0; at < packed.size() && result.status.ok();
+  for (std::size_t at = 0; at < compressed.size() && result.status.ok();
        at += piece) {
     result.status = (*scan)->Take(
-        packed.subspan(at, piece),
+        compressed.subspan(at, piece),
         [&](Bytes bytes) {
           result.text.insert(result.text.end(), bytes.begin(), bytes.end());
-          return result.text.size() <= kMostInflated
+          return result.text.size() <= kMostDecompressed
                      ? absl::OkStatus()
                      : absl::CancelledError("is enough");
         },
@@ -78,17 +79,17 @@ Result Scan(Packing packing, Bytes packed, std::size_t piece) {
   return result;
 }
 
-void ReadFrom(Packing packing, Bytes packed, const Result& scanned,
+void ReadFrom(Compression compression, Bytes compressed, const Result& scanned,
               const Point& from) {
   const std::uint64_t begin = from.point.offset + 1;
   if (begin >= scanned.text.size()) return;
   std::vector<std::uint8_t> out(
       std::min<std::size_t>(100'000, scanned.text.size() - begin));
-  auto reader = InflateReader::Create(packing, from.point, from.window, begin,
-                                      absl::MakeSpan(out),
+  auto reader = InflateReader::Create(compression, from.point, from.window,
+                                      begin, absl::MakeSpan(out),
                                       std::make_shared<ScratchPool>());
   Require(reader.ok());
-  Bytes rest = packed.subspan(InflateReader::BeginOf(from.point));
+  Bytes rest = compressed.subspan(InflateReader::BeginOf(from.point));
   while (!(*reader)->done() && (!rest.empty() || (*reader)->pending())) {
     const auto took =
         (*reader)->Take(rest.first(std::min<std::size_t>(rest.size(), 1000)));
@@ -107,14 +108,16 @@ void ReadFrom(Packing packing, Bytes packed, const Result& scanned,
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   if (size < 1) return 0;
-  const Packing packing = (data[0] & 1) == 0 ? Packing::kGzip : Packing::kZlib;
-  const Bytes packed(data + 1, size - 1);
-  const Result whole = Scan(packing, packed, packed.size());
-  const Result pieces = Scan(packing, packed, 1 + data[0] / 2);
+  const Compression compression =
+      (data[0] & 1) == 0 ? Compression::kGzip : Compression::kZlib;
+  const Bytes compressed(data + 1, size - 1);
+  const Result whole = Scan(compression, compressed, compressed.size());
+  const Result pieces = Scan(compression, compressed, 1 + data[0] / 2);
   Require(whole.status.ok() == pieces.status.ok());
-  if (whole.text.size() <= kMostInflated) Require(whole.text == pieces.text);
+  if (whole.text.size() <= kMostDecompressed)
+    Require(whole.text == pieces.text);
   if (!whole.status.ok() && !absl::IsCancelled(whole.status)) return 0;
   for (const Point& point : whole.points)
-    ReadFrom(packing, packed, whole, point);
+    ReadFrom(compression, compressed, whole, point);
   return 0;
 }

@@ -1,5 +1,6 @@
-// Files that are compressed: their parser finds what it finds in the same file
-// before it was compressed, and both are content with the same files.
+// Fuzzes the parsers of compressed files. A parser finds in a compressed file
+// what it finds in the same file before compression, and refuses the same
+// files.
 
 #include <zlib.h>
 
@@ -14,8 +15,8 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "server/base/working_memory.h"
-#include "server/dataset/inflated/inflating_parser.h"
-#include "server/dataset/inflated/point_file.h"
+#include "server/dataset/compressed/decompressing_parser.h"
+#include "server/dataset/compressed/point_file.h"
 #include "server/dataset/shards/field_choice.h"
 #include "server/dataset/shards/shard_parser.h"
 #include "server/dataset/tfrecord/tfrecord_parser.h"
@@ -28,24 +29,24 @@ using forebay::base::AmpleBudget;
 using forebay::base::WorkingMemory;
 using forebay::dataset::ObjectParser;
 using forebay::dataset::ReadSizes;
-using forebay::dataset::inflated::InflatingParser;
-using forebay::dataset::inflated::InnerFormat;
-using forebay::dataset::inflated::PointFileWriter;
+using forebay::dataset::compressed::DecompressingParser;
+using forebay::dataset::compressed::InnerFormat;
+using forebay::dataset::compressed::PointFileWriter;
 using forebay::dataset::shards::FieldChoice;
 using forebay::dataset::shards::MemberRecord;
 using forebay::dataset::shards::ShardParser;
 using forebay::dataset::tfrecord::TfrecordParser;
 using forebay::fuzz::Require;
-using forebay::storage::inflated::Packing;
+using forebay::storage::compressed::Compression;
 using Bytes = absl::Span<const std::uint8_t>;
 
 std::vector<std::uint8_t> Zlib(Bytes content, int level) {
-  std::vector<std::uint8_t> packed(compressBound(content.size()));
-  uLongf length = packed.size();
-  Require(compress2(packed.data(), &length, content.data(), content.size(),
+  std::vector<std::uint8_t> compressed(compressBound(content.size()));
+  uLongf length = compressed.size();
+  Require(compress2(compressed.data(), &length, content.data(), content.size(),
                     level) == Z_OK);
-  packed.resize(length);
-  return packed;
+  compressed.resize(length);
+  return compressed;
 }
 
 absl::Status Run(ObjectParser& parser, Bytes file) {
@@ -58,23 +59,24 @@ absl::Status Run(ObjectParser& parser, Bytes file) {
   return absl::OkStatus();
 }
 
-// Parses the file as it is, or compressed.
+// Parses the file as it is, or compressed if `level` is set.
 absl::Status Parse(Bytes content, const std::optional<int>& level,
                    WorkingMemory& memory, decltype(InnerFormat::make) make) {
   if (!level.has_value()) {
     const auto parser = make(content.size(), {});
     return parser.ok() ? Run(**parser, content) : parser.status();
   }
-  const std::vector<std::uint8_t> packed = Zlib(content, *level);
+  const std::vector<std::uint8_t> compressed = Zlib(content, *level);
   PointFileWriter writer("", &memory);
-  const auto parser = InflatingParser::Create(
-      {"file", {.size = packed.size()}},
-      {.packing_of = [](Bytes) { return Packing::kZlib; },
+  const auto parser = DecompressingParser::Create(
+      {"file", {.size = compressed.size()}},
+      {.compression_of = [](Bytes) { return Compression::kZlib; },
        .make = std::move(make)},
       {}, &writer, &memory);
   if (!parser.ok()) return parser.status();
-  absl::Status status = Run(**parser, packed);
-  if (status.ok()) Require((*parser)->TakeInflated()->size == content.size());
+  absl::Status status = Run(**parser, compressed);
+  if (status.ok())
+    Require((*parser)->TakeDecompressed()->size == content.size());
   return status;
 }
 
@@ -94,7 +96,7 @@ std::vector<std::uint64_t> EndsOf(Bytes content, std::optional<int> level,
   return parser->TakeRecords().ends;
 }
 
-// Members, and what those that are compressed inflate to.
+// Returns the members, and the values that compressed members decompress to.
 std::pair<std::vector<MemberRecord>, std::vector<std::uint32_t>> MembersOf(
     Bytes content, std::optional<int> level, bool* ok) {
   WorkingMemory memory(AmpleBudget(), "members");
@@ -112,7 +114,7 @@ std::pair<std::vector<MemberRecord>, std::vector<std::uint32_t>> MembersOf(
             .ok();
   if (!*ok) return {};
   auto samples = parser->TakeSamples();
-  return {std::move(samples.members), std::move(samples.inflated)};
+  return {std::move(samples.members), std::move(samples.decompressed)};
 }
 
 }  // namespace
@@ -123,11 +125,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   const int level = data[0] % 10;
   const Bytes content(data + 1, size - 1);
   bool plain_ok = false;
-  bool packed_ok = false;
+  bool compressed_ok = false;
   const auto ends = EndsOf(content, std::nullopt, &plain_ok);
-  Require(EndsOf(content, level, &packed_ok) == ends && plain_ok == packed_ok);
+  Require(EndsOf(content, level, &compressed_ok) == ends &&
+          plain_ok == compressed_ok);
   const auto members = MembersOf(content, std::nullopt, &plain_ok);
-  Require(MembersOf(content, level, &packed_ok) == members &&
-          plain_ok == packed_ok);
+  Require(MembersOf(content, level, &compressed_ok) == members &&
+          plain_ok == compressed_ok);
   return 0;
 }

@@ -1,12 +1,12 @@
-// A page of a list of objects: whatever a server says, reading it gives an
-// error or objects that lie below the prefix and can be asked for.
+// Fuzzes a page of a list of objects, as a server gives it. Reading it gives an
+// error, or objects that lie below the prefix and can be asked for.
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
-#include "server/storage/gcs/listing.h"
+#include "server/storage/gcs/gcs_listing.h"
 
 namespace {
 
@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   for (const std::string_view prefix : {"", "p/"}) {
     const auto page = forebay::storage::gcs::ParseListPage(json, prefix);
     if (!page.ok()) continue;
-    // Each object takes so many characters, at least.
+    // Each object takes at least 30 characters of the page.
     Require(page->objects.size() * 30 <= size);
     for (const auto& object : page->objects) {
       Require(!object.name.empty() && !object.name.ends_with('/'));

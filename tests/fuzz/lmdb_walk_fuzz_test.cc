@@ -1,5 +1,5 @@
-// The walk through an LMDB file: whatever its bytes, it ends, and the entries
-// that it finds lie within the file, however it is shown.
+// Fuzzes the walk through an LMDB file. It ends whatever the bytes are, and the
+// entries that it finds lie within the file, however the file is shown.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,8 @@ struct Result {
   std::uint64_t transaction = 0;
 };
 
-// In pieces: each what is wanted alone, or up to the file's end.
+// Walks through a file that is shown in pieces: the wanted bytes alone, or all
+// up to the file's end.
 Result Walk(Bytes bytes, const std::string& database, bool alone) {
   Result result;
   auto walk = LmdbWalk::Create("data.mdb", bytes.size(), database);
@@ -36,7 +37,7 @@ Result Walk(Bytes bytes, const std::string& database, bool alone) {
     result.error = walk.status().ToString();
     return result;
   }
-  // Those of two trees, and the meta pages.
+  // The walk may ask for the pages of two trees, and for the meta pages.
   std::size_t most_pieces = 2 * (bytes.size() / 512) + 2;
   while (const auto wanted = walk->wanted()) {
     Require(wanted->offset <= bytes.size() &&
@@ -45,7 +46,7 @@ Result Walk(Bytes bytes, const std::string& database, bool alone) {
     const auto piece =
         bytes.subspan(wanted->offset, alone ? wanted->length : Bytes::npos);
     const absl::Status status =
-        walk->See(wanted->offset, piece, &result.entries);
+        walk->Parse(wanted->offset, piece, &result.entries);
     if (!status.ok()) {
       Require(!walk->wanted().has_value());
       result.error = status.ToString();

@@ -77,7 +77,7 @@ def make_dictionaries(session):
 
 def make_answers(session):
     texts = {
-        "error": dict(error=dict(code=3, message=b"caf\xe9: is no folder")),
+        "error": dict(error=dict(code=3, message=b"caf\xe9: not a folder")),
         "welcome": dict(welcome=dict(protocol_version=1, session_id=MOST,
                                      daemon_version="0.1.0")),
         "loader_opened": dict(loader_opened=dict(

@@ -1,5 +1,5 @@
-// Manifests: whatever the bytes are, reading them ends in rows or in an error,
-// and all that a manifest says of its samples can be asked for.
+// Fuzzes the readers of manifests. Reading ends in rows or in an error, and all
+// that a manifest says of its samples can be asked for.
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// MDS shards: their parser ends whatever their bytes are, asks only for bytes
-// of the shard, and finds the same samples however much it reads at a time.
-// Values of all columns lie within their sample.
+// Fuzzes the parser of MDS shards. It ends whatever their bytes are, asks only
+// for bytes of the shard, and finds the same samples however much it reads at a
+// time. Values of all columns lie within their sample.
 
 #include <cstdint>
 #include <string>
@@ -24,7 +24,7 @@ using forebay::dataset::MadeBytes;
 using forebay::dataset::MadeValues;
 using forebay::dataset::ReadSizes;
 using forebay::dataset::mds::ChosenColumn;
-using forebay::dataset::mds::Column;
+using forebay::dataset::mds::MdsColumn;
 using forebay::dataset::mds::MdsFormat;
 using forebay::dataset::mds::MdsShardParser;
 using forebay::dataset::records::FileRecords;
@@ -36,7 +36,7 @@ using Bytes = absl::Span<const std::uint8_t>;
 struct Result {
   std::string error;
   FileRecords records;
-  std::vector<Column> columns;
+  std::vector<MdsColumn> columns;
 };
 
 Result Parse(Bytes file, const ReadSizes& sizes) {
@@ -53,8 +53,9 @@ Result Parse(Bytes file, const ReadSizes& sizes) {
   return {"", parser.TakeRecords(), parser.columns()};
 }
 
-// All columns that can be fields; arrays as of a sample that is a byte a row.
-std::vector<ChosenColumn> Choose(const std::vector<Column>& columns) {
+// Chooses all columns that can be fields. Arrays without a shape of their own
+// have rows, as many as the sample says.
+std::vector<ChosenColumn> Choose(const std::vector<MdsColumn>& columns) {
   std::vector<ChosenColumn> chosen;
   for (std::size_t i = 0; i < columns.size() && chosen.size() < 15; ++i) {
     if (columns[i].kind == FieldKind::kSampleId) continue;

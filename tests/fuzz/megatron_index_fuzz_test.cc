@@ -1,5 +1,5 @@
-// Megatron-LM's indexes: whatever their bytes are, documents end in order
-// within the tokens, and windows lie within their document.
+// Fuzzes Megatron-LM's indexes. Documents end in order within the tokens, and
+// windows lie within their document.
 
 #include <algorithm>
 #include <cstdint>
@@ -28,7 +28,8 @@ using forebay::dataset::tokens::TokenSettings;
 using forebay::fuzz::Require;
 using forebay::storage::MemorySource;
 
-// The tokens that the sequences of an index have together, if it is one.
+// Returns the number of tokens of all sequences of an index, or 0 if `index` is
+// not an index.
 std::uint64_t TokensOf(absl::Span<const std::uint8_t> index) {
   constexpr std::size_t kHeader = 34;
   if (index.size() < kHeader) return 0;

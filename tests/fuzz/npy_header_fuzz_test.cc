@@ -1,5 +1,5 @@
-// The header of a .npy file: whatever its bytes, reading it gives an error or
-// an array, of which it knows the size and where it begins.
+// Fuzzes the reader of .npy headers. It gives an error, or an array's size and
+// beginning.
 
 #include <algorithm>
 #include <cstddef>

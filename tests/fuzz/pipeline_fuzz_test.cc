@@ -1,6 +1,7 @@
-// A pipeline as a client describes it: whatever it says, it is refused, or it
-// fills its output from an image, and from the variant that it kept of that
-// image with the same bytes. If it has user code, from whatever that leaves.
+// Fuzzes a pipeline as a client describes it. The daemon refuses it, or it
+// fills its output from an image. From the variant that it kept of that image
+// it makes the same bytes. A pipeline with user code fills its output from
+// whatever that code leaves.
 
 #include <algorithm>
 #include <cstdint>
@@ -28,7 +29,7 @@ using forebay::pipeline::Workspace;
 
 using Bytes = std::vector<std::uint8_t>;
 
-// More would take long to fill.
+// The largest output in bytes: a larger one would take long to fill.
 constexpr std::uint64_t kMaxOutput = 1 << 16;
 constexpr std::uint64_t kScratch = 1 << 22;
 
@@ -87,25 +88,25 @@ void Run(const Pipeline& pipeline, const Bytes& image, std::uint64_t sample) {
 void RunCoded(const Pipeline& pipeline, absl::Span<const std::uint8_t> image,
               std::uint64_t sample) {
   const UserCode& code = *pipeline.user_code();
-  if (code.desk_bytes() > kMaxOutput) return;
+  if (code.user_buffer_bytes() > kMaxOutput) return;
   Workspace* const workspace = OwnWorkspace();
   const SampleKey key = {.seed = 1, .epoch = 2, .sample = sample};
-  Bytes desk(code.desk_bytes(), 1);
-  const absl::Status status =
-      pipeline.Run(image, key, *workspace, code.Input(absl::MakeSpan(desk)));
+  Bytes user_buffer(code.user_buffer_bytes(), 1);
+  const absl::Status status = pipeline.Run(
+      image, key, *workspace, code.Input(absl::MakeSpan(user_buffer)));
   Require(status.ok() || absl::IsResourceExhausted(status) ||
           absl::IsInvalidArgument(status));
-  std::fill(desk.begin(), desk.end(), 0xee);
+  std::fill(user_buffer.begin(), user_buffer.end(), 0xee);
   Bytes out(pipeline.output().bytes, 2);
-  const absl::Status after =
-      code.RunAfter(absl::MakeSpan(desk), key, *workspace, absl::MakeSpan(out));
+  const absl::Status after = code.RunAfter(absl::MakeSpan(user_buffer), key,
+                                           *workspace, absl::MakeSpan(out));
   Require(after.ok() || absl::IsResourceExhausted(after) ||
           absl::IsInvalidArgument(after));
 }
 
 }  // namespace
 
-// A PipelineSpec as text.
+// Takes a PipelineSpec in protobuf's text format.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   forebay::proto::PipelineSpec spec;

@@ -1,5 +1,5 @@
-// The file that keeps an index of records: whatever its bytes, reading it gives
-// an error or an index that can be used.
+// Fuzzes the file that keeps an index of records. Reading it gives an error or
+// an index that can be used.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,12 +1,12 @@
 // Fuzzes a client's description of samples in memory. It is refused, or its
-// fields lie within the records, and those within the memory.
+// fields lie within the records, and the records within the memory.
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 
 #include "proto/dataset.pb.h"
-#include "server/dataset/memory/record_layout.h"
+#include "server/dataset/memory/memory_record_layout.h"
 
 namespace {
 
@@ -16,7 +16,7 @@ void Require(bool condition) {
 
 }  // namespace
 
-// The first 8 bytes are the memory's length, all others a DatasetSpec.
+// Takes the memory's length (8 bytes) and a DatasetSpec.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   std::uint64_t bytes = 0;
@@ -29,7 +29,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                            static_cast<int>(size - sizeof(bytes)))) {
     return 0;
   }
-  const auto layout = forebay::dataset::memory::RecordLayout::Create(spec);
+  const auto layout =
+      forebay::dataset::memory::MemoryRecordLayout::Create(spec);
   if (!layout.ok() || !layout->CheckBytes(bytes).ok()) return 0;
   std::uint64_t end = 0;
   for (std::size_t i = 0; i < layout->fields().size(); ++i) {

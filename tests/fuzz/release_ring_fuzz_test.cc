@@ -1,6 +1,6 @@
-// A release ring as a client may write it: the daemon takes no more from it
-// than it holds, calls what is impossible corrupt, and ends only leases that
-// its book has.
+// Fuzzes a release ring as a client may write it. The daemon takes no more from
+// the ring than it holds, calls what is impossible corrupt, and ends only
+// leases that its book has.
 
 #include <sys/mman.h>
 
@@ -9,24 +9,24 @@
 #include <cstring>
 
 #include "proto/shm_ring.h"
-#include "server/arena/channel.h"
-#include "server/arena/slot_pool.h"
+#include "server/slots/channel.h"
+#include "server/slots/slot_pool.h"
 #include "tests/fuzz/require.h"
 
 namespace {
 
-using forebay::arena::Channel;
-using forebay::arena::SlotPool;
 using forebay::fuzz::Require;
 using forebay::proto::kRingBytes;
+using forebay::slots::Channel;
+using forebay::slots::SlotPool;
 
-constexpr forebay::arena::MemberId kHolder = 7;
+constexpr forebay::slots::MemberId kHolder = 7;
 constexpr std::uint32_t kSlots = 4;
 
 }  // namespace
 
-// The halves of the input are the ring's content before and after the daemon
-// has looked once.
+// Takes the ring's content before and after the daemon has looked once, as the
+// two halves of the input.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   auto channel = Channel::Create();

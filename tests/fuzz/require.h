@@ -7,12 +7,12 @@
 
 namespace forebay::fuzz {
 
-// Ends the run, as a finding, unless the condition holds.
+// Ends the run with a finding unless the condition holds.
 inline void Require(bool condition) {
   if (!condition) std::abort();
 }
 
-// Reads every byte, so that a sanitizer sees one that may not be read.
+// Reads every byte, so that a sanitizer sees any byte that may not be read.
 inline void Touch(const std::uint8_t* data, std::size_t bytes) {
   const volatile std::uint8_t* const at = data;
   for (std::size_t i = 0; i < bytes; ++i) static_cast<void>(at[i]);

@@ -1,6 +1,5 @@
-// Answers of servers of S3, and files of credentials: whatever they hold,
-// reading them gives an error, or objects that lie below the prefix and can be
-// asked for.
+// Fuzzes answers of S3 servers, and files of credentials. Reading them gives an
+// error, or objects that lie below the prefix and can be asked for.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +8,7 @@
 
 #include "server/storage/http/entity_tags.h"
 #include "server/storage/s3/fault.h"
-#include "server/storage/s3/listing.h"
+#include "server/storage/s3/s3_listing.h"
 #include "server/storage/s3/s3_protocol.h"
 #include "server/storage/s3/s3_root.h"
 #include "server/storage/s3/settings.h"
@@ -33,7 +32,7 @@ void TryList(std::string_view xml, http::EntityTags* tags) {
   for (const std::string_view prefix : {"", "p/"}) {
     const auto page = s3::ParseListPage(xml, prefix, tags);
     if (!page.ok()) continue;
-    // Each object takes so many characters, at least.
+    // Each object takes at least 30 characters of the answer.
     Require(page->objects.size() * 30 <= xml.size());
     for (const auto& object : page->objects) {
       Require(!object.name.empty() && !object.name.ends_with('/'));
@@ -57,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   http::EntityTags tags;
   TryList(text, &tags);
   for (const int status : {301, 400, 403, 404, 412, 500, 503}) {
-    http::Answer answer;
+    http::HttpResponse answer;
     answer.status = status;
     answer.body = text;
     const absl::Status fault = s3::FaultOf(answer);

@@ -11,9 +11,10 @@
 
 namespace forebay::fuzz {
 
-// Index files (server/dataset/index_file.h).
+// Fuzzing of index files (server/dataset/index_file.h).
 
-// Calls `read` with the bytes, and with these and a checksum that is right.
+// Calls `read` with the bytes, and with the bytes followed by their right
+// checksum.
 template <typename Read>
 void ReadAsTheyAreAndSealed(absl::Span<const std::uint8_t> bytes, Read read) {
   read(bytes);

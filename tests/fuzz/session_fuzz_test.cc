@@ -1,6 +1,6 @@
-// A client of the daemon, which may say anything: a real session answers each
-// of its requests, within the protocol's bounds, and when it is gone nothing
-// that it had is left.
+// Fuzzes a client of the daemon. A real session answers each of its requests
+// within the protocol's bounds. When the client is gone, nothing that it had is
+// left.
 
 #include <fcntl.h>
 #include <sched.h>
@@ -50,8 +50,9 @@ using forebay::fuzz::Require;
 constexpr std::uint64_t kBudget = std::uint64_t{64} << 20;
 constexpr std::size_t kMostRequests = 30;
 constexpr std::size_t kMaxDescriptors = 16;
-constexpr std::size_t kMaxBytes = 1 << 16;  // of memory that is sent
-// How often others may run before the next request comes.
+// Bytes of memory that the client sends.
+constexpr std::size_t kMaxBytes = 1 << 16;
+// Times that other threads may run before the next request comes.
 constexpr int kYields = 50;
 
 class Nowhere final : public forebay::storage::RootOpener {
@@ -62,10 +63,11 @@ class Nowhere final : public forebay::storage::RootOpener {
   }
 };
 
-// The daemon's parts that a session needs; they live as long as the process.
+// The parts of the daemon that a session needs. They live as long as the
+// process.
 struct Daemon {
   Daemon() {
-    for (int i = 0; i < executor.workers(); ++i) {
+    for (int i = 0; i < executor.places(); ++i) {
       workspaces.push_back(std::make_unique<forebay::pipeline::Workspace>(
           forebay::pipeline::WorkspaceLimits{.max_pixels = 1 << 20,
                                              .scratch_bytes = 1 << 24}));
@@ -133,7 +135,7 @@ class Rings {
   Rings(const Rings&) = delete;
   Rings& operator=(const Rings&) = delete;
 
-  // Takes what was published, and gives it back.
+  // Takes the published entries, and gives them back.
   void Take() {
     while (ready_->tail.load() != head_) {
       const proto::ReadyEntry& entry =
@@ -143,7 +145,7 @@ class Rings {
     }
     release_->taken.store(head_);
   }
-  // Writes one of the release ring's words.
+  // Writes `value` into one of the release ring's 8-byte words.
   void Write(std::uint64_t word, std::uint64_t value) {
     const std::uint64_t words = proto::kRingBytes / sizeof(value);
     std::memcpy(reinterpret_cast<char*>(release_) + word % words * 8, &value,
@@ -177,16 +179,16 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // False: the daemon has hung up.
+  // Says hello. Returns false if the daemon has hung up.
   bool Greet() {
     return Say("pidfd",
                "request_id: 1 hello { protocol_version: 1 "
                "job { key: \"k\" } }");
   }
 
-  // A line of words, and a request. "take" takes what was published; "ring"
-  // writes into release rings what the line says; "raw" sends bytes as they
-  // are; all others name descriptors.
+  // Takes a line of words, and a request behind it. "take" takes what was
+  // published, and "ring" writes the line's numbers into release rings. "raw"
+  // sends bytes as they are. All other words name descriptors.
   bool Do(std::string_view part) {
     const std::size_t end = std::min(part.find('\n'), part.size());
     const std::string_view line = part.substr(0, end);
@@ -268,13 +270,13 @@ class Client {
 
   Daemon* const daemon_;
   session::Session session_;
-  // Of loaders that the session has.
+  // The rings of the session's loaders.
   std::map<const job::Loader*, std::unique_ptr<Rings>> rings_;
 };
 
 }  // namespace
 
-// Requests, with lines "--" between.
+// Takes requests with lines "--" between them.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   static auto* const daemon = new Daemon;
@@ -287,7 +289,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     for (const std::string_view part : parts)
       connected = connected && client.Do(part);
   }
-  // Requests in progress when a client leaves end by themselves.
+  // Requests that are in progress when the client leaves end by themselves.
   while (daemon->budget.used() > 0) sched_yield();
   Require(daemon->registry.Snapshot().empty());
   return 0;

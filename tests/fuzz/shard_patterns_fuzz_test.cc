@@ -1,5 +1,5 @@
-// Patterns of shards against a bucket's names: whatever both say, the shards
-// that are listed are objects that there are, or were named as they are.
+// Fuzzes patterns of shards against a bucket's names. The shards that are
+// listed are objects of the bucket, or were named literally.
 
 #include <cstdint>
 #include <functional>
@@ -23,7 +23,8 @@ using forebay::fuzz::Require;
 using forebay::storage::ListedObject;
 using forebay::storage::ObjectVersion;
 
-// Expansion has a target of its own; here a name more is a thread's question.
+// The longest pattern in characters. The expansion of long patterns has a fuzz
+// test of its own; here each listed name is asked for on a thread.
 constexpr std::size_t kMaxBytes = 200;
 
 class Bucket final : public forebay::storage::Root,
@@ -60,13 +61,14 @@ class Bucket final : public forebay::storage::Root,
 
 }  // namespace
 
-// A pattern, and behind a line "--" the names, a line each.
+// Takes a pattern and, behind a line "--", the bucket's names, one a line.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto parts = forebay::fuzz::SplitParts(text);
   if (parts.size() != 2 || parts[0].size() > kMaxBytes) return 0;
-  // A range of numbers would be asked for one by one.
+  // Ranges of numbers are left out, as each of their names would be asked for
+  // by itself.
   if (parts[0].find("..") != text.npos) return 0;
   std::vector<std::string> names;
   std::string_view rest = parts[1];

@@ -15,7 +15,7 @@
 namespace forebay::fuzz {
 namespace {
 
-constexpr int kImages = 3;  // of each class
+constexpr int kImages = 3;  // images of each class
 
 std::string& Folder() {
   static auto* const folder = new std::string;
@@ -43,7 +43,7 @@ void Write(const std::string& name, const std::string& content) {
   Require(file.good());
 }
 
-// One member of a tar archive.
+// Returns a member of a tar archive: its header, and the padded content.
 std::string Member(const std::string& name, const std::string& content) {
   std::string header(512, '\0');
   header.replace(0, name.size(), name);
@@ -65,7 +65,7 @@ std::string Member(const std::string& name, const std::string& content) {
   return member;
 }
 
-// A .npy file of five rows of two bytes.
+// Returns a .npy file of five rows of two bytes.
 std::string Rows() {
   const std::string text =
       "{'descr': '|u1', 'fortran_order': False, 'shape': (5, 2), }\n";

@@ -1,5 +1,5 @@
-// Small fields of a sample, integers and texts: whatever the bytes, they are
-// corrupt, or what Python would read.
+// Fuzzes small fields of a sample: integers and texts. The bytes are corrupt,
+// or give what Python would read.
 
 #include <cstdint>
 #include <string>
@@ -33,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     return 0;
   }
   Require(text->size() <= size);
-  // Surrogates are no characters.
+  // UTF-8 has no surrogates (RFC 3629, section 3).
   Require(text->find("\xed\xa0") == text->npos);
   return 0;
 }

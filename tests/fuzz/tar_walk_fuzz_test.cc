@@ -1,5 +1,5 @@
-// The walk through a tar archive: whatever its bytes, it ends, and the files
-// that it finds lie within the archive, however it is shown.
+// Fuzzes the walk through a tar archive. It ends whatever the bytes are, and
+// the files that it finds lie within the archive, however the archive is shown.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,13 +23,14 @@ void Require(bool condition) {
   if (!condition) std::abort();
 }
 
-// As a writer would have it, so that what lies behind the check is reached.
+// Writes the checksum that a tar writer would write, so that what lies behind
+// the check is reached.
 void RepairChecksum(std::uint8_t* block) {
   std::memset(block + 148, ' ', 8);
   unsigned sum = 0;
   for (std::size_t i = 0; i < kTarBlock; ++i) sum += block[i];
   if (sum == 8u * ' ') {
-    std::memset(block + 148, 0, 8);  // the mark at the end
+    std::memset(block + 148, 0, 8);  // an empty block marks the end
     return;
   }
   char digits[8];
@@ -42,7 +43,8 @@ struct Result {
   std::vector<TarMember> files;
 };
 
-// In pieces: each what is wanted alone, or up to the archive's end.
+// Walks through an archive that is shown in pieces: the wanted bytes alone, or
+// all up to the archive's end.
 Result Walk(Bytes& bytes, bool repair, bool alone) {
   Result result;
   auto walk = TarWalk::Create("archive", bytes.size());
@@ -55,7 +57,7 @@ Result Walk(Bytes& bytes, bool repair, bool alone) {
     const std::size_t length =
         alone ? wanted->length : bytes.size() - wanted->offset;
     const absl::Status status =
-        walk->See(wanted->offset, {at, length}, &result.files);
+        walk->Parse(wanted->offset, {at, length}, &result.files);
     if (!status.ok()) {
       Require(!walk->wanted().has_value());
       result.error = status.ToString();

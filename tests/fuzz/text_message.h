@@ -1,8 +1,8 @@
 #ifndef FOREBAY_TESTS_FUZZ_TEXT_MESSAGE_H_
 #define FOREBAY_TESTS_FUZZ_TEXT_MESSAGE_H_
 
-// Messages in protobuf's text format: seeds can be read, and most mutations
-// still are messages.
+// Messages in protobuf's text format: people can read the seeds, and most
+// mutations still are messages.
 
 #include <google/protobuf/message.h>
 
@@ -12,10 +12,11 @@
 
 namespace forebay::fuzz {
 
-// False: `text` is none. It may be nested as deep as messages on the wire.
+// Reads a message that may be nested as deep as messages on the wire. Returns
+// false if `text` is not a message.
 bool ReadMessage(std::string_view text, google::protobuf::Message* message);
 
-// The parts of `text` between lines that are "--".
+// Returns the parts of `text` between lines that are "--".
 std::vector<std::string_view> SplitParts(std::string_view text);
 
 }  // namespace forebay::fuzz

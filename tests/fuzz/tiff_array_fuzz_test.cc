@@ -1,5 +1,5 @@
-// TIFF files as arrays: whatever the bytes, they are refused, or the array has
-// the type that the header says.
+// Fuzzes the reader of TIFF files as arrays. The bytes are refused, or the
+// array has the type that the header says.
 
 #include <cstddef>
 #include <cstdint>

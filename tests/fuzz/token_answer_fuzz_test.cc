@@ -1,5 +1,5 @@
-// The answer of a server that gives tokens: whatever it says, reading it gives
-// an error or a token that fits into one line of a request.
+// Fuzzes the answer of a server that gives tokens. Reading it gives an error,
+// or a token that fits into one line of a request.
 
 #include <cstddef>
 #include <cstdint>

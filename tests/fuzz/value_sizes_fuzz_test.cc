@@ -1,5 +1,5 @@
-// The file that keeps lengths that were measured: whatever its bytes, reading
-// it gives an error, or sizes that can be used.
+// Fuzzes the file that keeps measured lengths. Reading it gives an error, or
+// sizes that can be used.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 #include "absl/types/span.h"
 #include "server/dataset/index_file.h"
-#include "server/survey/value_sizes_file.h"
+#include "server/length_scan/value_sizes_file.h"
 #include "tests/fuzz/require.h"
 #include "tests/fuzz/sealed_index.h"
 #include "tests/unit/server/base/ample_budget.h"
@@ -18,11 +18,11 @@ namespace {
 using forebay::fuzz::AreEqual;
 using forebay::fuzz::ReadAsTheyAreAndSealed;
 using forebay::fuzz::Require;
-using forebay::survey::DecodeValueSizes;
-using forebay::survey::EncodeValueSizes;
-using forebay::survey::ValueSizes;
+using forebay::length_scan::DecodeValueSizes;
+using forebay::length_scan::EncodeValueSizes;
+using forebay::length_scan::ValueSizes;
 
-constexpr std::size_t kSamplesAt = 16;  // in the header
+constexpr std::size_t kSamplesAt = 16;  // offset of the version, in bytes
 constexpr std::size_t kCountAt = 32;
 
 void Read(absl::Span<const std::uint8_t> bytes) {

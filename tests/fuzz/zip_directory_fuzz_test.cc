@@ -21,8 +21,8 @@ using forebay::dataset::zip::ZipMethod;
 using forebay::fuzz::Require;
 using Bytes = absl::Span<const std::uint8_t>;
 
-// More than any archive needs: its end twice, a larger end record twice, and
-// the directory.
+// The limit of reads, which is more than any archive needs: its end twice, a
+// Zip64 end twice, and the directory.
 constexpr int kMostReads = 5;
 
 struct Result {
@@ -30,7 +30,8 @@ struct Result {
   std::vector<ZipMember> members;
 };
 
-// Shows pieces: each what is wanted alone, or up to the archive's end.
+// Shows an archive in pieces: the wanted bytes alone, or all up to the
+// archive's end.
 Result Read(Bytes bytes, bool alone) {
   Result result;
   auto directory = ZipDirectory::Create("archive", bytes.size());
@@ -40,7 +41,7 @@ Result Read(Bytes bytes, bool alone) {
     Require(++reads <= kMostReads);
     Require(wanted->length > 0 && wanted->offset <= bytes.size() &&
             wanted->length <= bytes.size() - wanted->offset);
-    const auto status = directory->See(
+    const auto status = directory->Parse(
         wanted->offset,
         bytes.subspan(wanted->offset, alone ? wanted->length : Bytes::npos),
         &result.members);

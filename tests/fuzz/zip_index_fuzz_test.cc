@@ -1,5 +1,5 @@
-// The file that keeps an index of zip archives: whatever its bytes, reading it
-// gives an error or an index that can be used.
+// Fuzzes the file that keeps an index of zip archives. Reading it gives an
+// error or an index that can be used.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
-// Fuzzes the reading of a zip archive's member: its header, and the data
-// behind it. It writes where it may only, and what it inflates is what zlib
-// makes of the data byte by byte.
+// Fuzzes the reading of a zip archive's member: its header, and the data behind
+// it. The reader writes only where it may, and decompresses what zlib makes of
+// the data byte by byte.
 
 #include <zlib.h>
 
@@ -26,10 +26,10 @@ using Bytes = absl::Span<const std::uint8_t>;
 
 constexpr std::size_t kStartBytes = 3;
 
-// Inflates bytes one at a time. Returns what it got up to the end of the
-// deflated data, or nothing if that is damaged, has another end, or is longer
-// than `most`.
-std::vector<std::uint8_t> SlowlyInflated(Bytes bytes, std::size_t most) {
+// Decompresses bytes one at a time, up to the end of the deflated data. Returns
+// nothing if the data is damaged, ends elsewhere, or is longer than `most`
+// bytes.
+std::vector<std::uint8_t> SlowlyDecompressed(Bytes bytes, std::size_t most) {
   z_stream stream = {};
   Require(inflateInit2(&stream, -MAX_WBITS) == Z_OK);
   std::vector<std::uint8_t> out(most + 1);
@@ -56,8 +56,8 @@ std::vector<std::uint8_t> SlowlyInflated(Bytes bytes, std::size_t most) {
 
 }  // namespace
 
-// The length that the member should have, in two bytes; that of its name; and
-// its header, with the name, extra fields and data behind it.
+// Takes the length that the member should have (two bytes) and the length of
+// its name. Behind these lies its header, with the name, extra fields and data.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   if (size < kStartBytes) return 0;
@@ -69,13 +69,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   const auto offset = DataOffset(
       text.substr(std::min<std::size_t>(kHeaderBytes, text.size()), name_bytes),
       bytes);
-  // Most changes spoil the header. The data is worth a look all the same.
+  // Most mutations spoil the header, so the data is read by itself as well.
   const Bytes compressed = bytes.subspan(std::min<std::size_t>(
       offset.value_or(kHeaderBytes + name_bytes), bytes.size()));
-  // An exact allocation, so that a write behind the end is seen.
+  // The allocation has exactly the member's size, so that a write behind its
+  // end is seen.
   const auto out = std::make_unique<std::uint8_t[]>(length);
   const auto status = Inflate(compressed, {out.get(), length});
-  const auto expected = SlowlyInflated(compressed, length);
+  const auto expected = SlowlyDecompressed(compressed, length);
   if (length > 0) {
     Require(status.ok() == (expected.size() == length));
   }

@@ -1,6 +1,6 @@
-// Files of zstd frames: however they are given, the scan finds the same bytes,
-// pieces that are to be kept are the same, too, and what is read from each
-// access point on is what the scan found there.
+// Fuzzes the scan of zstd files. However they are given, the scan finds the
+// same bytes and keeps the same pieces. A read from each access point finds
+// what the scan found there.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,11 +12,11 @@
 #include "absl/types/span.h"
 #include "server/base/memory_budget.h"
 #include "server/base/working_memory.h"
-#include "server/storage/inflated/access_point.h"
-#include "server/storage/inflated/packed_scan.h"
-#include "server/storage/inflated/scratch_pool.h"
-#include "server/storage/inflated/zstd_reader.h"
-#include "server/storage/inflated/zstd_scan.h"
+#include "server/storage/compressed/access_point.h"
+#include "server/storage/compressed/compressed_scan.h"
+#include "server/storage/compressed/scratch_pool.h"
+#include "server/storage/compressed/zstd_reader.h"
+#include "server/storage/compressed/zstd_scan.h"
 #include "tests/fuzz/require.h"
 
 namespace {
@@ -24,18 +24,19 @@ namespace {
 using forebay::base::MemoryBudget;
 using forebay::base::WorkingMemory;
 using forebay::fuzz::Require;
-using forebay::storage::inflated::FoundPoint;
-using forebay::storage::inflated::kMostApart;
-using forebay::storage::inflated::ScratchPool;
-using forebay::storage::inflated::ZstdDecoders;
-using forebay::storage::inflated::ZstdReader;
-using forebay::storage::inflated::ZstdScan;
+using forebay::storage::compressed::FoundPoint;
+using forebay::storage::compressed::kMostApart;
+using forebay::storage::compressed::ScratchPool;
+using forebay::storage::compressed::ZstdDecoders;
+using forebay::storage::compressed::ZstdReader;
+using forebay::storage::compressed::ZstdScan;
 using Bytes = absl::Span<const std::uint8_t>;
 
-// Enough for several points, and for pieces behind a frame's begin.
-constexpr std::size_t kMostInflated = std::size_t{12} << 20;
-// A window has to be longer than readers take, so that there are pieces, and
-// not as long as zstd's longest, which takes long to allocate.
+// Bytes of decompressed content, which suffice for several access points, and
+// for pieces behind a frame's beginning.
+constexpr std::size_t kMostDecompressed = std::size_t{12} << 20;
+// The longest window in bytes. It is longer than readers take, so that there
+// are pieces, and shorter than zstd's longest, which takes long to allocate.
 constexpr std::uint64_t kMemory = std::uint64_t{20} << 20;
 
 struct Point {
@@ -50,7 +51,7 @@ struct Result {
   std::vector<Point> points;
 };
 
-Result Scan(Bytes packed, std::size_t piece) {
+Result Scan(Bytes compressed, std::size_t piece) {
   Result result;
   MemoryBudget budget(kMemory);
   WorkingMemory memory(&budget, "a scan");
@@ -58,7 +59,7 @@ Result Scan(Bytes packed, std::size_t piece) {
   Require(scan.ok());
   const auto keep = [&](const FoundPoint& found) {
     Require(found.window.empty() && found.piece.size() <= kMostApart);
-    Require(found.bit % 8 == 0 && found.bit / 8 <= packed.size());
+    Require(found.bit % 8 == 0 && found.bit / 8 <= compressed.size());
     if (!result.points.empty()) {
       Require(found.offset > result.points.back().offset);
       Require(found.bit >= result.points.back().bit);
@@ -69,13 +70,13 @@ Result Scan(Bytes packed, std::size_t piece) {
         {found.offset, found.bit, {found.piece.begin(), found.piece.end()}});
     return absl::OkStatus();
   };
-  for (std::size_t at = 0; at < packed.size() && result.status.ok();
+  for (std::size_t at = 0; at < compressed.size() && result.status.ok();
        at += piece) {
     result.status = (*scan)->Take(
-        packed.subspan(at, piece),
+        compressed.subspan(at, piece),
         [&](Bytes bytes) {
           result.text.insert(result.text.end(), bytes.begin(), bytes.end());
-          return result.text.size() <= kMostInflated
+          return result.text.size() <= kMostDecompressed
                      ? absl::OkStatus()
                      : absl::CancelledError("is enough");
         },
@@ -85,15 +86,15 @@ Result Scan(Bytes packed, std::size_t piece) {
   return result;
 }
 
-// Reads from a point on, and no further than the next piece.
-void ReadFrom(Bytes packed, const Result& scanned, const Point& from,
+// Reads from an access point on, and no further than the next one.
+void ReadFrom(Bytes compressed, const Result& scanned, const Point& from,
               std::uint64_t end,
               const std::shared_ptr<ZstdDecoders>& decoders) {
   const std::uint64_t begin = from.offset + (end - from.offset) / 2;
   std::vector<std::uint8_t> out(std::min<std::size_t>(100'000, end - begin));
   ZstdReader reader(decoders, std::make_shared<ScratchPool>(),
                     begin - from.offset, absl::MakeSpan(out));
-  Bytes rest = packed.subspan(from.bit / 8);
+  Bytes rest = compressed.subspan(from.bit / 8);
   while (!reader.done() && (!rest.empty() || reader.pending())) {
     const auto took =
         reader.Take(rest.first(std::min<std::size_t>(rest.size(), 1000)));
@@ -106,14 +107,14 @@ void ReadFrom(Bytes packed, const Result& scanned, const Point& from,
                  scanned.text.begin() + static_cast<std::ptrdiff_t>(begin)));
 }
 
-void CheckPoints(Bytes packed, const Result& scanned) {
+void CheckPoints(Bytes compressed, const Result& scanned) {
   const auto decoders = std::make_shared<ZstdDecoders>();
   std::uint64_t end = scanned.text.size();
   for (auto point = scanned.points.rbegin(); point != scanned.points.rend();
        ++point) {
     Require(point->offset <= end);
     if (point->piece.empty()) {
-      ReadFrom(packed, scanned, *point, end, decoders);
+      ReadFrom(compressed, scanned, *point, end, decoders);
       continue;
     }
     Require(std::equal(
@@ -128,9 +129,9 @@ void CheckPoints(Bytes packed, const Result& scanned) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   if (size < 1) return 0;
-  const Bytes packed(data + 1, size - 1);
-  const Result whole = Scan(packed, packed.size());
-  const Result pieces = Scan(packed, 1 + data[0]);
+  const Bytes compressed(data + 1, size - 1);
+  const Result whole = Scan(compressed, compressed.size());
+  const Result pieces = Scan(compressed, 1 + data[0]);
   Require(whole.status.code() == pieces.status.code());
   if (!whole.status.ok()) return 0;
   Require(whole.text == pieces.text);
@@ -139,6 +140,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     Require(whole.points[i].offset == pieces.points[i].offset &&
             whole.points[i].piece == pieces.points[i].piece);
   }
-  CheckPoints(packed, whole);
+  CheckPoints(compressed, whole);
   return 0;
 }

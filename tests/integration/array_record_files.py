@@ -10,7 +10,7 @@ import pytest
 
 from fake_gcs import PYPI
 
-# Not for long: what lies there has a package "proto", as the daemon's messages have.
+# The path stays for the import alone: a package there is called "proto", as ours is.
 sys.path.append(str(PYPI))
 try:
     module = pytest.importorskip(

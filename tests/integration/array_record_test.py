@@ -149,7 +149,7 @@ def test_photographs_over_several_blocks(shared_daemon, tmp_path, options):
 
 @pytest.mark.parametrize("options", ["group_size:1,zstd", "group_size:4,zstd"])
 def test_images_that_are_kept_decoded_are_their_records_own(daemon, tmp_path, options):
-    """Those of a chunk lie in the same bytes."""
+    """The records of a chunk lie in the same bytes of the file."""
     photos = [jpeg(seed, (600, 800)) for seed in range(12)]
     path = write(tmp_path / "a.array_record", photos, options)
     plain = tmp_path / "folder" / "class"

@@ -34,7 +34,7 @@ def test_truncated_files(good):
     for length in (1, BLOCK - 1, BLOCK + 1, len(whole) - 1):
         good.write_bytes(whole[:length])
         assert refusal(forebay.DataError, good, fields="bytes") == (
-            f"{good.parent}: a.array_record: is no ArrayRecord file, or truncated: "
+            f"{good.parent}: a.array_record: is not an ArrayRecord file, or truncated: "
             f"it has {length} bytes, but such files have blocks of 65536")
     good.write_bytes(whole[:BLOCK])
     assert refusal(forebay.DataError, good, fields="bytes") == (
@@ -48,8 +48,8 @@ def test_files_that_are_none(good):
     good.write_bytes(b"x" * 2 * BLOCK)
     for fields in ("bytes", None):
         assert refusal(forebay.DataError, good, fields=fields) == (
-            f"{good.parent}: a.array_record: at byte 65536: is no ArrayRecord file, "
-            "or damaged: the hash of a chunk's header does not match")
+            f"{good.parent}: a.array_record: at byte 65536: is not an ArrayRecord "
+            "file, or damaged: the hash of a chunk's header does not match")
 
 
 def test_a_list_of_chunks_that_is_damaged_ends_all(good):
@@ -59,7 +59,7 @@ def test_a_list_of_chunks_that_is_damaged_ends_all(good):
         "is damaged: the hash of a chunk's data does not match")
     good.write_bytes(content)
     spoil(good, BLOCK + 24)
-    assert "at byte 65536: is no ArrayRecord file, or damaged" in refusal(
+    assert "at byte 65536: is not an ArrayRecord file, or damaged" in refusal(
         forebay.DataError, good, fields="bytes")
 
 
@@ -138,8 +138,8 @@ def test_arguments_that_are_none(good):
         assert "fields must" in refusal(forebay.InvalidArgument, good, fields=fields)
     assert "forebay.array_record names its own" in refusal(
         forebay.InvalidArgument, forebay.array_record(good), fields=("jpg",))
-    assert '"quux" is no type' in refusal(forebay.InvalidArgument, good,
-                                          fields={"a": "quux"})
+    assert '"quux" is not a type' in refusal(
+        forebay.InvalidArgument, good, fields={"a": "quux"})
 
 
 def test_what_is_missing_is_named(good):

@@ -188,7 +188,7 @@ def test_refusals(shared_daemon, tmp_path):
              "name"),
             ({"npy": abs}, "transform: that of npy must come from forebay.transforms, "
              "not <built-in function abs>"),
-            ({3: T.Slice(1)}, "transform: 3 is no name of a field"),
+            ({3: T.Slice(1)}, "transform: 3 is not the name of a field"),
             ({"jpg": T.CenterCrop(3)},
              "transform: there is no field jpg; there are: npy, txt"),
             ({"npy": T.Slice(1), "npy;x": T.Slice(1)},

@@ -56,7 +56,7 @@ def window(folder, begin, frames):
 
 
 def test_windows_of_vorbis_that_was_cut_without_decoding(shared_daemon, tmp_path):
-    """libsndfile seeks in it to frames that are not where it reads them."""
+    """libsndfile seeks in such a file to other frames than it reads there."""
     noise = numpy.random.default_rng(0).random((5 * RATE, 1)).astype("float32")
     path = save(tmp_path / "clips" / "a.ogg", 0.5 * noise, RATE)
     cut(path, 5000)

@@ -96,6 +96,6 @@ def test_what_is_no_audio_file(shared_daemon, tmp_path, rows):
     rows[5]["audio_filepath"] = "clips/notes.txt"
     path = write(tmp_path, rows, "train.jsonl")
     with open_audio(speech(path)) as loader, pytest.raises(
-            forebay.DataError, match="sample 5 of .*: clips/notes.txt: is no WAV"):
+            forebay.DataError, match="sample 5 of .*: clips/notes.txt: is not a WAV"):
         for _ in loader:
             pass

@@ -183,7 +183,7 @@ def test_rows_of_npy_files(shared_daemon, tmp_path):
 
 
 def test_features_decide_which_come_together(shared_daemon, tmp_path):
-    """The length of a sample is that of what is made of it."""
+    """The length of a sample is that of the ops' result."""
     clips = clips_of(LENGTHS)
     path = write_tar(tmp_path / "a.tar", clips)
     times = [1 + length // 64 for length in LENGTHS]

@@ -18,7 +18,7 @@ from tfrecord_test import write
 from trouble import ctl
 
 RATE = 16000
-# Of each format: how far off what lossy ones decode to may be.
+# The largest difference from soundfile's numbers that each format may have.
 FORMATS = {"wav": 0, "flac": 0, "ogg": 1e-5, "opus": 1e-5, "mp3": 1e-5}
 
 

@@ -27,13 +27,13 @@ def test_an_empty_file(shared_daemon, good):
 def test_another_file(shared_daemon, good):
     (good / "03.flac").write_bytes(b"these are words, and no audio at all")
     text = refusal(forebay.DataError, good)
-    assert "03.flac: is no WAV, FLAC, Ogg or MP3 file" in text
+    assert "03.flac: is not a WAV, FLAC, Ogg or MP3 file" in text
 
 
 def test_the_first_file_is_another(shared_daemon, good):
     (good / "00.flac").write_bytes(b"these are words, and no audio at all")
     text = refusal(forebay.DataError, good)
-    assert text.startswith(f"sample 0 of {good}: 00.flac: is no WAV")
+    assert text.startswith(f"sample 0 of {good}: 00.flac: is not a WAV")
     with open_audio(good, on_error="substitute", batch_size=6,
                     transform={"audio": T.RandomWindow(100)}) as loader:
         batch, = loader
@@ -43,7 +43,8 @@ def test_the_first_file_is_another(shared_daemon, good):
 def test_all_files_are_others(shared_daemon, good):
     for path in good.iterdir():
         path.write_bytes(b"these are words, and no audio at all")
-    with pytest.raises(forebay.DataError, match="sample 0 of .*: 00.flac: is no WAV"):
+    with pytest.raises(forebay.DataError,
+                       match="sample 0 of .*: 00.flac: is not a WAV"):
         open_audio(good, on_error="substitute")
 
 

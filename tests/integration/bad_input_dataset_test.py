@@ -1,4 +1,4 @@
-"""Folders that are no datasets, and links that lead out of them."""
+"""Folders that are not datasets, and links that lead out of them."""
 
 import os
 import shutil
@@ -36,7 +36,7 @@ def test_missing_folder(tmp_path):
 @pytest.mark.parametrize("path", ["", b"", "\0", "/data\0/train", "/da\ud800ta"])
 def test_no_path(path):
     assert refusal(forebay.InvalidArgument, path) == (
-        f"the dataset {path!r} is no path")
+        f"the dataset {path!r} is not a path")
 
 
 def test_file_instead_of_a_folder(tmp_path):
@@ -50,7 +50,7 @@ def test_file_instead_of_a_folder(tmp_path):
 def test_a_table_instead_of_a_folder(tmp_path):
     path = tmp_path / "train.csv"
     assert refusal(forebay.InvalidArgument, path) == (
-        f"{path}: is no folder of images: a table is passed as "
+        f"{path}: is not a folder of images: a table is passed as "
         'forebay.manifest(path, image="its column", label=...), or with audio= '
         "instead of image=")
 

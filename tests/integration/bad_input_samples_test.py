@@ -54,7 +54,7 @@ def truncate_header(path):
 
 
 def write_text(path):
-    path.write_text("This is no photograph.\n")
+    path.write_text("This is not a photograph.\n")
 
 
 def write_noise(path):

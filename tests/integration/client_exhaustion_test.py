@@ -23,7 +23,7 @@ from trouble import CROP
 SAID = (r"\w+: .*\S: Too many open files "
         r"\(the limit of this process is {}: ulimit -n raises it\).*")
 MOST = 20  # descriptors, more than any of these takes
-# A process of its own: what it leaves open when it fails ends with it.
+# A process of its own closes all descriptors at its end, also when it fails.
 CHILD = """
 import sys
 import client_exhaustion_test

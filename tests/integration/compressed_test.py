@@ -65,7 +65,7 @@ def test_samples_are_those_of_the_tar(shared_daemon, tmp_path, archive, expected
 
 
 def test_shards_of_other_programs(shared_daemon, tmp_path):
-    """Those that webdataset was asked about, with and without compression."""
+    """The golden shards that webdataset has read, with and without compression."""
     for path in sorted(TARS.glob("*.tar")):
         content = path.read_bytes()
         if content[:2] == b"\x1f\x8b":
@@ -194,7 +194,7 @@ def test_an_index_is_kept_with_its_access_points(daemon, tmp_path, archive,
 
 
 def packed_shard(path, photos, order):
-    """Stored, so that another order changes nothing of the length."""
+    """Samples are stored, so that another order keeps the file's length."""
     plain = path.with_name("plain")
     write_shard(plain, photos, order)
     path.write_bytes(stored(plain.read_bytes()))
@@ -224,7 +224,7 @@ def test_a_shard_that_is_touched_in_mid_epoch_is_no_error(shared_daemon, shard,
 
 @pytest.mark.parametrize("change", [renamed, rewritten])
 def test_a_shard_that_is_another_is_noticed(daemon, shard, photos, change):
-    """With the size and the time that it had."""
+    """The file changes, and keeps its size and time."""
     other = shard.with_name("other")
     packed_shard(other, photos, [*range(1, SHARD_SAMPLES), 0])
     content = other.read_bytes()

@@ -24,7 +24,7 @@ def open_tar(path):
 
 
 def refusal(path, content, error=forebay.DataError):
-    """Of both containers; returns the message about each."""
+    """Returns the message that refuses a container with this content."""
     path.write_bytes(content)
     with pytest.raises(error) as caught:
         with (open_tar(path) if path.name.endswith(".tar.gz") else
@@ -109,7 +109,7 @@ def test_files_that_begin_as_compressed_ones_do(tmp_path):
 
 
 def test_a_thousand_times_its_size(tmp_path):
-    """Memory is bounded, and so is what a sample costs."""
+    """Memory is bounded, and so is the cost of a sample."""
     with serving(tmp_path) as daemon:
         (tmp_path / "a.tar.gz").write_bytes(gzip.compress(tar_of(
             [(f"{number}.txt", b"%d" % number) for number in range(10)] +
@@ -148,7 +148,7 @@ def test_lengths_of_any_size(tmp_path):
 
 
 def test_damage_that_comes_later_is_of_samples_alone(tmp_path):
-    """Nothing tells of it but the records' own checksums."""
+    """Only the records' own checksums tell of the damage."""
     records = [noise(number, 100_000) for number in range(60)]
     path = tmp_path / "a.tfrecord.gz"
     packed = gzip.compress(b"".join(map(frame, records)), 0, mtime=0)

@@ -197,7 +197,7 @@ CONTAINERS = [
     folder, audio_folder, tfrecord, gzip_tfrecord, lmdb, hdf5_photos, hdf5_rows,
     hdf5_chunks, npy, npy_folder, npz_files, npz_rows, tokens, zipped, deflated_zip,
     tar, tar_gz, tar_zst, array_record, array_record_groups, mds]
-# Its rows are in memory that is no part of the cache.
+# The rows of npz_rows are in memory that is not part of the cache.
 CACHED = [container for container in CONTAINERS if container is not npz_rows]
 
 
@@ -275,7 +275,7 @@ def test_two_jobs_at_once_read_each_sample_once(daemon, tmp_path, monkeypatch,
 
 
 def hit_ratio(place, container):
-    """Of a shuffled loader, after its first epoch."""
+    """Returns the hit ratio of a shuffled loader after its first epoch."""
     dataset, arguments = container(place)
     size = sum(map(len, pictures())) if arguments else SAMPLES * ROW_BYTES
     config = place / "forebayd.toml"

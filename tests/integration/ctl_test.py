@@ -106,7 +106,7 @@ class CtlTest(unittest.TestCase):
         self.assertTrue(doctor["healthy"], doctor)
         self.assertIn({
             "level": "note", "subject": "GPU",
-            "sentence": f"The daemon sees no GPU: {plugin} is no shared "
+            "sentence": f"The daemon sees no GPU: {plugin} is not a shared "
                         "library."}, doctor["findings"])
         self.assertIn("GPUs        none\n", self.ctl("status").stdout)
 
@@ -162,7 +162,7 @@ class CtlTest(unittest.TestCase):
                  "The following argument was not expected: all"),
                 ("forebayctl", ["peek"], "JOB is required"),
                 ("forebayctl", ["set", "job-1", "--max-read", "fast"],
-                 '--max-read: "fast" is no rate: write a number and B/s, KB/s, '
+                 '--max-read: "fast" is not a rate: write a number and B/s, KB/s, '
                  "MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s or TiB/s, such as "
                  "200MB/s, or none"),
                 ("forebayd", ["--port", "80"],

@@ -133,7 +133,7 @@ def test_no_other_list_counts(image_folder):
 def test_labels_that_are_no_integers(image_folder):
     image_folder.samples = [(path, float(label))
                             for path, label in image_folder.samples]
-    with by_own_code(image_folder, 10, says="targets that are no numbers") as ours:
+    with by_own_code(image_folder, 10, says="targets that are not numbers") as ours:
         batches = list(zip(ours, DataLoader(image_folder, 10)))
     assert len(batches) == 5
     for ours, theirs in batches:
@@ -162,7 +162,7 @@ def test_arrays_in_class_folders(arrays, edit):
 
 
 class Half(datasets.ImageFolder):
-    """Has a length of its own."""
+    """A dataset with a length of its own."""
 
     def __len__(self):
         return len(self.samples) // 2
@@ -175,7 +175,7 @@ def test_a_length_of_its_own(image_folder):
 
 
 def test_a_part_that_grew_behind_its_concatenation(image_folder):
-    """Which keeps the numbers of its beginning, as torch's."""
+    """A concatenation keeps the numbers of its beginning, as torch's does."""
     both = ConcatDataset([image_folder, image_folder])
     image_folder.samples = image_folder.samples + image_folder.samples[:5]
     check_natively(both, 10)

@@ -218,9 +218,9 @@ def test_a_cap_on_one_job_holds_up_no_other_of_its_stream(
 
 
 @pytest.mark.parametrize("arguments, why", [
-    (["--max-read", "fast"], '"fast" is no rate'),
-    (["--max-read", "200"], '"200" is no rate'),
-    (["--max-cpu", "all"], '"all" is no number of CPUs'),
+    (["--max-read", "fast"], '"fast" is not a rate'),
+    (["--max-read", "200"], '"200" is not a rate'),
+    (["--max-cpu", "all"], '"all" is not a number of CPUs'),
     (["--max-cpu", "0"], '"0" is not from 0.01 to 1024 CPUs'),
 ])
 def test_a_cap_that_makes_no_sense_is_refused(daemon, arguments, why):

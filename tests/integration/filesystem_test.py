@@ -199,7 +199,7 @@ def test_listing_a_bucket_is_left_to_its_own_file_system(cloud, fs, monkeypatch)
 
 
 def test_fsspec_finds_it_where_forebay_is_installed(tmp_path):
-    """As tools/install and the wheel say it."""
+    """tools/install and the wheel announce the file system by an entry point."""
     info = tmp_path / "forebay-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Name: forebay\nVersion: 1\n")

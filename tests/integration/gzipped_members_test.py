@@ -53,7 +53,7 @@ SAMPLES = 60
 
 
 def members():
-    """Of all sizes; some are compressed, some not, and some names shout."""
+    """Members of all sizes; some are compressed, and some names are in capitals."""
     for number in range(SAMPLES):
         make = noise if number % 2 else prose
         content = make(number, number * number * 100)

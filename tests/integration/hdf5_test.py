@@ -133,7 +133,7 @@ def test_pixels_can_be_images(shared_daemon, tmp_path):
 
 
 def test_images_that_are_kept_decoded_are_their_rows_own(daemon, tmp_path):
-    """Those of a chunk lie in the same bytes."""
+    """The rows of a chunk lie in the same bytes of the file."""
     images = CHANCE.randint(0, 255, (12, 20, 15, 3)).astype("uint8")
     images = images.repeat(10, 1).repeat(10, 2)
     with h5py.File(tmp_path / "a.h5", "w") as file:
@@ -241,7 +241,7 @@ def test_two_jobs_read_each_row_once(daemon, tmp_path, monkeypatch):
 
 
 def test_an_index_is_used_again(daemon, tmp_path):
-    """A daemon that finds it reads nothing but rows."""
+    """A daemon that finds the index reads nothing but rows."""
     path = write_photos(tmp_path / "a.h5", rows=200)
     with open_records(path, fields={"photos": "bytes"}) as loader:
         found = epoch(loader)
@@ -271,7 +271,7 @@ def test_files_in_a_bucket(fake_gcs, tmp_path, libver):
 
 
 def test_rows_that_were_never_written_keep_images_of_their_own(shared_daemon, tmp_path):
-    """Nothing is read of them but the image, which is small enough for the index."""
+    """Nothing but the images is read, which are small enough for the index."""
     path = tmp_path / "a.h5"
     with h5py.File(path, "w") as file:
         series = file.create_dataset("series", (24, 9000), "float32", chunks=(1, 9000))

@@ -43,11 +43,11 @@ def test_what_is_missing_is_named(good):
 def test_types_that_rows_do_not_have(good):
     start = f"{good.parent}: a.h5: "
     assert refusal(forebay.InvalidArgument, good, fields={"labels": "float32"}) == (
-        f'{start}labels: has rows of int32, which are no "float32"')
+        f'{start}labels: has rows of int32, which are not "float32"')
     assert refusal(forebay.InvalidArgument, good, fields={"scores": "image"}) == (
-        f'{start}scores: has rows of float32 (3), which are no "image"')
-    assert '"jpgg" is no type' in refusal(forebay.InvalidArgument, good,
-                                          fields={"images": "jpgg"})
+        f'{start}scores: has rows of float32 (3), which are not "image"')
+    assert '"jpgg" is not a type' in refusal(
+        forebay.InvalidArgument, good, fields={"images": "jpgg"})
 
 
 @pytest.mark.parametrize("fields", ["images", (), {}, {"images": 3}, 5])
@@ -80,7 +80,7 @@ def test_files_that_are_damaged_are_named(good):
     start = f"{good.parent}: a.h5: "
     good.write_bytes(b"")
     assert refusal(forebay.DataError, good) == (
-        f"{start}is no HDF5 file: it has no superblock")
+        f"{start}is not an HDF5 file: it has no superblock")
     good.write_bytes(whole[:-1])
     assert refusal(forebay.DataError, good) == (
         f"{start}is truncated: it has {len(whole) - 1} of {len(whole)} bytes")
@@ -135,7 +135,7 @@ def test_references_of_another_size(tmp_path):
 
 
 def test_chunks_are_unpacked_in_scratch(tmp_path):
-    """Those that do not fit there are refused."""
+    """Chunks that do not fit into the scratch memory are refused."""
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.create_dataset("x", data=numpy.zeros((256, 1 << 18), "u1"),
                             chunks=(256, 1 << 18), compression="gzip", shuffle=True)

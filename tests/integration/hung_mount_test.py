@@ -157,7 +157,7 @@ def test_many_wait_at_once(source):
         mount.stop("read")
         files = [os.open(mount.path / "inner" / "long", os.O_RDONLY)
                  for _ in range(100)]
-        # Each reads pages of its own.
+        # Each thread reads pages of its own.
         reading = [threading.Thread(target=os.pread, args=(file, 1, number << 12))
                    for number, file in enumerate(files)]
         for thread in reading:

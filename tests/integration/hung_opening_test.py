@@ -89,7 +89,7 @@ def raw_sessions(daemon, count):
 
 @contextlib.contextmanager
 def asked(daemon, spec, folder=None, count=HUNG):
-    """So many sessions, each of which has asked for a loader that hangs."""
+    """Opens `count` sessions, each of which has asked for a loader that hangs."""
     with raw_sessions(daemon, count) as sessions, contextlib.ExitStack() as files:
         for session in sessions:
             roots = []
@@ -186,7 +186,7 @@ def test_what_hangs_is_shown(daemon, silent_server, mount, tmp_path):
 
 @contextlib.contextmanager
 def asked_too(daemon, spec, folder):
-    """One more session, which asks for a loader."""
+    """Opens another session, which asks for a loader."""
     with raw_sessions(daemon, 1) as (session,):
         before = len(pending(daemon))
         root = os.open(folder, os.O_RDONLY)

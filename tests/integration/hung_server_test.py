@@ -16,7 +16,7 @@ from hung_host import HungHost
 from trouble import PATIENCE, open_loader, until
 from web_server import WebServer
 
-# So many that reads of all could take every request that the daemon makes at once.
+# Enough copies for reads of all to take every request that the daemon makes at once.
 COPIES = 16
 SAMPLES = 48 * COPIES
 # Requests at once before the daemon has found out how many are best.
@@ -115,7 +115,7 @@ class Job(threading.Thread):
                 self.ids += [int(i) for i in batch.sample_ids]
 
     def finish(self):
-        """Waits for its end, and checks that it got all samples."""
+        """Waits for the job's end, and checks that it got all samples."""
         self.join(PATIENCE)
         assert not self.is_alive()
         assert sorted(self.ids) == list(range(SAMPLES))
@@ -134,7 +134,7 @@ def test_a_host_that_does_not_answer_holds_up_no_other(
     held.start()
     if fault != "die":
         sick.await_held(FIRST_REQUESTS)
-    # Opened while the first hangs.
+    # This loader is opened while the first hangs.
     other = Job("other", on_web(web.url), monkeypatch)
     other.start()
     other.finish()

@@ -39,7 +39,7 @@ def test_in_a_folder(tmp_path):
     for path in golden(EVERY):
         shutil.copy(path, tmp_path / "data" / "all")
     dataset = forebay.Dataset(tmp_path / "data", autostart=False)
-    # As in ImageFolder, a GIF is no image there.
+    # A folder's GIFs are not images, as in ImageFolder.
     expect_pillows_pixels(dataset, golden(IN_FOLDERS))
 
 

@@ -14,7 +14,7 @@ from trouble import until
 # A program that begins so is killed when the test's process ends, however it does.
 MORTAL = ("setpriv", "--pdeathsig", "KILL")
 SCRIPT = pathlib.Path(__file__).with_name("reading_job.py")
-# Of a victim, until it has shown that it gets what it needs.
+# The epochs of a victim until it has shown that it gets what it needs.
 EPOCHS = 3
 
 
@@ -81,7 +81,7 @@ class Job:
         return dict(self._digests)
 
     def close(self):
-        """Ends it. What it waits for must not hang any longer."""
+        """Ends the job. Its source must not hang any longer."""
         self._process.kill()
         self._process.wait()
         self._listener.join()
@@ -130,7 +130,7 @@ class Victims:
 
 @contextlib.contextmanager
 def jobs(count, batch_size, uri, **options):
-    """So many jobs that read the same, each for itself, and that have begun."""
+    """Starts `count` jobs that read the same, each for itself; all have begun."""
     with contextlib.ExitStack() as stack:
         started = [stack.enter_context(Job(
             f"suffering-{number}", uri, batch_size=batch_size, shuffle=True,

@@ -32,7 +32,7 @@ def stack():
 
 
 def whole(hung_mount, many, folder):
-    """All of the dataset hangs."""
+    """Makes a dataset of which all files hang."""
     mount = hung_mount(many)
     return mount, {"uri": mount.path}
 
@@ -48,7 +48,7 @@ def linked(hung_mount, many, folder):
 
 
 def sub_mounted(hung_mount, many, folder):
-    """One of the class folders is a mount that hangs."""
+    """Makes a dataset with a class folder that is a mount which hangs."""
     near, far, _ = sorted(many.iterdir())
     root = folder / "local"
     (root / "near").mkdir(parents=True)
@@ -153,6 +153,6 @@ def test_jobs_that_were_killed_hold_nothing(daemon, hung_mount, many, photos,
         with jobs(2, 64, mount.path):
             mount.stop()
             mount.await_held()
-        # They are gone, and what the daemon asked for them still hangs.
+        # The jobs are gone, and the daemon's requests for them still hang.
         assert mount.held() > 0
     victims.check()

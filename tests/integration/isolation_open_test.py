@@ -75,7 +75,7 @@ def opening(kind, places, **options):
 
 
 class Neighbour:
-    """Opens what has nothing to do with others."""
+    """Opens files and datasets that have nothing to do with others."""
 
     def __init__(self, photos, folder):
         self._photos = photos

@@ -81,7 +81,7 @@ def hanging(host, how):
 @pytest.mark.parametrize("how", ["stop", "stall", "die"])
 def test_jobs_of_other_hosts_and_disks_go_on(serve, store, host, photos, tmp_path,
                                              how, load, monkeypatch):
-    # Those who suffer wait until all is well again.
+    # The jobs that suffer wait until all is well again.
     monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "600")
     count, batch_size = load
     with serve(store.url) as daemon, contextlib.ExitStack() as stack:

@@ -307,7 +307,7 @@ def test_objects_have_no_lengths(shared_daemon):
 
 
 def test_a_batch_takes_what_its_samples_need(shared_daemon, tmp_path):
-    """One sample of 10 MB among small ones does not make each place that large."""
+    """A sample of 10 MB among small ones does not make each place that large."""
     counts = [2_500_000] + [100] * 500
     path = write_tar(tmp_path / "a.tar", arrays_of(counts, dtype="float32"))
     with open_tar(path, batch_size=128, shuffle=True) as loader:

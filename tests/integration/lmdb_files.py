@@ -8,7 +8,7 @@ import pytest
 import forebay
 from fake_gcs import PYPI
 
-# Only meanwhile: a package there has the name of our proto/.
+# The path stays for the import alone: a package there has the name of our proto/.
 sys.path.append(str(PYPI))
 try:
     lmdb = pytest.importorskip(

@@ -18,7 +18,7 @@ def keys_of(transaction):
 
 
 def value_of(key, transaction):
-    """Says both; its length differs by both."""
+    """Returns a value that names both; its length depends on both."""
     start = b"%s %d " % (key, transaction)
     length = random.Random(start).choice([0, 30, 300, 1500, 5000, 20000])
     return start + (start * (length // len(start) + 1))[:length]

@@ -1,4 +1,4 @@
-"""Files that are no LMDB environments, and environments that change meanwhile."""
+"""Files that are not LMDB environments, and environments that change meanwhile."""
 
 import os
 import pathlib
@@ -26,8 +26,8 @@ def test_files_that_are_no_environments(tmp_path):
     path = tmp_path / "data.mdb"
     good = (GOLDEN / "few.mdb").read_bytes()
     for content, says in (
-            (b"", "is no LMDB file: it has only 0 bytes"),
-            (b"short", "is no LMDB file: it has only 5 bytes"),
+            (b"", "is not an LMDB file: it has only 0 bytes"),
+            (b"short", "is not an LMDB file: it has only 5 bytes"),
             (bytes(4096), "at byte 0: there is no meta page of LMDB"),
             (good[:4200], "at byte 0: the file is truncated: it has one page"),
             (good[:4096] + bytes(9000), "at byte 4096: there is no meta page of LMDB")):
@@ -118,11 +118,12 @@ def test_databases_that_are_missing_or_cannot_be_read(tmp_path):
     (b"\xff\xfe", "text", forebay.DataError,
      "sample 0 (entry k) of {}: env/data.mdb: value: "),
     (b"12", "float32[2]", forebay.ForebayError,
-     "(entry k) of {}: env/data.mdb: has 2 bytes, which are no float32[2]"),
-    (b"no number", "int64", forebay.DataError, "env/data.mdb: value: is no integer"),
+     "(entry k) of {}: env/data.mdb: has 2 bytes, which are not float32[2]"),
+    (b"no number", "int64", forebay.DataError,
+     "env/data.mdb: value: is not an integer"),
     (b"RIFF\x10\0\0\0WEBPVP8 ", "image", forebay.ForebayError, "WebP"),
     (b"no datum", "datum", forebay.DataError,
-     "env/data.mdb: entry k: is no Datum of Caffe, or damaged"),
+     "env/data.mdb: entry k: is not a Datum of Caffe, or damaged"),
     (b"\x08\x02\x10\x02\x18\x02", "datum", forebay.InvalidArgument,
      "entry k: is a Datum that contradicts itself: 2 x 2 x 2 elements, but 0 bytes "
      "and 0 numbers"),
@@ -147,7 +148,7 @@ def test_datums_of_several_shapes(tmp_path):
 @pytest.mark.parametrize("arguments, says", [
     ({"fields": {"key": "jpg"}}, 'the key of an entry can be "text", "bytes" or '),
     ({"fields": {"a": "datum"}}, 'only the field "value" can be of type "datum"'),
-    ({"fields": "no type"}, '"no type" is no type'),
+    ({"fields": "no type"}, '"no type" is not a type'),
     ({"fields": {}}, "fields must name at least one feature"),
     ({"fields": ["jpg"]}, 'fields must be a dict of types, such as {"key": "text", '),
     ({"fields": {"value": 3}}, "fields must map names to types, not 'value' to 3"),

@@ -92,7 +92,7 @@ def test_a_commit_in_mid_epoch(place, options):
             read_on([next(batches), next(batches)], values)
             writer.commit(4)
             error = read_on(batches, values)
-        # All may have been cached by then.
+        # All values may have been cached by then.
         assert lmdb_history.snapshot_of(values, writer.last) == before
         assert error is None or error.endswith(
             "data.mdb: was replaced or changed since the dataset was indexed")
@@ -114,7 +114,7 @@ def test_what_was_cached_is_of_its_transaction(place, options):
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_an_index_that_is_older_than_its_file(tmp_path, place, options):
-    """It was kept on the disk, and no daemon saw the commit."""
+    """The index was kept on the disk, and no daemon saw the commit."""
     with serving(tmp_path) as daemon, Writer(place / "env", options) as writer:
         for count in (3, 1, 2):
             writer.commit(count)

@@ -175,10 +175,10 @@ def test_file_urls(shared_daemon, table):
             assert sum(len(batch.label) for batch in loader) == 10
     rows[0]["file"] = rows[0]["file"].replace("file://", "file://elsewhere")
     assert refusal(forebay.InvalidArgument, write(odd, rows[:10])) == (
-        f"{odd}: train.csv: line 2: {rows[0]['file']}: is no file:// URL of "
-        "this host")
+        f"{odd}: train.csv: line 2: {rows[0]['file']}: is not a file:// "
+        "URL of this host")
     assert refusal(forebay.InvalidArgument, "file://elsewhere/train.csv") == (
-        "file://elsewhere/train.csv: is no file:// URL of this host")
+        "file://elsewhere/train.csv: is not a file:// URL of this host")
 
 
 @pytest.mark.parametrize("name", ["train.JSONL", "train.JsonL", "a.json", "a.NDJSON"])

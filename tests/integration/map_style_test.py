@@ -213,7 +213,7 @@ def test_json_that_is_none(shared_daemon, tmp_path, broken):
     dataset = forebay.Dataset(tmp_path / "a.tar", fields=("json",))
     with pytest.raises(forebay.DataError) as caught:
         dataset[1]
-    assert str(caught.value).startswith("sample 1: json: is no JSON: ")
+    assert str(caught.value).startswith("sample 1: json: is not JSON: ")
     assert dataset[0] == ({"a": 1},)
 
 

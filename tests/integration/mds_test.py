@@ -154,7 +154,7 @@ def test_bytes_are_what_their_types_say(shared_daemon):
     assert refusal(forebay.InvalidArgument, MIXED, fields={"box": "float32[4]"}) == (
         f"{MIXED}: column box has the encoding ndarray:float32:2,2, which is not read "
         'as "float32[4]"')
-    assert f'{MIXED}: box: "nothing" is no type' in refusal(
+    assert f'{MIXED}: box: "nothing" is not a type' in refusal(
         forebay.InvalidArgument, MIXED, fields={"box": "nothing"})
     with open_records(MIXED, fields={"box": "float32[2,2]", "series": "float64[n,3]",
                                      "photo": "image"},
@@ -259,7 +259,7 @@ def test_columns_that_come_twice(shared_daemon):
 def test_an_empty_shard_is_named(shared_daemon, folder):
     (folder / "shard.00001.mds").write_bytes(b"")
     assert refusal(forebay.DataError, folder, fields=("label",)) == (
-        f"{folder}: shard.00001.mds: is no MDS shard: it is empty")
+        f"{folder}: shard.00001.mds: is not an MDS shard: it is empty")
 
 
 def test_shards_that_are_damaged_are_named(shared_daemon, folder):
@@ -270,12 +270,12 @@ def test_shards_that_are_damaged_are_named(shared_daemon, folder):
     for content, says in (
             (whole[:-1], f"is truncated or damaged: its samples end at byte "
              f"{len(whole)} of {len(whole) - 1}"),
-            (whole[:3], "is no MDS shard: it is too short"),
-            (whole[:20], "is no MDS shard, or truncated: it has 20 bytes, but "
+            (whole[:3], "is not an MDS shard: it is too short"),
+            (whole[:20], "is not an MDS shard, or truncated: it has 20 bytes, but "
              f"{count} samples"),
-            (struct.pack("<I", 2**32 - 1) + whole[4:], "is no MDS shard, or "
+            (struct.pack("<I", 2**32 - 1) + whole[4:], "is not an MDS shard, or "
              f"truncated: it has {len(whole)} bytes, but {2**32 - 1} samples"),
-            (whole.replace(b'"mds"', b'"tar"'), "is no MDS shard, or its "
+            (whole.replace(b'"mds"', b'"tar"'), "is not an MDS shard, or its "
              "configuration is damaged"),
             (whole.replace(b'"version": 2', b'"version": 3'), "is an MDS shard of "
              "another version than 2, which alone can be read"),

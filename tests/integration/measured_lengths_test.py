@@ -43,7 +43,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def frames(folder, shared_daemon):
-    """Of each clip, as they are delivered."""
+    """The number of frames that each clip is delivered with."""
     with open_audio(folder, bucket_by="length") as loader:
         found = {number: len(one) for batch in loader
                  for number, one in zip(batch.sample_ids.tolist(), batch.audio)}
@@ -177,7 +177,7 @@ def test_headers_are_enough_and_are_kept(daemon, tmp_path):
     with open_audio(place, **options) as loader:
         measured = source_bytes(daemon)
         assert measured < size / 2
-        # Others look up what the first one found.
+        # Other loaders look up the lengths that the first one measured.
         with open_audio(place, **options) as other:
             assert source_bytes(daemon) < measured + size / 20
             assert batches_of(other) == batches_of(loader)
@@ -251,7 +251,7 @@ def varint(number):
 
 
 def token_example(tokens, text):
-    """A tf.train.Example of integers, and of a text that is no measure for them."""
+    """A tf.train.Example of integers, and of a text of an unrelated length."""
     features = (("tokens", part(3, part(1, b"".join(map(varint, tokens))))),
                 ("text", part(1, part(1, text))))
     return part(1, b"".join(part(1, part(1, name.encode()) + part(2, feature))

@@ -59,7 +59,7 @@ def loaded(folder):
 
 
 def test_files_right_in_a_folder(shared_daemon, flat):
-    (flat / "notes.txt").write_text("these are no array")
+    (flat / "notes.txt").write_text("these are not arrays")
     (flat / "empty").mkdir()
     with open_folder(flat) as loader:
         assert len(loader.dataset) == 11 and loader.dataset.classes == []
@@ -196,7 +196,7 @@ def test_a_file_that_changes_in_mid_epoch_is_an_error(shared_daemon, tmp_path):
 
 
 @pytest.mark.parametrize("content, error, says", [
-    (b"", forebay.DataError, "is no .npy file"),
+    (b"", forebay.DataError, "is not a .npy file"),
     (b"\x93NUMPY\1\0", forebay.DataError, "damaged .npy header"),
     (None, forebay.InvalidArgument, "is an array of int16")])
 def test_a_file_that_is_no_such_array_is_named(shared_daemon, flat, content, error,

@@ -1,4 +1,4 @@
-"""Files that are no datasets of rows, and files that change meanwhile."""
+"""Files that are not datasets of rows, and files that change meanwhile."""
 
 import os
 
@@ -82,7 +82,7 @@ def test_files_that_are_not_as_long_as_they_say(good):
         f"{good.parent}: a.npy: has a damaged .npy header")
     good.write_bytes(b"")
     assert refusal(forebay.DataError, good) == (
-        f"{good.parent}: a.npy: is no .npy file")
+        f"{good.parent}: a.npy: is not a .npy file")
 
 
 def test_a_file_that_says_it_is_enormous(good):
@@ -124,7 +124,7 @@ def test_arguments_that_are_for_others(good):
 
 @pytest.mark.parametrize("change", [renamed, rewritten])
 def test_a_file_of_equal_size_and_time_is_read_anew(good, change):
-    """Its header says that it has other rows."""
+    """The file's header says that it has other rows."""
     other = numbers(6, (3,))
     numpy.save(good.with_name("other.npy"), other)
     content = good.with_name("other.npy").read_bytes()

@@ -41,7 +41,7 @@ def check(loader, expected):
 @pytest.mark.parametrize("how", SAVE)
 def test_classes_are_as_torchvision_has_them(shared_daemon, tmp_path, how):
     folder = fill(tmp_path / "data", how=how)
-    (folder / "notes.txt").write_text("these are no arrays")
+    (folder / "notes.txt").write_text("these are not arrays")
     for dataset in (folder, forebay.npz(folder), forebay.npz(folder, labels=True)):
         for shuffle in (False, True):
             with open_npz(dataset, shuffle=shuffle) as loader:

@@ -40,7 +40,7 @@ def all_same(found, expected):
 
 
 def mnist(path, how):
-    """As Keras keeps MNIST."""
+    """Writes MNIST's arrays as Keras keeps them."""
     arrays = {"x_train": numbers(30, (5, 4), "uint8"),
               "y_train": numbers(30, (), "uint8"),
               "x_test": numbers(7, (5, 4), "uint8"), "y_test": numbers(7, (), "uint8")}
@@ -173,7 +173,7 @@ def test_files_differ_in_length(shared_daemon, tmp_path, how):
 
 @save
 def test_long_zeros_fit_into_a_batch(shared_daemon, tmp_path, how):
-    """They deflate to a thousandth."""
+    """The arrays deflate to a thousandth."""
     (tmp_path / "f").mkdir()
     for number, length in enumerate((100000, 200000, 150000, 1)):
         SAVE[how](tmp_path / "f" / f"{number}.npz", a=numpy.zeros(length, "int16"))
@@ -258,7 +258,7 @@ def test_files_that_are_cut_off(shared_daemon, tmp_path):
 
 
 def test_a_bomb_is_refused(shared_daemon, tmp_path):
-    """Its directory says that it inflates to a thousand times its bytes."""
+    """The archive's directory says that a member inflates to 1,000 times its bytes."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.npy", os.urandom(2 << 20))
@@ -314,7 +314,7 @@ def test_arguments():
 
 
 def test_a_large_array_stays_in_its_files(daemon, tmp_path):
-    """Its rows are read from there, and those of the others from memory."""
+    """The array's rows are read from the file, those of the others from memory."""
     parts = []
     for number in range(2):
         x = CHANCE.randint(0, 256, (1 << 16, 1 << 10)).astype("uint8")

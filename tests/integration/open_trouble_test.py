@@ -118,7 +118,7 @@ def test_threads(daemon, files):
 
     with concurrent.futures.ThreadPoolExecutor(12) as threads:
         assert all(threads.map(read, range(24)))
-    # One file: each byte goes to one thread.
+    # Threads share one file: each byte goes to one of them.
     with forebay.open(files[SIZES[-1]]) as file, \
             concurrent.futures.ThreadPoolExecutor(8) as threads:
         found = list(threads.map(lambda _: len(file.read(10_007)), range(2000)))

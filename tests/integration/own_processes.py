@@ -26,7 +26,7 @@ def hosts(pid):
     for place in pathlib.Path("/proc").glob("[0-9]*"):
         try:
             state, parent = (place / "stat").read_text().rpartition(")")[2].split()[:2]
-            # The dead wait for somebody to look.
+            # Dead processes stay until somebody waits for them.
             if (place / "comm").read_text() == f"host-of-{pid}\n" and state != "Z":
                 parents[int(place.name)] = int(parent)
         except OSError:

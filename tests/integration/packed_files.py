@@ -16,18 +16,18 @@ def one_member(content):
 
 
 def stored(content):
-    """Bytes of equal length are as long as ever."""
+    """A gzip member of stored blocks, as long for any bytes of equal length."""
     return gzip.compress(content, 0, mtime=0)
 
 
 def many_members(content):
-    """As bgzip and `pigz -i` have them, and an empty one at the end."""
+    """Many gzip members, as bgzip and `pigz -i` write them; the last is empty."""
     return b"".join(gzip.compress(content[at:at + 65_000], mtime=0)
                     for at in range(0, len(content), 65_000)) + gzip.compress(b"")
 
 
 def flushed(content):
-    """As pigz does: one member, of pieces that end at a byte."""
+    """A gzip member as pigz writes it: of pieces that end at a byte."""
     packer = zlib.compressobj(6, zlib.DEFLATED, 31)
     pieces = [packer.compress(content[at:at + 131_072]) +
               packer.flush(zlib.Z_SYNC_FLUSH)
@@ -36,7 +36,7 @@ def flushed(content):
 
 
 def padded(content):
-    """As `tar --gzip` does on a tape: with zeros behind."""
+    """A gzip member with zeros behind it, as `tar --gzip` writes it on a tape."""
     return one_member(content) + bytes(10_240)
 
 
@@ -49,7 +49,7 @@ def _by(program, content):
 
 
 def one_frame(content):
-    """As `tar --zstd` does: without the size of what it inflates to."""
+    """A zstd frame without the size of its content, as `tar --zstd` writes it."""
     return _by(["zstd", "-q", "-c"], content)
 
 

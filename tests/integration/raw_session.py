@@ -100,7 +100,7 @@ def refused(session, code, *words):
 
 
 class RawSession:
-    """One connection."""
+    """A connection to the daemon's session socket."""
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -69,5 +69,5 @@ def test_an_object_that_is_damaged_is_named(fake_gcs, folder):
     with pytest.raises(forebay.DataError) as caught:
         read("gs://damaged-array-records/a.array_record", fields="bytes")
     assert str(caught.value).startswith(
-        "gs://damaged-array-records: a.array_record: is no ArrayRecord file, or "
+        "gs://damaged-array-records: a.array_record: is not an ArrayRecord file, or "
         "truncated")

@@ -81,4 +81,4 @@ def test_an_object_that_is_damaged_is_named(fake_gcs):
         read("gs://damaged-records/a.tfrecord", fields="bytes")
     assert str(caught.value) == (
         "gs://damaged-records: a.tfrecord: at byte 17: is truncated: 3 bytes are "
-        "left, which are no record")
+        "left, which are not a record")

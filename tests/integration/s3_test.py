@@ -199,7 +199,7 @@ def test_lists_go_on_beyond_a_page(daemon, fake_s3, photos, proxy):
         assert len(loader.dataset) == 1020
         ids = [int(i) for batch in loader for i in batch.sample_ids]
     assert sorted(ids) == list(range(1020))
-    # One of folders, two of the first, one of the other.
+    # Four lists: one of the folders, two of the first folder, one of the other.
     assert proxy.asked()["list"] == 4
 
 
@@ -252,7 +252,7 @@ def test_an_object_that_is_replaced_is_an_error(daemon, fake_s3, photos):
         iterator = iter(loader)
         next(iterator)
         last = sorted(contents)[-1]
-        # Of the same length.
+        # The new object has the same length.
         fake_s3.fill("changing", {last: contents[last][:-1] + b"2"})
         with pytest.raises(forebay.ForebayError) as caught:
             for _ in iterator:
@@ -281,7 +281,7 @@ def test_bad_places(daemon, bucket, uri, error, message):
 def test_who_may_not_read_is_told_so(serve, proxy, fake_s3, account, bucket):
     with serve(proxy.url):
         assert "no credentials: the daemon found none in" in refusal(bucket)
-        account(fake_s3.keys["stranger"])
+        account(fake_s3.keys["untrusted"])
         assert "AccessDenied" in refusal(bucket)
         wrong = dict(fake_s3.keys["reader"], secret="wrong")
         account(wrong)

@@ -68,7 +68,7 @@ def open_pairs(path, fields=("left.png", "right.png", "cls"), **more):
 
 
 def centre(image, height, width):
-    """As torchvision's CenterCrop makes it: (3, height, width)."""
+    """Returns what torchvision's CenterCrop makes: (3, height, width)."""
     pixels = numpy.asarray(image)
     top = int(round((pixels.shape[0] - height) / 2))
     left = int(round((pixels.shape[1] - width) / 2))

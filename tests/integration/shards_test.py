@@ -234,7 +234,7 @@ def test_fields_must_be_named(shared_daemon, shards, photos):
     refusal(forebay.InvalidArgument, path, ())
     refusal(forebay.InvalidArgument, path, "jpg")
     assert refusal(forebay.InvalidArgument, path, ("jpg;cls",)) == (
-        f'{shards}: "jpg;cls" is no field: jpg and cls are not decoded alike')
+        f'{shards}: "jpg;cls" is not a field: jpg and cls are not decoded alike')
     assert refusal(forebay.InvalidArgument, path, ("cls",)) == (
         f"{shards}: there is a transform, but no field that is an image")
 
@@ -287,15 +287,15 @@ def test_broken_samples_are_named(shared_daemon, tmp_path, pictures):
     assert refusal(forebay.DataError, path, ("jpg",)).startswith(
         start + "jpg: ")
     assert refusal(forebay.DataError, path, ("cls",), transform=None) == (
-        start + "cls: is no integer, which a label must be")
+        start + "cls: is not an integer, which a label must be")
     write_python_tar(path, [("a/2.txt", b"\xff"), ("a/2.json", b"{"),
                             ("a/2.npy", b"no array")])
     assert refusal(forebay.DataError, both, ("txt",), transform=None) == (
         start + "txt: is not UTF-8, which a text must be, at byte 0")
     assert refusal(forebay.DataError, both, ("npy",), transform=None) == (
-        start + "npy: is no .npy file")
+        start + "npy: is not a .npy file")
     assert refusal(forebay.DataError, both, ("json",),
-                   transform=None).startswith("sample 1: json: is no JSON: ")
+                   transform=None).startswith("sample 1: json: is not JSON: ")
 
 
 def npy(shape, dtype):

@@ -122,7 +122,7 @@ def test_an_older_job_cuts_no_iteration_of_a_new_one_in_silence(daemon):
         with forebay.share(lambda: counting(50), key=key) as newer:
             batches = iter(newer)
             had = [next(batches)[1] for _ in range(11)]
-            # Its numbers are ahead of the new process's.
+            # The job's numbers are ahead of the new process's.
             assert [number for _, number in older] == list(range(50))
             had += [number for _, number in batches]
             assert had == sorted(set(had))

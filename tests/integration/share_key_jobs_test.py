@@ -93,7 +93,7 @@ class Job:
         return json.loads(self.process.stdout.readline())
 
     def step(self):
-        """Lets the job go on; returns what it prints then."""
+        """Lets the job go on; returns the value that it prints then."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         return self.read()
@@ -237,7 +237,7 @@ def test_jobs_with_equal_code_share(tmp_path, lists):
     assert found[0] == found[1] and found[0][-1] == "complete"
 
 
-def test_what_one_jobs_host_lacks_does_not_end_the_others(tmp_path, monkeypatch):
+def test_what_one_jobs_pool_lacks_does_not_end_the_others(tmp_path, monkeypatch):
     monkeypatch.setenv("FOREBAY_SHARE_KEY", str(tmp_path))
     # Most samples are not made yet when the host lacks a descriptor.
     code = {"top": "from trouble import pause", "length": "800",

@@ -92,7 +92,7 @@ class Job:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def read(self):
-        """One line: a number, or the stats at the end."""
+        """Reads a line: a number, or the stats at the end."""
         return json.loads(self.process.stdout.readline())
 
     def rest(self):

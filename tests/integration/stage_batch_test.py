@@ -265,7 +265,7 @@ def test_keys_may_be_anything():
                 made = [int(value) for batch in loader for value in batch]
             assert sorted(made) == [1, 3, 5]
     with forebay.DataLoader(dataset, sampler=list(dataset)) as loader:
-        with pytest.raises(forebay.Unsupported, match="keys are no numbers"):
+        with pytest.raises(forebay.Unsupported, match="keys are not numbers"):
             iterator = iter(loader)
             loader.state_dict()
         del iterator

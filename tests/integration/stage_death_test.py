@@ -23,7 +23,7 @@ def test_killed_workers_lose_and_double_nothing():
                       size=600)
 
     def run(disturb):
-        # Samples take no time: many batches are taken while one waits for a worker.
+        # Samples take no time, so many batches are taken while one waits for a worker.
         killer, made = WorkerKiller(chance, apart=25), []
         with forebay.DataLoader(dataset, 3, collate_fn=plain, seed=5, shuffle=True,
                                 num_workers=3) as loader:

@@ -78,7 +78,7 @@ def test_an_exception_says_what_was_being_done(fault, arguments, doing):
     with loader_of(fault, **arguments) as loader:
         with pytest.raises(Exception, match=doing) as raised:
             list(loader)
-    # The trainer's own errors are no part of the worker's.
+    # The trainer's own errors are not part of the worker's.
     assert "During handling" not in str(raised.value)
 
 
@@ -170,7 +170,7 @@ def test_a_sampler_that_fails_so_does_not_end_the_epoch_in_silence(kind):
 def test_a_sample_unlike_the_others_does_what_it_does_with_torch(made, at):
     theirs = outcomes(DataLoader(Faulty(made, at), 8, num_workers=1))
     with forebay.DataLoader(Faulty(made, at), 8, num_workers=2) as loader:
-        # As text: torch's errors keep the frame of this function alive.
+        # Outcomes are kept as text: torch's errors keep this function's frame alive.
         ours = list(map(repr, outcomes(loader)))
     assert ours == list(map(repr, theirs)) and len(ours) == SAMPLES / 8
 

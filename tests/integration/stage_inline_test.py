@@ -11,7 +11,7 @@ from stage_test import reachable  # noqa: F401
 
 
 class Numbers(Dataset):
-    """Its samples are their numbers; one interrupts the trainer once."""
+    """A dataset of numbers, of which one interrupts the trainer once."""
 
     def __init__(self, size=100, at=-1, interrupt=KeyboardInterrupt):
         self.size, self.at, self.interrupt = size, at, interrupt
@@ -94,7 +94,7 @@ def test_an_interrupt_costs_no_batch(interrupt):
 
 
 class Counts(IterableDataset):
-    """Its state is what it gave last; it interrupts the trainer once."""
+    """An iterable whose state is its last item; it interrupts the trainer once."""
 
     def __init__(self):
         self.given, self.interrupts = 0, True

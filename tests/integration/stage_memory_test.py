@@ -19,7 +19,7 @@ from trouble import ctl
 MIB = 1 << 20
 LIMIT = 400 * MIB
 SAMPLE = 100 * MIB
-# Of a worker that does nothing: Python counts references in its parent's pages.
+# Memory of a worker that does nothing: counting references copies its parent's pages.
 IDLE = 32 * MIB
 
 
@@ -124,7 +124,7 @@ def test_a_leak_costs_workers_and_no_sample(limited):
 
 
 class Large(Leaky):
-    """One of its samples takes all memory there is."""
+    """A dataset with a sample that takes all memory there is."""
 
     def __len__(self):
         return 32

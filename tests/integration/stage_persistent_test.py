@@ -36,7 +36,7 @@ class Caching(Dataset):
 
 
 class Locked(Caching):
-    """Cannot be pickled."""
+    """A dataset that cannot be pickled."""
 
     def __init__(self, *arguments):
         super().__init__(*arguments)

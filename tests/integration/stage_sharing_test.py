@@ -61,7 +61,7 @@ def loaders_of(dataset, count, **arguments):
 
 
 def collated(samples):
-    """As default_collate, but for the daemon's view."""
+    """Does what default_collate does, but is another function to the daemon."""
     return torch.utils.data.default_collate(samples)
 
 
@@ -115,7 +115,7 @@ def test_equal_samplers_have_each_sample_made_once(tmp_path, arguments):
             drawn = [drawn for batch in found[0] for drawn in batch[2]]
             assert len(set(drawn)) == len(drawn)
             delivered = len(drawn)
-        # Each looks at a sample, and two make a batch of their own.
+        # Each loader looks at a sample, and two make a batch of their own.
         assert made(path) - before <= delivered * 1.3 + 3 + 2 * 8
         before = made(path)
     for loader in loaders:
@@ -261,8 +261,8 @@ def test_processes_that_run_the_same_script_share(folder):
     found = [trainer.run() for trainer in trainers]
     assert found[0] == found[1] == found[2]
     assert sorted(found[0]) == sorted([*range(120)] * 2)
-    # One that starts late, or takes over from the one whose workers these are, has
-    # some made again.
+    # A trainer that starts late, or takes over from the one whose workers these are,
+    # has some samples made again.
     assert made(path) <= 2 * 120 * 1.3
 
 

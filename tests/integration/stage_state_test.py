@@ -176,7 +176,7 @@ def test_goes_on_with_the_same_bytes(kind, count, batch_size):
 
 
 def _known(state):
-    """Of the workers that have delivered a batch."""
+    """Returns the states of the workers that have delivered a batch."""
     return [one and {**one, "generators": None} for one in state["worker_states"]]
 
 
@@ -268,7 +268,7 @@ def test_after_deaths_the_batches_are_the_same(kind, victim):
                     os.kill(chance.choice(found), signal.SIGKILL)
     assert made == undisturbed
     if kind is not Plain:
-        # All that was in the making or, with a host, not delivered.
+        # Batches that were in the making or, with a host, not delivered.
         assert dataset.made.item() <= 300 + deaths * 4 * (
             1 if victim == "worker" else 8)
 

@@ -1,5 +1,5 @@
 """Files that change without a new size or time. The daemon gives out no stale
-bytes of them, and equal bytes are no error."""
+bytes of them, and equal bytes are not an error."""
 
 import io
 import os

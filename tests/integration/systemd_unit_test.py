@@ -70,7 +70,7 @@ def test_trainers_get_their_batches(found, photos):
 
 
 def test_nobody_else_is_let_in(found):
-    code, said = found["stranger"]
+    code, said = found["untrusted"]
     assert code != 0, said
 
 

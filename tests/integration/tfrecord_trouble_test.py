@@ -29,9 +29,9 @@ def test_truncated_files(good):
     for length, says in (
             (-1, "at byte 43: is truncated: a record has 5 bytes, of which 4 are "
              "there"),
-            (43 + 15, "at byte 43: is truncated: 15 bytes are left, which are no "
+            (43 + 15, "at byte 43: is truncated: 15 bytes are left, which are not "
              "record"),
-            (1, "at byte 0: is truncated: 1 bytes are left, which are no record")):
+            (1, "at byte 0: is truncated: 1 bytes are left, which are not a record")):
         good.write_bytes(whole[:length])
         assert refusal(forebay.DataError, good, fields="bytes") == (
             f"{good.parent}: a.tfrecord: {says}")
@@ -40,7 +40,7 @@ def test_truncated_files(good):
 def test_a_length_that_is_damaged_ends_all(good):
     spoil(good, 21)
     assert refusal(forebay.DataError, good, fields="bytes") == (
-        f"{good.parent}: a.tfrecord: at byte 21: is no TFRecord file, or damaged: "
+        f"{good.parent}: a.tfrecord: at byte 21: is not a TFRecord file, or damaged: "
         "the checksum of a record's length does not match")
 
 
@@ -115,15 +115,15 @@ def test_fields_that_records_lack():
         "image/object/bbox/xmin, pixels, score")
     assert refusal(forebay.InvalidArgument, EXAMPLES,
                    fields={"embedding": "float32[7]"}) == (
-        start + "embedding: has 8 values of type float, which is no float32[7]; "
+        start + "embedding: has 8 values of type float, which is not float32[7]; "
         'for any number of them, its type ends in "[n]"')
     assert refusal(forebay.InvalidArgument, EXAMPLES, fields={"ids": "int64"}) == (
         start.replace("0 (record 0)", "1 (record 1)") + "ids: has 2 values of type "
-        'int64, which is no int64; for any number of them, its type ends in "[n]"')
+        'int64, which is not int64; for any number of them, its type ends in "[n]"')
     assert refusal(forebay.InvalidArgument, EXAMPLES,
                    fields={"score": "int64"}) == (
-        start + "score: has 1 values of type float, which is no int64")
-    assert "is no tf.train.Example, or damaged" in refusal(
+        start + "score: has 1 values of type float, which is not int64")
+    assert "is not a tf.train.Example, or damaged" in refusal(
         forebay.DataError, GOLDEN / "photos.tfrecord", fields=FIELDS)
 
 
@@ -164,10 +164,10 @@ def test_records_that_lack_a_feature_may_be_substituted(tmp_path):
 
 
 @pytest.mark.parametrize("fields, says", [
-    ({"a": "quux"}, '"quux" is no type'),
+    ({"a": "quux"}, '"quux" is not a type'),
     ({"x" * 32: "int64"}, "a name of 1 to 31 bytes is wanted"),
     ({str(number): "int64" for number in range(16)}, "1 to 15 fields"),
-    ({"a": "float32[0]"}, "is no type"), ("float32[", "is no type")])
+    ({"a": "float32[0]"}, "is not a type"), ("float32[", "is not a type")])
 def test_fields_that_are_none(fields, says):
     assert says in refusal(forebay.InvalidArgument, EXAMPLES, fields=fields)
 
@@ -182,7 +182,7 @@ def test_arguments_that_are_none():
 
 @pytest.mark.parametrize("name", ["", "label\0", "\0", "la\ud800bel"])
 def test_names_that_do_not_reach_the_daemon(name):
-    """It would take "" for the whole record, and the rest up to the 0 byte."""
+    """The daemon would take "" for the whole record, and others up to a 0 byte."""
     assert refusal(forebay.InvalidArgument, EXAMPLES, fields={name: "int64"}) == (
         f"fields: {name!r} can be no field's name")
 
@@ -191,7 +191,7 @@ def test_names_that_do_not_reach_the_daemon(name):
 def test_types_that_do_not_reach_the_daemon(kind):
     for fields in (kind, {"label": kind}):
         assert refusal(forebay.InvalidArgument, EXAMPLES, fields=fields) == (
-            f"fields: {kind!r} is no type")
+            f"fields: {kind!r} is not a type")
 
 
 def test_a_folder_whose_name_is_a_files(tmp_path):
@@ -208,7 +208,7 @@ def test_what_is_missing_is_named(good):
 
 
 def test_a_pattern_passes_no_link_over(tmp_path):
-    """Those that lead out of the folder were left out, without a word."""
+    """A link that leads out of the folder is an error, and is not left out."""
     outside = write(tmp_path / "b.tfrecord", [b"second"])
     folder = tmp_path / "folder"
     folder.mkdir()

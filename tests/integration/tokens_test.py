@@ -220,7 +220,7 @@ refusal = refusing(open_tokens)
 
 def test_files_that_are_no_tokens(shared_daemon, tmp_path):
     (tmp_path / "a.bin").write_bytes(b"odd")
-    assert "a.bin: has 3 bytes, which are no whole tokens of 2" in refusal(
+    assert "a.bin: has 3 bytes, which are not whole tokens of 2" in refusal(
         forebay.DataError, forebay.tokens(tmp_path / "a.bin", dtype="uint16", length=1))
     assert "a.idx" in refusal(forebay.NotFound,
                               forebay.tokens(tmp_path / "a.bin", length=1))
@@ -247,7 +247,7 @@ def test_indexes_of_other_tokens(shared_daemon, tmp_path):
     assert "a.idx: is truncated or damaged: it has 40 bytes for 4 sequences" in (
         refusal(forebay.DataError, forebay.tokens(tmp_path / "a", length=5)))
     (tmp_path / "a.idx").write_bytes(b"x" * 40)
-    assert "a.idx: is no index of Megatron-LM's" in refusal(
+    assert "a.idx: is not an index of Megatron-LM's" in refusal(
         forebay.DataError, forebay.tokens(tmp_path / "a", length=5))
 
 

@@ -112,7 +112,7 @@ def test_targets_of_several_types(tmp_path, pictures, layout, argument, types):
         "_bin_labels": dataset._labels, "_target_types": ["binary-category"],
         "transforms": torchvision.datasets.vision.StandardTransform(TRANSFORM)})])
 def test_newer_classes(tmp_path, pictures, name, change):
-    """As torchvision 0.20 has them."""
+    """Classes whose attributes are those that torchvision 0.20 gives them."""
     dataset = made(torch_layouts.flowers, tmp_path, pictures)
     kind = type(name, (), {"__getitem__": lambda *_: None,
                            "__len__": lambda _: len(dataset)})
@@ -155,14 +155,14 @@ def replace(dataset, **attributes):
     (torch_layouts.flowers, {}, lambda dataset: dataset._labels.pop(),
      "6 images and 5 targets"),
     (torch_layouts.flowers, {}, lambda dataset: replace(
-        dataset, _labels=["rose"] * 6), "targets that are no numbers"),
+        dataset, _labels=["rose"] * 6), "targets that are not numbers"),
     (torch_layouts.flowers, {}, lambda dataset: replace(
         dataset, _labels=[True] * 6), "targets that are bool"),
     (torch_layouts.flowers, {}, lambda dataset: replace(
-        dataset, _labels=[1 << 63] * 6), "targets that are no numbers"),
+        dataset, _labels=[1 << 63] * 6), "targets that are not numbers"),
     (torch_layouts.flowers, {}, lambda dataset: replace(
         dataset, _labels=[], _image_files=[]), "0 images"),
-    (torch_layouts.shapes, {"split": "test"}, None, "targets that are no numbers"),
+    (torch_layouts.shapes, {"split": "test"}, None, "targets that are not numbers"),
     (torch_layouts.satellite, {"transform": V.ToTensor()}, None, "may differ in size"),
     (torch_layouts.flowers, {"transform": V.Compose([V.Resize(32), V.ToTensor()])},
      None, "may differ in size")])

@@ -18,7 +18,7 @@ SAMPLES = 64
 
 
 class Drawing(Dataset):
-    """Samples that say what they drew."""
+    """Samples that tell their random draws."""
 
     def __len__(self):
         return SAMPLES

@@ -29,7 +29,7 @@ def pack(path, members, method=DEFLATED, **arguments):
 
 
 def members_of(photos, prefix=""):
-    """The photographs in no order at all, with some files that are none."""
+    """The photographs in no order at all, among files that are not photographs."""
     found = [(f"{prefix}{path.relative_to(photos)}", path.read_bytes(),
               chance) for path, chance in zip(
                   sorted(photos.rglob("*.jpg")), itertools.cycle((STORED, DEFLATED)))]
@@ -108,7 +108,7 @@ def test_backslashes_of_other_systems_are_parts_of_names(photos, tmp_path):
 
 @pytest.mark.usefixtures("shared_daemon")
 def test_names_may_begin_with_a_dot(photos, tmp_path):
-    """As bsdtar writes them."""
+    """bsdtar writes such names."""
     path = pack(tmp_path / "a.zip", [("./", b"")] + [
         (f"./{path.relative_to(photos)}", path.read_bytes())
         for path in photos.rglob("*.jpg")])
@@ -225,7 +225,7 @@ def test_names_are_taken_by_their_bytes(photos, tmp_path):
              "\U0001f431/1.jpg", "\ufffd/1.jpg", "cat/b c.jpg"]
     path = pack(tmp_path / "names.zip", [(name, jpeg) for name in names])
     expect_like_image_folder(path, tmp_path / "tree")
-    # As old writers have it: code page 437, and no flag that it is UTF-8.
+    # Old writers have names in code page 437, without the flag for UTF-8.
     old = path.read_bytes().replace("\u00e9t\u00e9".encode(), b"\x82-t-\x82")
     (tmp_path / "old.zip").write_bytes(old)
     with open_loader(tmp_path / "old.zip") as loader:

@@ -55,7 +55,7 @@ def test_what_is_no_archive_is_refused(good):
     for start in (b"", b"PK"):
         good.write_bytes(start)
         assert refusal(forebay.DataError, good) == (
-            f"{good.parent}: a.zip: is no zip archive: it has only {len(start)} "
+            f"{good.parent}: a.zip: is not a zip archive: it has only {len(start)} "
             "bytes")
     good.unlink()
     assert refusal(forebay.NotFound, good).startswith(f"{good.parent}: a.zip: ")
@@ -68,7 +68,7 @@ def test_what_is_no_archive_is_refused(good):
 def test_a_damaged_image_is_named(good, photos, number):
     name = f"cat/{number}.png"
     offset, length = data_of(good, name)
-    # Behind the pixels: PIL would not notice.
+    # The damage lies behind the pixels, where PIL would not notice it.
     spoil(good, offset + length - 3, 0xFF)
     with neighbour(photos):
         text = refusal(forebay.DataError, good)
@@ -103,7 +103,7 @@ def test_members_that_cannot_be_read_are_refused_by_name(tmp_path):
 
 @pytest.mark.usefixtures("shared_daemon")
 def test_any_name_leaves_the_message_whole(tmp_path):
-    """A NUL ended it, and a long name took all its room."""
+    """A NUL ended such a name, and a long name took all of its room."""
     path = pack(tmp_path / "a.zip", [("cat/1_\n.png", png())])
     content = path.read_bytes()
     path.write_bytes(content.replace(b"1_", b"1\0"))

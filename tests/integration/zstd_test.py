@@ -115,7 +115,7 @@ def test_pieces_are_kept_of_a_long_frame_alone(daemon, tmp_path,
     assert len(archive) // 3 < sizes[0] < len(archive) - 8 * MIB
     assert len(archive) // 2 < sizes[1] < len(archive)
     assert sizes[2] < 2000
-    # Damage to them is told of. A piece is none without its file.
+    # Damage to pieces is reported, and a piece counts only with its file.
     for path in tmp_path.rglob("*.points"):
         with open(path, "r+b") as file:
             file.write(bytes(4096))
@@ -132,7 +132,7 @@ SHARD_BYTES = 4 * MIB  # more than any
 
 
 def packed_shard(path, photos, order):
-    """Filled up, so that another order changes nothing of the length."""
+    """Samples are filled up, so that another order keeps the file's length."""
     plain = path.with_name("plain")
     write_shard(plain, photos, order)
     pack = long_window if "long" in path.name else one_frame
@@ -162,7 +162,7 @@ def test_a_shard_that_is_touched_in_mid_epoch_is_no_error(shared_daemon, shard,
 
 @pytest.mark.parametrize("change", [renamed, rewritten])
 def test_a_shard_that_is_another_is_noticed(daemon, shard, photos, change):
-    """With the size and the time that it had."""
+    """The file changes, and keeps its size and time."""
     other = shard.with_name(f"other.{shard.name}")
     packed_shard(other, photos, [*range(1, SHARD_SAMPLES), 0])
     content = other.read_bytes()
@@ -223,7 +223,7 @@ def test_frames_that_take_too_much(shared_daemon, tmp_path):
 
 
 def test_a_thousand_times_its_size(tmp_path):
-    """Memory is bounded, and so is what a sample costs."""
+    """Memory is bounded, and so is the cost of a sample."""
     content = tar_of(
         [(f"{number}.txt", b"%d" % number) for number in range(10)] +
         [("zeros", bytes(400 * MIB))] +

@@ -1,10 +1,10 @@
 """Programs that run on other hosts than the one that has built them."""
 
-# Part of a wheel: what is carried with a program lies in lib/ beside it.
+# The programs are parts of a wheel, which carries their shared libraries in lib/ beside them.
 _LINKOPTS = [
     "-L$(BINDIR)/tools/bazel/portable",
     "-static-libgcc",
-    # Of all that is loaded, not of the program's own needs alone.
+    # RPATH, unlike RUNPATH, also serves the libraries that loaded libraries need.
     "-Wl,--disable-new-dtags",
     "-Wl,-rpath,'$$ORIGIN/lib'",
     "-Wl,--gc-sections",

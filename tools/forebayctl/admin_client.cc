@@ -23,9 +23,11 @@ namespace {
 
 constexpr std::chrono::seconds kCallTimeout(10);
 constexpr std::chrono::seconds kPeekTimeout(60);
-// More than any slot: keeps a wrong total from taking all memory.
+// The most bytes of a batch, more than any slot has. The bound keeps a wrong
+// total from taking all memory.
 constexpr std::uint64_t kMaxBatchBytes = std::uint64_t{16} << 30;
 
+// Returns a call's result in words that fit a user's command.
 absl::Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
@@ -36,7 +38,7 @@ absl::Status FromGrpc(const grpc::Status& status) {
       status.error_message().find("ocket") != std::string::npos) {
     return absl::UnavailableError("the daemon closed the connection");
   }
-  // gRPC's answer to a message that protobuf cannot read.
+  // gRPC answers like this to a message that protobuf cannot read.
   if (status.error_code() == grpc::StatusCode::INTERNAL &&
       status.error_message().empty()) {
     return absl::InvalidArgumentError(
@@ -46,9 +48,10 @@ absl::Status FromGrpc(const grpc::Status& status) {
                       status.error_message());
 }
 
-// Marks the status of NoDaemon.
+// The type of the payload by which IsNoDaemon knows the status of NoDaemon.
 constexpr char kNoDaemonUrl[] = "forebay.NoDaemon";
 
+// Returns the error of a directory in which no daemon runs.
 absl::Status NoDaemon(const std::string& runtime_dir) {
   absl::Status status = absl::UnavailableError(
       absl::StrCat("no forebay daemon is running in ", runtime_dir));
@@ -56,7 +59,8 @@ absl::Status NoDaemon(const std::string& runtime_dir) {
   return status;
 }
 
-// Returns a connected socket. gRPC would not say why it cannot connect.
+// Returns a connected socket. It is connected here and not by gRPC, which would
+// not say why it cannot connect.
 absl::StatusOr<int> ConnectSocket(const std::string& runtime_dir) {
   const absl::Status owner = CheckOwner(runtime_dir);
   if (absl::IsNotFound(owner)) return NoDaemon(runtime_dir);
@@ -78,7 +82,8 @@ absl::StatusOr<int> ConnectSocket(const std::string& runtime_dir) {
     if (error == ENOENT || error == ECONNREFUSED) return NoDaemon(runtime_dir);
     return absl::ErrnoToStatus(error, path);
   }
-  // The directory may have been replaced since it was checked.
+  // The directory may have been replaced since it was checked, so the daemon's
+  // own uid is checked too.
   ucred peer = {};
   socklen_t size = sizeof(peer);
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
@@ -91,6 +96,8 @@ absl::StatusOr<int> ConnectSocket(const std::string& runtime_dir) {
   return fd;
 }
 
+// The client over gRPC. Each call has a deadline, so that a daemon that hangs
+// does not hang the command.
 class GrpcAdminClient final : public AdminClient {
  public:
   explicit GrpcAdminClient(std::unique_ptr<proto::Admin::Stub> stub)
@@ -170,8 +177,8 @@ absl::StatusOr<std::unique_ptr<AdminClient>> AdminClient::Connect(
     const std::string& runtime_dir) {
   const absl::StatusOr<int> fd = ConnectSocket(runtime_dir);
   if (!fd.ok()) return fd.status();
-  // Keeps gRPC's library from ending with the last channel: that would join a
-  // poller, which may sleep for ten seconds.
+  // This keeps gRPC's library from shutting down with the last channel. Its
+  // shutdown joins a polling thread, which may sleep for ten seconds.
   static const bool kept = (grpc_init(), true);
   static_cast<void>(kept);
   return std::make_unique<GrpcAdminClient>(

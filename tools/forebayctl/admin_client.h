@@ -10,26 +10,28 @@
 
 namespace forebay::ctl {
 
-// A batch from the daemon, checked: each field's shape, type and place in
-// `data` agree.
+// A batch from the daemon. It was checked that each field's shape, type and
+// place in `data` agree.
 struct PeekedBatch {
   proto::PeekChunk layout;  // its `data` is empty
   std::string data;
 };
 
-// A connection to a daemon. Not thread-safe. The caller owns it. Calls block,
-// for at most ten seconds each (Peek: a minute). Errors: the daemon's own, or
-// UNAVAILABLE if there is none.
+// A connection to a daemon. Not thread-safe. The caller owns it. Calls block
+// for at most ten seconds each, and Peek for a minute. Errors are those of the
+// daemon (admin.proto), and UNAVAILABLE if it has gone.
 class AdminClient {
  public:
   virtual ~AdminClient() = default;
 
-  // Connects to RUNTIME_DIR/admin.sock, whose directory must be trustworthy
-  // (CheckOwner). UNAVAILABLE: no daemon is there; PERMISSION_DENIED: it is
-  // neither this user's nor root's.
+  // Connects to admin.sock in `runtime_dir`, a directory that passes
+  // CheckOwner. UNAVAILABLE: no daemon listens there. PERMISSION_DENIED: the
+  // directory or the daemon is neither this user's nor root's.
   static absl::StatusOr<std::unique_ptr<AdminClient>> Connect(
       const std::string& runtime_dir);
 
+  // These calls are those of admin.proto. Peek returns the whole batch,
+  // checked.
   virtual absl::StatusOr<proto::DaemonStatus> GetStatus() = 0;
   virtual absl::StatusOr<proto::JobList> ListJobs() = 0;
   virtual absl::StatusOr<proto::CacheStatus> GetCache() = 0;
@@ -38,10 +40,10 @@ class AdminClient {
   virtual absl::Status SetJob(const proto::SetJobRequest& request) = 0;
 };
 
-// Whether a call failed because no daemon runs in the directory.
+// Returns whether a call failed because no daemon runs in the directory.
 bool IsNoDaemon(const absl::Status& status);
 
-// INTERNAL unless every field's type, shape and place fit `batch.data`.
+// Returns INTERNAL unless every field's type, shape and place fit `batch.data`.
 absl::Status CheckBatch(const PeekedBatch& batch);
 
 }  // namespace forebay::ctl

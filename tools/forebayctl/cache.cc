@@ -21,11 +21,14 @@ std::string Size(std::uint64_t bytes) {
   return Bytes(static_cast<double>(bytes));
 }
 
+// Returns a part as a percentage of the whole; "-" if the whole is 0.
 std::string Share(std::uint64_t part, std::uint64_t whole) {
   if (whole == 0) return "-";
   return Percent(static_cast<double>(part) / static_cast<double>(whole));
 }
 
+// Adds the row of a job, or of all jobs. Reads that no source had to serve are
+// hits: those from memory, from another read, or from the disk.
 void AddRow(const std::string& name, const proto::ReadTraffic& traffic,
             TextTable* table) {
   const std::uint64_t hits = traffic.memory().reads() +
@@ -36,6 +39,7 @@ void AddRow(const std::string& name, const proto::ReadTraffic& traffic,
                  Size(traffic.disk().bytes()), Size(traffic.source().bytes())});
 }
 
+// Prints the lines of the cache's tier on disk.
 void PrintDisk(const proto::DiskTierStatus& disk) {
   const std::uint64_t reads = disk.hits().reads() + disk.misses().reads();
   std::cout << "disk      " << Size(disk.used()) << " of "
@@ -58,6 +62,7 @@ void PrintDisk(const proto::DiskTierStatus& disk) {
             << " times the disk failed\n\n";
 }
 
+// Prints the lines of the bytes as read and of decoded variants.
 void PrintVariants(const proto::CacheStatus& status) {
   const proto::DecodedStatus& decoded = status.decoded();
   const std::uint64_t hits = status.total().memory().reads();

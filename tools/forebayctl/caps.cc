@@ -13,6 +13,7 @@
 namespace forebay::ctl {
 namespace {
 
+// The units of a rate, in bytes a second.
 constexpr std::pair<std::string_view, double> kUnits[] = {
     {"B/s", 1},
     {"KB/s", 1e3},
@@ -23,12 +24,14 @@ constexpr std::pair<std::string_view, double> kUnits[] = {
     {"MiB/s", 1024.0 * 1024},
     {"GiB/s", 1024.0 * 1024 * 1024},
     {"TiB/s", 1024.0 * 1024 * 1024 * 1024}};
-// The daemon's limits.
+// The ranges that the daemon accepts (server/job/control.h). A text out of
+// range is refused here, where its words can be quoted.
 constexpr double kMinRead = 1000;
 constexpr double kMinCpus = 0.01;
 constexpr double kMaxCpus = 1024;
 
-// Returns the number that the text begins with, and the rest.
+// Returns the number at the beginning of the text, and the text after it;
+// nullopt if there is no number. Signs and exponents are not accepted.
 std::optional<std::pair<double, std::string_view>> NumberAndUnit(
     const std::string& text) {
   double number = 0;
@@ -51,20 +54,21 @@ absl::StatusOr<double> ParseReadCap(const std::string& text) {
     return absl::InvalidArgumentError(
         absl::StrCat("\"", text, "\" is less than 1KB/s"));
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "\"", text,
-      "\" is no rate: write a number and B/s, KB/s, MB/s, GB/s, TB/s, KiB/s, "
-      "MiB/s, GiB/s or TiB/s, such as 200MB/s, or none"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", text,
+                   "\" is not a rate: write a number and B/s, KB/s, MB/s, "
+                   "GB/s, TB/s, KiB/s, "
+                   "MiB/s, GiB/s or TiB/s, such as 200MB/s, or none"));
 }
 
 absl::StatusOr<double> ParseCpuCap(const std::string& text) {
   if (text == "none") return 0;
   const auto parsed = NumberAndUnit(text);
   if (!parsed.has_value() || !parsed->second.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", text,
-                     "\" is no number of CPUs: write one such as 2 or 0.5, or "
-                     "none"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "\"", text,
+        "\" is not a number of CPUs: write one such as 2 or 0.5, or "
+        "none"));
   }
   if (parsed->first >= kMinCpus && parsed->first <= kMaxCpus)
     return parsed->first;

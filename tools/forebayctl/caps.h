@@ -7,18 +7,20 @@
 
 namespace forebay::ctl {
 
-// Caps as people write them; 0 means none. Thread-safe; nothing blocks. Errors:
-// INVALID_ARGUMENT, a sentence that quotes the text.
+// Caps as people write and read them. The number 0 means that there is no cap.
+// All functions are thread-safe and never block. INVALID_ARGUMENT: the text is
+// malformed or out of range; the message quotes it.
 
-// "200MB/s", "1.5GiB/s" or "none": bytes a second. KB, MB, GB and TB are powers
-// of 1000, KiB and so on of 1024.
+// Returns the bytes a second that a text such as "200MB/s", "1.5GiB/s" or
+// "none" means. KB, MB, GB and TB are powers of 1000; KiB, MiB, GiB and TiB of
+// 1024.
 absl::StatusOr<double> ParseReadCap(const std::string& text);
-// "2", "0.5" or "none": CPUs.
+// Returns the number of CPUs that a text such as "2", "0.5" or "none" means.
 absl::StatusOr<double> ParseCpuCap(const std::string& text);
 
-// "at most 200 MB/s", "as much as it can".
+// Returns a clause such as "at most 200 MB/s" or "as much as it can".
 std::string DescribeReadCap(double bytes_per_second);
-// "at most 2 CPUs", "as many CPUs as it can".
+// Returns a clause such as "at most 2 CPUs" or "as many CPUs as it can".
 std::string DescribeCpuCap(double cpus);
 
 }  // namespace forebay::ctl

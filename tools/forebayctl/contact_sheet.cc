@@ -19,7 +19,7 @@ using Field = proto::PeekChunk::Field;
 
 constexpr std::uint64_t kGap = 2;  // pixels around each image
 constexpr std::uint8_t kBackground = 32;
-constexpr std::uint64_t kMaxSide = 8192;
+constexpr std::uint64_t kMaxSide = 8192;  // pixels of the sheet
 
 // The layout of one field's images in memory; strides are in elements.
 struct ImageLayout {
@@ -35,6 +35,7 @@ const Field* FindField(const PeekedBatch& batch, const std::string& kind) {
   return nullptr;
 }
 
+// Returns whether the pipeline's images have their channels last.
 bool IsNhwc(const proto::PipelineSpec& pipeline) {
   bool nhwc = false;
   for (const proto::Op& op : pipeline.ops()) {
@@ -45,6 +46,8 @@ bool IsNhwc(const proto::PipelineSpec& pipeline) {
   return nhwc;
 }
 
+// Returns the layout of a field's images, whose shape is (images, channels,
+// height, width) or (images, height, width, channels).
 absl::StatusOr<ImageLayout> LayoutOf(const Field* field,
                                      const proto::PipelineSpec& pipeline) {
   if (field == nullptr || field->shape_size() != 4) {
@@ -79,7 +82,8 @@ absl::StatusOr<ImageLayout> LayoutOf(const Field* field,
   return layout;
 }
 
-// Copies one image to where its tile begins, every `step`th pixel.
+// Draws every `step`th pixel of one image into the picture, from (left, top)
+// on. A grey value is drawn as all three colours.
 void DrawImage(const char* image, const ImageLayout& layout,
                proto::DataType dtype, const Denormalize& denormalize,
                std::uint64_t step, std::uint64_t left, std::uint64_t top,
@@ -100,6 +104,8 @@ void DrawImage(const char* image, const ImageLayout& layout,
   }
 }
 
+// Returns the labels of the first `count` samples, as class names where there
+// are names.
 std::vector<std::string> Labels(const PeekedBatch& batch, std::size_t count) {
   std::vector<std::string> labels;
   const Field* field = FindField(batch, "label");
@@ -120,6 +126,9 @@ std::vector<std::string> Labels(const PeekedBatch& batch, std::size_t count) {
 
 }  // namespace
 
+// The grid is as nearly square as the number of images allows. All images of a
+// batch have the same size, so the step by which pixels are left out is the
+// same for all.
 absl::StatusOr<ContactSheet> DrawContactSheet(const PeekedBatch& batch,
                                               std::size_t max_images) {
   const absl::Status checked = CheckBatch(batch);
@@ -134,8 +143,9 @@ absl::StatusOr<ContactSheet> DrawContactSheet(const PeekedBatch& batch,
       std::ceil(std::sqrt(static_cast<double>(count))));
   const std::uint64_t rows = (count + columns - 1) / columns;
 
-  // The smallest step at which the sheet is small enough. An image keeps at
-  // least one pixel.
+  // Every `step`th pixel is drawn. The step is the smallest at which no side of
+  // the sheet exceeds kMaxSide. It never exceeds the images' shorter side, so
+  // that at least one pixel of each image is drawn.
   const std::uint64_t room = std::max<std::uint64_t>(1, kMaxSide / columns);
   const std::uint64_t side = std::max(layout->width, layout->height);
   std::uint64_t step = (side + kGap + room - 1) / room;
@@ -170,7 +180,8 @@ absl::Status WritePng(const Picture& picture, const std::string& path) {
   image.width = picture.width;
   image.height = picture.height;
   image.format = PNG_FORMAT_RGB;
-  // png_image_write_to_file would remove what it cannot write: a device, too.
+  // png_image_write_to_file removes a file that it cannot write, even a device.
+  // So the file is opened here.
   FILE* const file = std::fopen(path.c_str(), "wbe");
   if (file == nullptr) {
     return absl::UnavailableError(

@@ -12,30 +12,32 @@
 
 namespace forebay::ctl {
 
-// An 8-bit RGB image, rows from the top.
+// An image of 8-bit RGB pixels, row by row from the top.
 struct Picture {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
   std::vector<std::uint8_t> rgb;  // 3 * width * height
 };
 
-// The batch's images as pictures, in a grid that is read line by line.
+// The images of a batch in one picture: a grid that is read row by row.
 struct ContactSheet {
   Picture picture;
-  std::size_t columns = 0;
-  // Each image's class, else its label, in order. Empty if the batch has no
-  // labels.
+  std::size_t columns = 0;  // images in a row
+  // The name of each image's class, or its label where the class has no name,
+  // in order. Empty if the batch has no labels.
   std::vector<std::string> labels;
 };
 
-// Lays out the first `max_images` images of `batch`, undoing the pipeline's
-// Normalize and ToDtype. Shows every nth pixel of large images, so that the
-// sheet stays below 8192 pixels a side. Thread-safe; does not block.
-// INVALID_ARGUMENT: the batch has no images of one or three channels.
+// Draws the first `max_images` images of `batch`, undoing the pipeline's
+// Normalize and ToDtype. Only every nth pixel of large images is drawn, so that
+// the sheet stays below 8192 pixels a side; very long images may exceed that.
+// Thread-safe; does not block. INVALID_ARGUMENT: the batch has no images of one
+// or three channels.
 absl::StatusOr<ContactSheet> DrawContactSheet(const PeekedBatch& batch,
                                               std::size_t max_images);
 
-// Writes a PNG file. Blocks for file I/O; the error names the path.
+// Writes a picture as a PNG file. Thread-safe. Blocks for file I/O.
+// UNAVAILABLE: the file cannot be written; the message names the path.
 absl::Status WritePng(const Picture& picture, const std::string& path);
 
 }  // namespace forebay::ctl

@@ -25,12 +25,15 @@ namespace {
 
 using Level = Finding::Level;
 
-// Below this, registering buffers with the kernel or a GPU driver fails.
+// The locked memory below which registering buffers with the kernel or a GPU
+// driver may fail.
 constexpr std::uint64_t kEnoughLockedMemory = std::uint64_t{64} << 20;
-// Below this, an index of a large dataset may not fit.
+// The free space below which an index of a large dataset may not fit.
 constexpr std::uint64_t kEnoughDisk = std::uint64_t{256} << 20;
+// The part of the memory limit above which new loaders will soon be refused.
 constexpr double kNearlyFull = 0.95;
-// Requests of jobs that wait longer are worth a note, and a warning.
+// The time after which a request that a job waits for is worth a note, and the
+// time after which it counts as a problem.
 constexpr double kLongWaitSeconds = 5;
 constexpr double kHangSeconds = 60;
 
@@ -70,6 +73,7 @@ Finding CheckBudget(const proto::DaemonStatus& status) {
   return {Level::kOk, "memory", figures};
 }
 
+// Returns the first line of a file; empty if it cannot be read.
 std::string ReadFirstLine(const std::string& path) {
   std::ifstream file(path);
   std::string line;
@@ -77,7 +81,8 @@ std::string ReadFirstLine(const std::string& path) {
   return line;
 }
 
-// Returns the path of a process in the unified hierarchy; empty: unknown.
+// Returns the path of a process's cgroup in the unified hierarchy, the line
+// "0::PATH" of /proc/PID/cgroup (cgroups(7)); empty if it is unknown.
 std::string CgroupOf(const std::string& proc, std::uint32_t pid) {
   std::ifstream file(absl::StrCat(proc, "/", pid, "/cgroup"));
   for (std::string line; std::getline(file, line);) {
@@ -86,8 +91,8 @@ std::string CgroupOf(const std::string& proc, std::uint32_t pid) {
   return "";
 }
 
-// Returns the folders from the process's cgroup up to the root: each may limit
-// it.
+// Returns the folders from the process's cgroup up to the root. Each of these
+// cgroups may limit the process.
 std::vector<std::string> CgroupFolders(const std::string& cgroups,
                                        std::string path) {
   std::vector<std::string> folders;
@@ -99,6 +104,8 @@ std::vector<std::string> CgroupFolders(const std::string& cgroups,
   return folders;
 }
 
+// Compares the daemon's memory limit with the lowest limit of its cgroups;
+// nullopt if they set none.
 std::optional<Finding> CheckCgroupMemory(
     const proto::DaemonStatus& status,
     const std::vector<std::string>& folders) {
@@ -121,6 +128,8 @@ std::optional<Finding> CheckCgroupMemory(
                  absl::StrCat("The cgroup allows ", Size(*least), ".")};
 }
 
+// Compares the daemon's threads with the lowest CPU quota of its cgroups;
+// nullopt if they set none.
 std::optional<Finding> CheckCgroupCpu(const proto::DaemonStatus& status,
                                       const std::vector<std::string>& folders) {
   std::optional<double> least;
@@ -145,6 +154,8 @@ std::optional<Finding> CheckCgroupCpu(const proto::DaemonStatus& status,
                  absl::StrCat("The cgroup allows ", cpus, " CPUs.")};
 }
 
+// Checks how much memory the daemon's process may lock; nullopt if the kernel
+// does not say, as for a daemon in another PID namespace.
 std::optional<Finding> CheckLockedMemory(const proto::DaemonStatus& status) {
   rlimit limit = {};
   if (prlimit(static_cast<pid_t>(status.pid()), RLIMIT_MEMLOCK, nullptr,
@@ -171,7 +182,8 @@ Finding CheckIndexDirectory(const std::string& directory) {
             "Dataset indexes are kept in memory only, and built anew after "
             "every start: set index.directory."};
   }
-  // The first index creates missing folders.
+  // The first index creates folders that do not exist yet, so the nearest
+  // folder that exists is checked.
   std::string existing = directory;
   while (existing.size() > 1 && access(existing.c_str(), F_OK) != 0 &&
          errno == ENOENT) {
@@ -200,12 +212,12 @@ Finding CheckIndexDirectory(const std::string& directory) {
                        " left.")};
 }
 
-// Says what jobs have waited for so long that something may hang.
+// Adds the requests that jobs have waited for so long that something may hang.
 void CheckPending(const proto::DaemonStatus& status,
                   std::vector<Finding>* findings) {
   for (const proto::PendingRequest& request : status.pending()) {
     if (request.seconds() < kLongWaitSeconds) continue;
-    // To index a large folder may take minutes.
+    // Indexing a large folder may take minutes without being a problem.
     const bool is_index = request.kind() == proto::PendingRequest::OPENING &&
                           request.host().empty();
     const bool hangs = !is_index && request.seconds() >= kHangSeconds;

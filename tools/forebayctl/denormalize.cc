@@ -8,6 +8,7 @@
 namespace forebay::ctl {
 namespace {
 
+// Returns the value of type T at `data`, at any alignment.
 template <typename T>
 T Load(const char* data) {
   T value;
@@ -15,7 +16,8 @@ T Load(const char* data) {
   return value;
 }
 
-// IEEE 754 binary16.
+// Returns the value of an IEEE 754 binary16 number: a sign bit, 5 bits of
+// exponent with bias 15, and 10 bits of fraction.
 double FromHalf(std::uint16_t bits) {
   const int exponent = bits >> 10 & 31;
   const int fraction = bits & 1023;
@@ -27,6 +29,7 @@ double FromHalf(std::uint16_t bits) {
   return sign * std::ldexp(1024 + fraction, exponent - 25);
 }
 
+// Returns the value of a bfloat16 number: the high half of a binary32 number.
 double FromBfloat(std::uint16_t bits) {
   const std::uint32_t wide = static_cast<std::uint32_t>(bits) << 16;
   float value;
@@ -34,8 +37,8 @@ double FromBfloat(std::uint16_t bits) {
   return value;
 }
 
-// Returns the channel's value of a list that has one a channel, or one for all;
-// `fallback` if it is empty.
+// Returns a channel's element of a list that has one element for each channel,
+// or one for all channels; `fallback` if the list is empty.
 double ChannelValue(const google::protobuf::RepeatedField<double>& values,
                     std::size_t channel, double fallback) {
   if (values.empty()) return fallback;
@@ -47,7 +50,8 @@ double ChannelValue(const google::protobuf::RepeatedField<double>& values,
 Denormalize::Denormalize(const proto::PipelineSpec& pipeline,
                          std::size_t channels)
     : lines_(channels) {
-  // First v = scale * pixel + offset, which is inverted at the end.
+  // The loop composes the ops to value = scale * pixel + offset. This function
+  // is inverted at the end.
   bool floating = false;
   for (const proto::Op& op : pipeline.ops()) {
     if (op.has_normalize()) {
@@ -78,7 +82,7 @@ Denormalize::Denormalize(const proto::PipelineSpec& pipeline,
 std::uint8_t Denormalize::Apply(double value, std::size_t channel) const {
   const Line& line = lines_[channel];
   const double pixel = line.scale * value + line.offset;
-  // Also true for NaN.
+  // The negated comparison is also true for NaN.
   if (!(pixel > 0)) return 0;
   return static_cast<std::uint8_t>(std::lround(std::min(pixel, 255.0)));
 }

@@ -27,7 +27,8 @@ const char* LevelName(Finding::Level level) {
   return "";
 }
 
-// Checks that the daemon answers, and its state.
+// Adds the findings on the daemon: that it answers, and its state. Returns an
+// error if it does not answer.
 absl::Status ExamineDaemon(const std::string& runtime_dir,
                            std::vector<Finding>* findings) {
   const auto client = AdminClient::Connect(runtime_dir);
@@ -43,6 +44,7 @@ absl::Status ExamineDaemon(const std::string& runtime_dir,
   return absl::OkStatus();
 }
 
+// Prints the findings as a message Diagnosis of cli.proto.
 void PrintJson(const std::vector<Finding>& findings, bool healthy) {
   proto::Diagnosis answer;
   answer.set_healthy(healthy);
@@ -59,6 +61,8 @@ void PrintJson(const std::vector<Finding>& findings, bool healthy) {
 
 }  // namespace
 
+// The kernel is checked even if no daemon answers: a missing feature may be the
+// reason why none runs. The exit code then says that there is no daemon.
 int RunDoctor(const Options& options) {
   std::vector<Finding> findings;
   const absl::Status reached = ExamineDaemon(options.runtime_dir, &findings);

@@ -18,7 +18,9 @@
 namespace forebay::ctl {
 namespace {
 
-// Does not look for modules in the working directory, as "-m" would.
+// The Python program that inspects a dataset. It removes the working directory
+// from the places where modules are found, so that files there cannot replace
+// modules.
 constexpr char kProgram[] = R"(
 import sys
 sys.path[:] = [folder for folder in sys.path if folder]
@@ -35,6 +37,8 @@ except Exception as error:
 sys.exit(command.main(sys.argv[1:], "forebayctl"))
 )";
 
+// Returns the command line that runs the Python program with the user's
+// options.
 std::vector<std::string> Arguments(const std::string& python,
                                    const Options& options) {
   std::vector<std::string> arguments = {python, "-c", kProgram};
@@ -66,8 +70,9 @@ int RunInspect(const Options& options) {
   pointers.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
-  // The package looks in the same places, and starts a daemon for the user
-  // where none listens, unless a folder is named.
+  // The Python package looks for a daemon in the same places as forebayctl. If
+  // none listens and no folder is named, it starts one for the user. So a
+  // folder is named only if the user gave one.
   if (options.is_runtime_dir_given)
     setenv("FOREBAY_RUNTIME_DIR", options.runtime_dir.c_str(), 1);
   execvp(python.c_str(), pointers.data());

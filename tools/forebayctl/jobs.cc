@@ -17,6 +17,7 @@
 namespace forebay::ctl {
 namespace {
 
+// Returns the part of the epoch that was delivered.
 std::string Progress(const proto::Loader& loader) {
   if (!loader.running()) return "idle";
   const double total = static_cast<double>(loader.samples_per_epoch());
@@ -24,7 +25,7 @@ std::string Progress(const proto::Loader& loader) {
                            : 0);
 }
 
-// Where its batches lie.
+// Returns the memory that has a loader's batches: a GPU's or the host's.
 std::string Place(const proto::Loader& loader) {
   if (loader.has_gpu()) return absl::StrCat("GPU ", loader.gpu());
   return loader.gpu_refusal().empty()
@@ -36,6 +37,7 @@ std::string Size(const proto::ReadTally& tally) {
   return Bytes(static_cast<double>(tally.bytes()));
 }
 
+// Returns a job's caps; "-" if it has none.
 std::string Caps(const proto::Job& job) {
   std::vector<std::string> caps;
   if (const double read = job.max_read_bytes_per_second(); read != 0)
@@ -45,6 +47,8 @@ std::string Caps(const proto::Job& job) {
   return caps.empty() ? "-" : absl::StrJoin(caps, ", ");
 }
 
+// Prints a row for each loader, and one for a job without loaders. Numbers of a
+// job are in the row of its first loader, so that columns can be added up.
 void Print(const proto::JobList& list) {
   if (list.jobs().empty()) {
     std::cout << "no jobs\n";

@@ -12,7 +12,8 @@ std::string ToJson(const google::protobuf::Message& message, bool one_line) {
   options.preserve_proto_field_names = true;
   options.add_whitespace = !one_line;
   std::string json;
-  // Fails only for cyclic or ill-formed well-known types: there are none here.
+  // The call fails only for cyclic or ill-formed well-known types, which these
+  // messages do not have.
   const auto status =
       google::protobuf::util::MessageToJsonString(message, &json, options);
   if (!status.ok()) return "{}\n";

@@ -15,7 +15,8 @@
 namespace forebay::ctl {
 namespace {
 
-// Newer than Debian 12's headers: see PAGEMAP_SCAN in linux/fs.h.
+// The argument of the ioctl PAGEMAP_SCAN, struct pm_scan_arg of linux/fs.h. The
+// headers of Debian 12 are older than the ioctl (Linux 6.7).
 struct PagemapScanArguments {
   std::uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
   std::uint64_t category_inverted, category_mask, category_anyof_mask;
@@ -24,12 +25,15 @@ struct PagemapScanArguments {
 constexpr unsigned long kPagemapScan =
     _IOC(_IOC_READ | _IOC_WRITE, 'f', 16, sizeof(PagemapScanArguments));
 
+// Returns the finding of a feature that works or does not.
 Finding Judge(bool works, const std::string& subject, const std::string& good,
               Finding::Level level, const std::string& bad) {
   return works ? Finding{Finding::Level::kOk, subject, good}
                : Finding{level, subject, bad};
 }
 
+// Returns whether openat2(2) works with RESOLVE_BENEATH, by which datasets are
+// opened so that no link leads out of their root.
 bool HasOpenat2() {
   open_how how = {};
   how.flags = O_PATH | O_CLOEXEC;
@@ -41,12 +45,15 @@ bool HasOpenat2() {
   return fd >= 0;
 }
 
+// Returns whether pidfd_open(2) works, by which the end of a client is noticed.
 bool HasPidfd() {
   const long fd = syscall(SYS_pidfd_open, getpid(), 0);
   if (fd >= 0) close(static_cast<int>(fd));
   return fd >= 0;
 }
 
+// Returns whether memory can be sealed as slots are: against growing, shrinking
+// and new writable mappings (memfd_create(2)).
 bool HasSealedMemfd() {
   const int fd =
       memfd_create("forebay-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);

@@ -26,6 +26,7 @@ namespace {
 
 using Verb = int (*)(const Options&);
 
+// A parsed command line.
 struct CommandLine {
   Options options;
   Verb verb = nullptr;
@@ -51,10 +52,13 @@ CLI::Validator From(double least, double most) {
       "");
 }
 
+// Returns the error of an empty value; an empty text if the value is not empty,
+// as CLI11 wants it.
 std::string RefuseEmpty(const std::string& text) {
   return text.empty() ? "is empty" : "";
 }
 
+// Adds a verb, which sets `line->verb` when the command line names it.
 void AddVerb(CLI::App* app, const std::string& name,
              const std::string& description, Verb verb, CommandLine* line) {
   app->add_subcommand(name, description)->fallthrough()->callback([=] {
@@ -62,6 +66,7 @@ void AddVerb(CLI::App* app, const std::string& name,
   });
 }
 
+// Adds the verb `inspect` with its options.
 void DescribeInspect(CLI::App* app, CommandLine* line) {
   AddVerb(app, "inspect", "Say what is in a dataset, and how to read it",
           &RunInspect, line);
@@ -97,6 +102,7 @@ void DescribeInspect(CLI::App* app, CommandLine* line) {
       ->check(From(0, 1000000));
 }
 
+// Describes the whole command line to CLI11.
 void Describe(CLI::App* app, CommandLine* line) {
   Options& options = line->options;
   app->require_subcommand(1);
@@ -171,7 +177,8 @@ void Describe(CLI::App* app, CommandLine* line) {
       ->check(From(1, 4096));
 }
 
-// Ends the output: what was not written is a failure, as of a full disk.
+// Flushes the output. Output that cannot be written, as on a full disk, makes
+// the command fail.
 int Flush(int code) {
   if (std::cout.flush()) return code;
   return Complain(absl::UnavailableError("standard output cannot be written"));
@@ -204,8 +211,8 @@ void AppendOptions(const CLI::App& verb, std::vector<std::string>* names) {
   }
 }
 
-// Returns the name that `unknown` is probably meant to be: of a verb, or of an
-// option of the verb that the command line names, or of all verbs.
+// Returns the name that `unknown` is probably meant to be. That is a verb, an
+// option of the verb that the command line names, or an option of all verbs.
 std::string Meant(const CLI::App& app, const CLI::App& verb,
                   const std::string& unknown) {
   std::vector<std::string> names;
@@ -219,7 +226,7 @@ std::string Meant(const CLI::App& app, const CLI::App& verb,
   return Nearest(names, unknown);
 }
 
-// Returns the fault of a command line, and where to read of what is right.
+// Returns the fault of a command line, and where to read what would be right.
 std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> named = app.get_subcommands();
   const CLI::App& verb = named.empty() ? app : *named.front();
@@ -247,13 +254,14 @@ std::vector<std::string> Words(const CLI::App& app, int argc, char** argv) {
     const auto is_asked_for = [&](const CLI::App* verb) {
       return verb->check_name(words.front());
     };
-    // An unknown verb is a fault, which --help would hide.
+    // An unknown verb is an error, which --help would hide.
     if (words.empty() || !app.get_subcommands(is_asked_for).empty())
       words.push_back("--help");
   }
   return words;
 }
 
+// Parses the command line, runs its verb, and returns the exit code.
 int Main(int argc, char** argv) {
   CLI::App app("Shows what forebayd does for the training jobs of this host.",
                "forebayctl");
@@ -261,7 +269,7 @@ int Main(int argc, char** argv) {
   Describe(&app, &line);
   try {
     std::vector<std::string> words = Words(app, argc, argv);
-    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    std::reverse(words.begin(), words.end());  // CLI11 wants the last one first
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     // CLI11 throws for --help too.
@@ -269,13 +277,16 @@ int Main(int argc, char** argv) {
     std::cerr << "forebayctl: " << Complaint(app, error) << "\n";
     return kUsage;
   }
+  // For `inspect` it matters whether the user named the directory or it was
+  // found.
   line.options.is_runtime_dir_given = !line.options.runtime_dir.empty();
   line.options.runtime_dir =
       FindRuntimeDir(line.options.runtime_dir, [](const std::string& name) {
         const char* value = std::getenv(name.c_str());
         return std::string(value == nullptr ? "" : value);
       });
-  // Of a request that protobuf cannot read, the answer tells.
+  // Protobuf would write to stderr about requests that it cannot read. The
+  // daemon's answer tells that already.
   google::protobuf::SetLogHandler(nullptr);
   return Flush(line.verb(line.options));
 }

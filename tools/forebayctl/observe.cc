@@ -6,6 +6,8 @@
 
 namespace forebay::ctl {
 
+// Each list has the daemon's own time, so the time that the calls take does not
+// distort the rates.
 absl::StatusOr<Observation> Observe(AdminClient* client, double seconds) {
   const auto before = client->ListJobs();
   if (!before.ok()) return before.status();

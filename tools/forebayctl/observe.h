@@ -10,14 +10,14 @@
 
 namespace forebay::ctl {
 
-// The jobs that exist, and what they did in the time before.
+// The jobs that exist at the end of a period, and their work during it.
 struct Observation {
   proto::JobList list;
   std::vector<JobRates> rates;  // of the jobs in the list
 };
 
-// Watches all jobs for `seconds`, and blocks for them. Not thread-safe. Errors:
-// those of ListJobs.
+// Watches all jobs for `seconds`, and blocks that long. Not thread-safe,
+// because `client` is not. Errors are those of ListJobs.
 absl::StatusOr<Observation> Observe(AdminClient* client, double seconds);
 
 }  // namespace forebay::ctl

@@ -13,7 +13,8 @@
 namespace forebay::ctl {
 namespace {
 
-// Class names are bytes; JSON is UTF-8.
+// Returns a class name for JSON, with '?' for each byte beyond ASCII. Class
+// names can have any bytes, but JSON is UTF-8.
 std::string Ascii(std::string text) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) >= 0x80) c = '?';
@@ -21,6 +22,7 @@ std::string Ascii(std::string text) {
   return Printable(std::move(text));
 }
 
+// Prints a message PeekedPicture of cli.proto.
 void PrintJson(const ContactSheet& sheet, const std::string& path) {
   proto::PeekedPicture answer;
   answer.set_file(path);
@@ -31,6 +33,7 @@ void PrintJson(const ContactSheet& sheet, const std::string& path) {
   std::cout << ToJson(answer);
 }
 
+// Prints the picture's size, and the labels in the grid's rows.
 void Print(const ContactSheet& sheet, const std::string& path) {
   std::cout << path << ": " << sheet.picture.width << " x "
             << sheet.picture.height << " pixels\n";

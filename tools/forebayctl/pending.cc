@@ -10,10 +10,11 @@
 namespace forebay::ctl {
 namespace {
 
-// Reads and the like end within milliseconds, unless they wait.
+// The seconds from which a request is worth showing that is not an opening.
+// Such requests end within milliseconds, unless something hangs.
 constexpr double kLongSeconds = 2;
 
-// Words for what is done, alone and before what it is done to.
+// The words for a kind of request, alone and before a dataset's name.
 struct Words {
   const char* state;
   const char* before_uri;
@@ -32,6 +33,7 @@ Words WordsOf(const proto::PendingRequest& request) {
   }
 }
 
+// Returns a time without tenths: requests are shown for seconds and longer.
 std::string Time(double seconds) {
   return seconds < 60 ? absl::StrFormat("%.0f s", seconds) : Duration(seconds);
 }

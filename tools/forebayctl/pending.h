@@ -8,24 +8,26 @@
 
 namespace forebay::ctl {
 
-// The requests that jobs wait for, in words. Thread-safe; nothing blocks or
-// fails.
+// The requests that jobs wait for, in words. All functions are thread-safe,
+// never block and have no errors.
 
 using PendingRequests =
     google::protobuf::RepeatedPtrField<proto::PendingRequest>;
 
-// Whether people should see the request: it opens something, or takes long.
+// Returns whether people should see the request: it opens a dataset, or takes
+// more than two seconds.
 bool IsWorthShowing(const proto::PendingRequest& request);
 
-// "opening", of the request that is worth showing and the oldest; empty: none.
+// Returns the state of a job, such as "opening", by the oldest request that is
+// worth showing; empty if there is none.
 std::string PendingState(const PendingRequests& requests);
 
-// "opening, waits for http://10.0.0.7:8080 for 12 s", or "opening /mnt/train
-// for 12 s".
+// Returns a clause such as "opening, waits for http://10.0.0.7:8080 for 12 s"
+// or "opening /mnt/train for 12 s".
 std::string DescribePending(const proto::PendingRequest& request);
-
-// A line for each request that is worth showing, "JOB: opening ...", after an
-// empty one. Empty if there is none. Can be printed on a terminal.
+// Returns an empty line, then a line "JOB: opening ..." for each request that
+// is worth showing; empty if there is none. The text can be printed on a
+// terminal.
 std::string PendingLines(const PendingRequests& requests);
 
 }  // namespace forebay::ctl

@@ -14,9 +14,11 @@
 namespace forebay::ctl {
 namespace {
 
-// The time that rates are taken over.
+// The time over which rates are measured.
 constexpr double kSeconds = 0.5;
 
+// Prints a row for each loader: where its batches and reads are now, and at
+// what rates the job's reads came from each tier.
 void Print(const Observation& seen, std::size_t width) {
   TextTable table({{"JOB"},
                    {"LOADER"},
@@ -43,7 +45,7 @@ void Print(const Observation& seen, std::size_t width) {
   for (int i = 0; i < seen.list.jobs_size(); ++i) {
     const proto::Job& job = seen.list.jobs(i);
     const JobRates& rates = seen.rates[i];
-    bool first = true;  // its row has the figures of the whole job
+    bool first = true;  // the first loader's row has the numbers of the job
     for (const proto::Loader& loader : job.loaders()) {
       const proto::LoaderQueues& queues = loader.queues();
       table.AddRow(

@@ -11,6 +11,14 @@
 namespace forebay::ctl {
 namespace {
 
+// Rates are differences of totals in two lists, over the time between the
+// lists. Jobs and loaders may come, go and come again between the lists. So
+// each job and loader of the later list is looked up in the earlier one. If it
+// is not there, or one of its totals has fallen, the job or loader is new and
+// counts from zero.
+
+// Returns the job of the same key and user in another list; null if it is not
+// there.
 const proto::Job* FindJob(const proto::JobList& list, const proto::Job& job) {
   for (const proto::Job& candidate : list.jobs()) {
     if (candidate.key() == job.key() && candidate.uid() == job.uid()) {
@@ -20,12 +28,15 @@ const proto::Job* FindJob(const proto::JobList& list, const proto::Job& job) {
   return nullptr;
 }
 
+// Returns the loader of that name in another list, by its index if names
+// repeat; null if it is not there.
 const proto::Loader* FindLoader(const proto::JobList& list,
                                 const proto::Job& job, const std::string& name,
                                 int index) {
   const proto::Job* candidate = FindJob(list, job);
   if (candidate == nullptr) return nullptr;
-  // Names may repeat; the order of loaders does not change.
+  // Names of loaders may repeat, but their order does not change. So the loader
+  // at the same index is tried first.
   if (index < candidate->loaders_size() &&
       candidate->loaders(index).name() == name) {
     return &candidate->loaders(index);
@@ -36,6 +47,7 @@ const proto::Loader* FindLoader(const proto::JobList& list,
   return nullptr;
 }
 
+// Adds a loader's work between two lists to its job's.
 void AddLoader(const proto::LoaderCounters& before, const proto::Loader& loader,
                double seconds, JobRates* rates) {
   const proto::LoaderCounters& after = loader.counters();
@@ -57,8 +69,8 @@ void AddLoader(const proto::LoaderCounters& before, const proto::Loader& loader,
   const std::uint64_t wait_before =
       std::min(before.trainer_wait_nanos(), after.trainer_wait_nanos());
   double wait = rate(wait_before, after.trainer_wait_nanos()) * 1e-9;
-  // A wait is counted when it ends. One that lasts all the time is not counted
-  // yet.
+  // The counter grows when a wait ends. A wait that lasts from one list to the
+  // other is not in the counter yet.
   if (before.trainer_waiting() && after.trainer_waiting() &&
       before.batches_delivered() == after.batches_delivered()) {
     wait = 1;
@@ -66,11 +78,14 @@ void AddLoader(const proto::LoaderCounters& before, const proto::Loader& loader,
   rates->trainer_wait = std::min(1.0, rates->trainer_wait + wait);
 }
 
+// Sets the rates at which a job's bytes came from each tier and from the
+// network.
 void SetTraffic(const proto::Job& job_before, const proto::Job& job_after,
                 double seconds, JobRates* rates) {
   const proto::ReadTraffic& before = job_before.traffic();
   const proto::ReadTraffic& after = job_after.traffic();
-  // A job that began anew counts from zero.
+  // Counters that fell are those of a new job with the same key, which counts
+  // from zero.
   const bool anew = before.memory().bytes() > after.memory().bytes() ||
                     before.shared().bytes() > after.shared().bytes() ||
                     before.disk().bytes() > after.disk().bytes() ||

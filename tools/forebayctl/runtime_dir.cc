@@ -20,7 +20,7 @@ std::string FindRuntimeDir(const std::string& option,
     return system_dir;
   }
   const std::string session = environment("XDG_RUNTIME_DIR");
-  // A container may have the variable without the directory.
+  // A container may have inherited the variable without having the directory.
   if (!session.empty() && access(session.c_str(), F_OK) == 0)
     return absl::StrCat(session, "/forebay");
   return absl::StrCat("/tmp/forebay-", getuid());

@@ -14,6 +14,7 @@
 namespace forebay::ctl {
 namespace {
 
+// Returns the changes in words, such as "has weight 2, reads at most 200 MB/s".
 std::string Describe(const Options& options) {
   std::vector<std::string> changes;
   if (options.weight.has_value())

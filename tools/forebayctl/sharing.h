@@ -7,9 +7,10 @@
 
 namespace forebay::ctl {
 
-// Returns in words what a loader shares: with how many others, the samples
-// between it and the first of them, and what is done about that. "-" without an
-// epoch under way. Thread-safe; nothing blocks or fails.
+// Returns in words how a loader shares its stream: with how many other loaders,
+// how many samples it is behind the foremost of them, and what the stream does
+// about that. Returns "-" if no epoch is under way. Thread-safe; never blocks;
+// has no errors.
 std::string Sharing(const proto::Loader& loader);
 
 }  // namespace forebay::ctl

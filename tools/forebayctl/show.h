@@ -9,8 +9,9 @@
 
 namespace forebay::ctl {
 
-// A verb that asks the daemon by `ask`, a function of AdminClient, and shows
-// its answer: as JSON, or by `print`.
+// Runs a verb that asks the daemon by `ask`, a method of AdminClient, and shows
+// the answer as JSON, or by `print`. Returns an ExitCode. Blocks as AdminClient
+// does.
 template <typename Answer>
 int Show(const Options& options, absl::StatusOr<Answer> (AdminClient::*ask)(),
          void (*print)(const Answer&)) {

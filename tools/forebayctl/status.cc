@@ -16,6 +16,7 @@
 namespace forebay::ctl {
 namespace {
 
+// Prints a line of a name, padded to 12 characters, and a value.
 void AddLine(const std::string& name, const std::string& value) {
   const std::string shown = Printable(name);
   std::cout << shown
@@ -57,6 +58,8 @@ std::string Describe(const proto::RemoteRequests& requests) {
                       count(requests.hedges()), " made twice");
 }
 
+// Returns the queue of a source in words. A request is charged its bytes and a
+// constant, so that many small requests do not starve other jobs.
 std::string Describe(const proto::Source& source) {
   return absl::StrCat(
       source.in_flight(), " reads in flight of at most ", source.concurrency(),

@@ -14,11 +14,12 @@ namespace {
 constexpr char kCtrlC = 3;
 constexpr char kCtrlD = 4;
 
+// Writes all of `text` to standard output, past the buffer of std::cout.
 void Write(const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t bytes =
         write(STDOUT_FILENO, text.data() + done, text.size() - done);
-    // A closed terminal sends SIGHUP.
+    // If the terminal was closed, SIGHUP comes and ends the display.
     if (bytes <= 0) return;
     done += static_cast<std::size_t>(bytes);
   }
@@ -47,13 +48,15 @@ Terminal::~Terminal() {
 void Terminal::Enter() {
   if (has_keys_) {
     termios raw = before_;
-    // Keys arrive at once and without echo; Ctrl-C is one of them, Ctrl-Z is
-    // off.
+    // Keys arrive at once and without echo. Without ISIG, Ctrl-C is a key, and
+    // Ctrl-Z does not stop the process with the terminal in this state.
     raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ISIG);
     raw.c_cc[VMIN] = 0;
     raw.c_cc[VTIME] = 0;
     tcsetattr(STDIN_FILENO, TCSANOW, &raw);
   }
+  // Control sequences of xterm and ECMA-48: use the alternate screen (?1049h),
+  // hide the cursor (?25l), clear the screen (2J). Leave undoes the first two.
   Write("\033[?1049h\033[?25l\033[2J");
   entered_ = true;
 }
@@ -66,9 +69,10 @@ void Terminal::Leave() {
 }
 
 void Terminal::Draw(const std::string& text) {
+  // The frame begins at the upper left corner (H). Each line ends with K, which
+  // clears the rest of the line, and the frame with J, which clears all below.
   std::string frame = "\033[H";
   for (const char c : text) {
-    // Each line clears the rest of the line before it.
     if (c == '\n') frame += "\033[K";
     frame += c == '\n' ? "\r\n" : std::string(1, c);
   }

@@ -7,15 +7,19 @@
 
 namespace forebay::ctl {
 
-// The terminal while a live display owns it: the alternate screen, no cursor,
-// keys without echo. Destruction restores everything. Signals that would end
-// the process arrive as Event::kQuit, so that it is restored then too.
+// The terminal while a live display uses it: the alternate screen, no cursor,
+// keys without echo. Destruction restores the terminal. A signal that would end
+// the process arrives as Event::kQuit, so that the terminal is restored even
+// then.
 //
-// Not thread-safe; one at a time. To be made before any thread starts: other
-// threads would get the signals. Nothing fails: if standard input is no
-// terminal, there are no keys.
+// Not thread-safe. The caller owns it; there is at most one. Create it before
+// any thread starts, because other threads would get the signals. Only Wait
+// blocks. Has no errors: if standard input is not a terminal, there are no
+// keys.
 class Terminal {
  public:
+  // The reason why Wait returned. A key other than `q` counts as kResized, so
+  // that it redraws.
   enum class Event { kTimeout, kQuit, kResized };
 
   Terminal();
@@ -23,11 +27,12 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  // Replaces the text that is shown, without flicker.
+  // Replaces the text that is shown. Lines are overwritten in place, so that
+  // nothing flickers.
   void Draw(const std::string& text);
 
-  // Blocks until the user presses `q` or Ctrl-C, a signal comes that ends a
-  // process, the window changes its size, or the time is up.
+  // Waits until the user presses a key, a signal comes that would end the
+  // process, the window changes its size, or `seconds` have passed.
   Event Wait(double seconds);
 
  private:

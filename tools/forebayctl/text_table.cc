@@ -12,9 +12,13 @@
 namespace forebay::ctl {
 namespace {
 
+// The blanks between columns, and the width below which a text column is not
+// cut.
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kNarrowestText = 8;
 
+// Returns whether a byte begins a UTF-8 character (RFC 3629 section 3: the
+// others begin with the bits 10).
 bool StartsCharacter(char c) { return (c & 0xC0) != 0x80; }
 
 // Returns at most `width` characters; the last one is an ellipsis if the text
@@ -28,6 +32,7 @@ std::string Cut(const std::string& text, std::size_t width) {
   return text.substr(0, end) + "…";
 }
 
+// Returns the width of the columns that are shown, with gaps between them.
 std::size_t Total(const std::vector<std::size_t>& widths,
                   const std::vector<std::size_t>& shown) {
   std::size_t total = shown.empty() ? 0 : kGap * (shown.size() - 1);
@@ -43,6 +48,11 @@ void TextTable::AddRow(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
+// The table is made to fit in three steps. Each column gets the width of its
+// widest cell. Then columns are left out until the others fit: the column of
+// the highest rank first, and among several of that rank the leftmost. If even
+// those of rank 0 do not fit, the widest column of text is cut. Numbers are
+// never cut, because a part of a number would be a wrong number.
 std::string TextTable::Format(std::size_t width) const {
   std::vector<std::size_t> widths;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -107,7 +117,8 @@ std::string Printable(std::string text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
     if (c < 0x20 || c == 0x7F) text[i] = '?';
-    // U+0080 to U+009F, which some terminals obey.
+    // The characters U+0080 to U+009F, in UTF-8 c2 80 to c2 9f, are control
+    // characters that some terminals obey.
     if (c == 0xC2 && i + 1 < text.size() &&
         static_cast<unsigned char>(text[i + 1]) < 0xA0) {
       text[i] = '?';

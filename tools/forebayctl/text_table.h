@@ -8,41 +8,44 @@
 
 namespace forebay::ctl {
 
-struct Column {
+// A column of a table.
+struct TableColumn {
   std::string title;
   bool numeric = false;  // aligned right
-  // If there is no room for all, columns of the highest rank are left out
-  // first; those of rank 0 never.
+  // If there is no room for all columns, those of the highest rank are left out
+  // first. Columns of rank 0 are never left out.
   int rank = 0;
 };
 
 // Rows of text under titles, aligned, as wide as the terminal allows. Not
-// thread-safe; nothing blocks or fails.
+// thread-safe. The caller owns it. Never blocks. Has no errors.
 class TextTable {
  public:
-  explicit TextTable(std::vector<Column> columns)
+  explicit TextTable(std::vector<TableColumn> columns)
       : columns_(std::move(columns)) {}
 
-  // One cell a column.
+  // Adds a row, which has a cell for each column.
   void AddRow(std::vector<std::string> cells);
 
-  // Returns lines that each end with a line break. `width` is in characters; 0:
-  // no bound. Control characters in cells become '?'. If no more columns can be
-  // left out, the widest text column is cut, with an ellipsis.
+  // Returns the titles and the rows as lines, each with a line break. Lines
+  // have at most `width` characters; 0 sets no bound. Control characters in
+  // cells become '?'. If no more columns can be left out, the widest text
+  // column is cut, with an ellipsis.
   std::string Format(std::size_t width) const;
 
  private:
-  std::vector<Column> columns_;
+  std::vector<TableColumn> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
 
 // Returns the number of characters of UTF-8 text.
 std::size_t DisplayWidth(const std::string& text);
-// Replaces each control character by '?': names that a daemon or a user gave
-// must not drive the terminal.
+// Returns the text with '?' for each control character. Names that came from a
+// daemon or a user must not control the terminal.
 std::string Printable(std::string text);
 
-// Returns the terminal's width; 0 if standard output is no terminal.
+// Returns the terminal's width in characters; 0 if standard output is not a
+// terminal.
 std::size_t TerminalWidth();
 
 }  // namespace forebay::ctl

@@ -27,32 +27,34 @@
 namespace forebay::ctl {
 namespace {
 
-// How much of the time the trainer waits; why there is no epoch, if none is
-// under way.
+// Returns the part of the time in which the trainer waits. If no epoch is under
+// way, returns what the job does instead.
 std::string StateOf(const JobRates& job) {
   if (job.running) return Percent(job.trainer_wait);
   const std::string pending = PendingState(job.pending);
   return pending.empty() ? "idle" : pending;
 }
 
+// Returns the table of jobs, then the requests that they wait for. The column
+// of GPUs is there only if a loader has batches on one.
 std::string FormatTable(const std::vector<JobRates>& rates, std::size_t width) {
   const bool on_gpu =
       std::any_of(rates.begin(), rates.end(),
                   [](const JobRates& job) { return job.on_gpu; });
-  std::vector<Column> columns = {{"JOB"},
-                                 {"IMG/S", true},
-                                 {"DECODES/S", true, 3},
-                                 {"READ MB/S", true, 1},
-                                 {"FROM MEMORY", true, 4},
-                                 {"SHARED", true, 4},
-                                 {"FROM SSD", true, 4},
-                                 {"FROM SOURCE", true, 4},
-                                 {"BY NETWORK", true, 4},
-                                 {"DELIVERED MB/S", true, 1},
-                                 {"CPU", true, 3},
-                                 {"READY", true, 2},
-                                 {"WAIT", true},
-                                 {"SHARING", false, 2}};
+  std::vector<TableColumn> columns = {{"JOB"},
+                                      {"IMG/S", true},
+                                      {"DECODES/S", true, 3},
+                                      {"READ MB/S", true, 1},
+                                      {"FROM MEMORY", true, 4},
+                                      {"SHARED", true, 4},
+                                      {"FROM SSD", true, 4},
+                                      {"FROM SOURCE", true, 4},
+                                      {"BY NETWORK", true, 4},
+                                      {"DELIVERED MB/S", true, 1},
+                                      {"CPU", true, 3},
+                                      {"READY", true, 2},
+                                      {"WAIT", true},
+                                      {"SHARING", false, 2}};
   constexpr std::ptrdiff_t kAfterDelivered = 10;
   if (on_gpu)
     columns.insert(columns.begin() + kAfterDelivered,
@@ -86,6 +88,7 @@ std::string FormatTable(const std::vector<JobRates>& rates, std::size_t width) {
   return text + PendingLines(pending);
 }
 
+// Returns the line above the table: the daemon, its memory and its threads.
 std::string FormatHead(const proto::DaemonStatus& status) {
   return absl::StrCat("forebayd ", Printable(status.version()), ", up ",
                       Duration(status.uptime_seconds()), "   memory ",
@@ -95,6 +98,7 @@ std::string FormatHead(const proto::DaemonStatus& status) {
                       status.workers(), " busy\n");
 }
 
+// Prints a message JobRatesList of cli.proto.
 void PrintJson(const std::vector<JobRates>& rates) {
   proto::JobRatesList answer;
   for (const JobRates& job : rates) {
@@ -121,6 +125,7 @@ void PrintJson(const std::vector<JobRates>& rates) {
   std::cout << ToJson(answer);
 }
 
+// Watches the jobs for one interval, prints their rates, and returns.
 int RunOnce(const Options& options, AdminClient* client) {
   const auto seen = Observe(client, options.interval_seconds);
   if (!seen.ok()) return Complain(seen.status());
@@ -132,15 +137,15 @@ int RunOnce(const Options& options, AdminClient* client) {
   return kOk;
 }
 
-// The live display of a daemon, which may be away for a while, as when it is
-// restarted.
+// The live display of a daemon. The daemon may be gone for a while, as when it
+// is restarted; the display then shows that and connects again.
 class Live {
  public:
   Live(std::string runtime_dir, std::unique_ptr<AdminClient> client)
       : runtime_dir_(std::move(runtime_dir)), client_(std::move(client)) {}
 
-  // Takes a sample. Blocks as AdminClient. Errors: all but that the daemon is
-  // away, which is shown.
+  // Takes a sample. Blocks as AdminClient does. A daemon that is gone is shown;
+  // other errors are returned.
   absl::Status Sample() {
     if (client_ == nullptr) {
       auto connected = AdminClient::Connect(runtime_dir_);
@@ -157,6 +162,7 @@ class Live {
     return absl::OkStatus();
   }
 
+  // Returns the text of the whole display.
   std::string Text() const {
     return head_ + "\n" +
            (client_ == nullptr ? "" : FormatTable(rates_, TerminalWidth())) +
@@ -164,6 +170,8 @@ class Live {
   }
 
  private:
+  // Shows why the daemon is gone, and forgets the last sample: the next daemon
+  // counts from zero. Returns errors that a new connection would not cure.
   absl::Status Lose(const absl::Status& status) {
     if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status))
       return status;
@@ -181,7 +189,7 @@ class Live {
   std::vector<JobRates> rates_;
 };
 
-// Redraws until the user quits (OK).
+// Takes samples and redraws until the user quits; returns OK then.
 absl::Status Watch(const Options& options, Live* live, Terminal* terminal) {
   using Clock = std::chrono::steady_clock;
   const auto interval = std::chrono::duration_cast<Clock::duration>(
@@ -208,7 +216,8 @@ int RunTop(const Options& options) {
       !options.once && !options.json && isatty(STDOUT_FILENO) != 0;
   absl::Status result;
   {
-    // Before gRPC starts its threads, so that signals come here alone.
+    // The terminal is set up before gRPC starts its threads, so that signals
+    // come to this thread alone.
     std::optional<Terminal> terminal;
     if (is_live) terminal.emplace();
     auto client = AdminClient::Connect(options.runtime_dir);

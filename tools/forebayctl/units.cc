@@ -10,7 +10,8 @@
 namespace forebay::ctl {
 namespace {
 
-// Returns three digits, or all that are before the point.
+// Returns a number with three digits, or with all digits before the point if
+// there are more.
 std::string ThreeDigits(double value) {
   if (value >= 99.95) return absl::StrFormat("%.0f", value);
   if (value >= 9.995) return absl::StrFormat("%.1f", value);
@@ -24,6 +25,7 @@ std::string Bytes(double bytes) {
   if (bytes < 1024) return absl::StrFormat("%.0f B", bytes);
   std::size_t unit = 0;
   bytes /= 1024;
+  // From 1023.5 on, three digits would round to 1024 of the smaller unit.
   while (bytes >= 1023.5 && unit + 1 < std::size(kUnits)) {
     bytes /= 1024;
     ++unit;

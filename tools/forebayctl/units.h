@@ -6,19 +6,24 @@
 
 namespace forebay::ctl {
 
-// Numbers as people read them. Thread-safe; nothing blocks or fails.
+// Numbers as people read them. All functions are thread-safe, never block and
+// have no errors.
 
-// "512 B", "1.5 MiB", "23 GiB": powers of 1024, three digits.
+// Returns a size with three digits, in powers of 1024: "512 B", "1.50 MiB",
+// "23.0 GiB".
 std::string Bytes(double bytes);
-// Megabytes (10^6 bytes) a second: "0.25", "12.3", "1234".
+// Returns a rate in megabytes (10^6 bytes) a second: "0.25", "12.3", "1234".
 std::string Megabytes(double bytes_per_second);
-// "1.00 KB/s", "12.3 MB/s", "2500 MB/s": powers of 1000.
+// Returns a rate with its unit, in powers of 1000: "1.00 KB/s", "12.3 MB/s",
+// "2500 MB/s".
 std::string Rate(double bytes_per_second);
-// "0", "9.5", "1,234,567": tenths below 100.
+// Returns a number with commas, and with tenths below 100: "0", "9.5",
+// "1,234,567".
 std::string Count(double count);
-// "8.2 s", "5 min 03 s", "2 h 05 min", "3 d 04 h".
+// Returns a time in its two largest units: "8.2 s", "5 min 03 s", "2 h 05 min",
+// "3 d 04 h".
 std::string Duration(double seconds);
-// "0%", "12%", "100%".
+// Returns a part of 1 as a percentage: "0%", "12%", "100%".
 std::string Percent(double fraction);
 
 }  // namespace forebay::ctl

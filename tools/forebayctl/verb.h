@@ -21,32 +21,32 @@ enum ExitCode : int {
 
 // The command line's options, for all verbs.
 struct Options {
-  std::string runtime_dir;            // found already
-  bool is_runtime_dir_given = false;  // on the command line
+  std::string runtime_dir;            // by FindRuntimeDir
+  bool is_runtime_dir_given = false;  // whether the command line has it
   bool json = false;
-  // peek, set
+  // The options of `peek`. The verb `set` uses `job`, too.
   std::string job;
-  std::string loader;  // empty: the first that runs
+  std::string loader;  // empty for the first that runs
   std::string output = "batch.png";
   std::size_t count = 64;  // images
-  // set; an option that is not given changes nothing
+  // The options of `set`. An option that is not given changes nothing.
   std::optional<double> weight;
-  std::optional<double> max_read;  // bytes a second; 0: no cap
-  std::optional<double> max_cpu;   // CPUs; 0: no cap
-  // inspect
+  std::optional<double> max_read;  // bytes a second; 0 for no cap
+  std::optional<double> max_cpu;   // CPUs; 0 for no cap
+  // The options of `inspect`.
   std::string uri;
-  std::string sheet;                     // the PNG file to write; empty: none
-  std::string fields;                    // with commas between; empty: guessed
+  std::string sheet;                     // the PNG file to write, or empty
+  std::string fields;                    // with commas between, or empty
   std::vector<std::string> extra_roots;  // folders that links may lead to
   bool verify = false;
-  std::size_t show = 20;  // broken samples
-  // top
+  std::size_t show = 20;  // the most broken samples listed
+  // The options of `top`.
   double interval_seconds = 1;
   bool once = false;
 };
 
-// The verbs. Each runs to its end and returns an ExitCode. Answers go to
-// standard output; a complaint, one sentence, to standard error.
+// These functions run the verbs. Each runs to its end and returns an ExitCode.
+// Answers go to standard output; an error, one sentence, to standard error.
 int RunCache(const Options& options);
 int RunDoctor(const Options& options);
 int RunInspect(const Options& options);

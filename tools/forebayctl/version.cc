@@ -12,6 +12,7 @@
 
 namespace forebay::ctl {
 
+// The verb works without a daemon, whose versions are left out then.
 int RunVersion(const Options& options) {
   proto::DaemonStatus daemon;
   const auto client = AdminClient::Connect(options.runtime_dir);

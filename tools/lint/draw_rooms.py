@@ -1,7 +1,7 @@
 """Draws the rooms of the server as the BUILD files have them: server/rooms.svg.
 
-One row a layer of tools/lint/layers.py. An arrow says "uses"; one that follows
-from others is left out. Bars are what every room may use.
+Each row is a layer of tools/lint/layers.py. An arrow says "uses"; an arrow that
+follows from others is left out. Bars are the rooms that every room may use.
 
 Usage: draw_rooms.py          writes the drawing
        draw_rooms.py --check  says whether it is up to date
@@ -16,7 +16,7 @@ import tree
 DRAWING = tree.ROOT / "server" / "rooms.svg"
 BARS = layers.PUBLIC_PACKAGES
 WIDTH, ROW, BOX_WIDTH, BOX_HEIGHT, MARGIN = 920, 88, 144, 56, 8
-CROSSING = 0.25  # the room that an arrow takes in a row, in boxes
+CROSSING = 0.25  # the width that an arrow takes in a row, in boxes
 STYLE = """<style>
 text { font: 15px sans-serif; text-anchor: middle; fill: #1f2328 }
 text.part { font-size: 11px; fill: #59636e }
@@ -49,7 +49,7 @@ def read_builds():
 
 
 def reduce(uses):
-    """Leaves out bars, and what a room uses through another anyway."""
+    """Leaves out bars, and the rooms that a room also uses through another."""
     def reached(room):
         return set().union(*({used} | reached(used) for used in uses[room]))
 
@@ -69,7 +69,7 @@ def place(uses):
       a place of its own in each row that it crosses.
     """
     rows = [list(rooms) for rooms in layers.ORDER]
-    above = {}  # of a room or a place on an arrow: what leads to it
+    above = {}  # by room or place on an arrow: the rooms and places that lead to it
     arrows = []
     for room, found in uses.items():
         for used in found:
@@ -95,7 +95,7 @@ def place(uses):
 
 
 def line(chain):
-    """An arrow from the lower edge of a box to the upper edge of another."""
+    """Returns an arrow from the lower edge of a box to the upper edge of another."""
     corners = [(x, y + side * BOX_HEIGHT / 2) for x, y in chain
                for side in (-1, 1)][1:-1]
     text = " ".join(f"{x:.0f},{y:.0f}" for x, y in corners)
@@ -103,7 +103,7 @@ def line(chain):
 
 
 def box(room, x, y, parts):
-    """A room with its folders, around a point."""
+    """Returns a room with its folders, around a point."""
     bar = room in BARS
     width = WIDTH - 2 * MARGIN if bar else BOX_WIDTH
     kind = ' class="bar"' if bar else ""
@@ -121,7 +121,7 @@ def box(room, x, y, parts):
 
 
 def draw():
-    """The drawing, as text."""
+    """Returns the drawing, as text."""
     uses, parts = read_builds()
     points, arrows = place(reduce(uses))
     height = 2 * MARGIN + BOX_HEIGHT + (len(layers.ORDER) - 1) * ROW

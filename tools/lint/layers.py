@@ -10,16 +10,16 @@ import sys
 
 import tree
 
-# From the top. Rooms of one line are siblings.
+# The order of the server's rooms, from the top. Rooms of one line are siblings.
 ORDER = [
     ["server/daemon"],
     ["server/session", "server/admin"],
     ["server/job"],
     ["server/stream", "server/fetch"],
-    ["server/survey"],
+    ["server/length_scan"],
     ["server/sample"],
     ["server/dataset", "server/sampler", "server/cache", "server/pipeline",
-     "server/arena", "server/producer"],
+     "server/slots", "server/worker"],
     ["server/storage", "server/executor", "server/device"],
     ["server/schedule", "server/array", "server/audio"],
     ["server/base"],
@@ -27,8 +27,8 @@ ORDER = [
     ["proto"],
 ]
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
-# The client's own folders, likewise. "client" itself has the public headers, which
-# all of these may see, and the products made of them.
+# The order of the client's folders, from the top. "client" itself has the public
+# headers, which all of these may see, and the products made of them.
 CLIENT_ORDER = [
     ["client"],
     ["client/abi"],
@@ -38,22 +38,23 @@ CLIENT_ORDER = [
 ]
 CLIENT_RANK = {room: rank for rank, rooms in enumerate(CLIENT_ORDER)
                for room in rooms}
-# These stand beside the house: which parts of it each may see.
+# The folders beside the rooms, and the parts of the tree that each may see.
 BESIDE = {
     "client": {"proto", "tools/bazel"},
     "tools": {"client", "proto", "tools"},
     "deploy": {"client", "cuda", "deploy", "proto", "server/daemon", "tools"},
 }
-# The client loads plug-ins, too: by their table, which is plain data, after a
-# look at their file.
+# The client loads plug-ins, too, so it may see their table of functions, which is plain
+# data, and the check of their file.
 PLUGIN_LOADING = re.compile(r"cuda/(elf_image|plugin_abi)(\.h)?$")
 PLUGIN_USER = "client/device"
-# Anybody below them may use these, so that no list could be shorter.
+# The packages whose visibility is public, as nearly all others use them.
 PUBLIC_PACKAGES = {"proto", "server/base", "tools/bazel",
                    "tools/bazel/portable", "tools/bazel/rules_cc",
                    "tools/bazel/rules_cc/cc",
                    "tools/bazel/remote_coverage_tools"}
-# Rooms without clocks, threads and files: what they may see of the floor.
+# The rooms without clocks, threads and files, and the headers of server/base that they
+# may see.
 PURE = {"server/sampler", "server/schedule"}
 PURE_BASE = {"server/base/" + name for name in (
     "check.h", "index_list.h", "philox.h", "status.h")}
@@ -134,8 +135,8 @@ def _call_name(call):
 def labels(path):
     """Yields (call, argument, string, line) of each string in a BUILD file.
 
-    Calls and arguments by name; the argument is None if it has none. `load` is
-    left out.
+    Calls and arguments are names; the argument is None if it has no name. Strings
+    of `load` are left out.
     """
     for call in ast.walk(ast.parse((tree.ROOT / path).read_text())):
         if not isinstance(call, ast.Call) or _call_name(call) == "load":
@@ -157,7 +158,7 @@ def check_build(path):
             why = objection(user, used, _path_of(label)) if used else None
             if why:
                 yield f"{path}:{line}: depends on {label}: {why}"
-        elif call != "cc_binary":  # every package may run it
+        elif call != "cc_binary":  # every package may run a program
             why = _visibility_objection(package, label)
             if why:
                 yield f"{path}:{line}: visibility {label}: {why}"
@@ -181,7 +182,7 @@ def _visibility_objection(package, label):
         return "name the rooms that use the target"
     viewer = room_of_label(label)
     if viewer == PLUGIN_USER and package == "cuda":
-        return None  # its own BUILD file may name nothing but these
+        return None  # its own BUILD file may name such labels alone
     return objection(viewer, room_of(package)) if viewer else None
 
 

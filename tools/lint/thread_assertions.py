@@ -1,6 +1,6 @@
-"""Finds assertions of C++ tests that another thread than the test's own would
-make: Catch2's are not thread-safe. A thread keeps what it saw; the test checks it
-after the join."""
+"""Finds assertions of C++ tests that another thread than the test's own would make:
+Catch2's assertions are not thread-safe. A thread keeps its observations, and the test
+checks them after the join."""
 
 import re
 import sys
@@ -11,14 +11,14 @@ ASSERTION = re.compile(
     r"\b((?:CHECK|REQUIRE)(?:_FALSE|_THAT|_(?:NO)?THROW\w*)?|CHECKED_IF|INFO|"
     r"UNSCOPED_INFO|CAPTURE|WARN|FAIL|FAIL_CHECK|SKIP|SUCCEED|"
     r"FOREBAY_(CHECK|REQUIRE)_\w+)\(")
-# Calls that run a function given to them on another thread.
+# The calls that run their function argument on another thread.
 STARTS_THREAD = re.compile(
     r"\bstd::j?thread\b(?:\s+\w+)?\s*[({]|\bstd::async\(|\bStartThread\(|"
     r"\bRunOnThreads\(|\b\w*threads?_?\.emplace_back\(|\bPost(?:After)?\(|"
     r"\bOnEngine\(|\.Run\((?=\{|\w+, \[)|\bSubmit(?:For)?\(|"
     r"\bSetFaults\(|\bWatch\(|\bHttpServer \w+\s*[({]|"
     r"\.done = (?:\w+\()?\[[^\]]*\][^{;]*\{")
-# Literals and comments, which hold no code.
+# Literals and comments, in which there is no code.
 NO_CODE = re.compile(
     r'R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\'|'
     r"//[^\n]*|/\*.*?\*/", re.S)
@@ -31,7 +31,7 @@ def code(text):
 
 
 def closing(text, begin):
-    """Returns where the bracket at `begin` closes; the end if nowhere."""
+    """Returns where the bracket at `begin` closes; the text's end if it does not."""
     depth = 0
     for at in range(begin, len(text)):
         if text[at] in BRACKETS:

@@ -27,11 +27,11 @@ FLAGS = [
     "-Wold-style-cast", "-Wthread-safety", "-Werror=thread-safety",
     "-DSPDLOG_COMPILED_LIB", "-DSPDLOG_FMT_EXTERNAL", "-DSPDLOG_SHARED_LIB",
 ]
-# C is compiled as C, without the lint of C++.
+# The headers of the C interface, which are compiled as C, without the lint of C++.
 C_HEADERS = {"client/forebay.h", "client/forebay_dataset.h",
              "client/forebay_object.h", "client/forebay_producer.h",
              "client/forebay_reader.h", "client/forebay_tensor.h"}
-# Files that include this are checked only where the CUDA toolkit is.
+# Files that include cuda.h are checked only if the CUDA toolkit is installed.
 TOOLKIT = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"),
                        "include")
 TOOLKIT_HEADER = re.compile(rb"^#include <cuda\.h>", re.MULTILINE)
@@ -121,8 +121,8 @@ def check(path):
     """Returns the findings of one unit by itself, empty if clean."""
     command = [CLANG_TIDY, "--quiet", path, "--"] + FLAGS
     if path.endswith(".h"):
-        # Its lint comes with the units that include it: here it has to compile
-        # alone.
+        # A header is linted with the units that include it. Here it has to compile by
+        # itself.
         command = ["clang++-16", "-fsyntax-only", "-Werror"] + FLAGS + [path]
     if needs_toolkit(path):
         command += ["-isystem", str(TOOLKIT)]
@@ -141,7 +141,7 @@ def is_clean(bunch):
 
 
 def write_compile_commands(units):
-    """For editors."""
+    """Writes compile_commands.json, for editors."""
     commands = [{"directory": str(tree.ROOT), "file": unit,
                  "arguments": ["clang++-16"] + FLAGS + ["-c", unit]}
                 for unit in units]
@@ -150,7 +150,8 @@ def write_compile_commands(units):
 
 
 def _distinct(findings):
-    """Keeps one finding a place: every unit that includes a header finds it."""
+    """Keeps one finding for each place, as every unit that includes a header has the
+    header's findings."""
     head = re.compile(r"^\S[^\n]*:\d+:\d+: (?:error|warning): ")
     seen, current, keep = set(), [], True
     for line in "".join(findings).splitlines():
@@ -174,8 +175,8 @@ def bunches(due):
 
 
 def look_at(function, tasks):
-    """Runs a function on each task; yields the task, the result, the seconds,
-    in the order in which they end."""
+    """Runs a function on each task. Yields the task, the result and the seconds, in the
+    order in which calls end."""
     def timed(task):
         begin = time.monotonic()
         return task, function(task), time.monotonic() - begin

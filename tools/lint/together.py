@@ -1,9 +1,9 @@
 """Lays C++ units together, so that one parse of their headers serves many.
 
-A unit of this project includes some ten times its own text, and clang-tidy
-looks through all of that. So it first checks bunches: files with the text of
-several units behind one another. A bunch is clean if its units are. Where it is
-not, clang-tidy checks its units one by one, and only these findings count.
+A unit of this project includes some ten times its own text, and clang-tidy parses
+all of that. Therefore clang-tidy first checks bunches: files with the text of several
+units, one behind the other. If a bunch is clean, so are its units. If it is not,
+clang-tidy checks its units one by one, and only these findings count.
 """
 
 import collections
@@ -11,7 +11,7 @@ import re
 
 MOST_IN_BUNCH = 32
 NAMESPACE = re.compile(r"^namespace ([\w:]+) \{$", re.MULTILINE)
-# Lines that belong to no namespace.
+# Lines that must stay outside of namespaces.
 OUTSIDE = re.compile(r'^int main\(|^BENCHMARK_MAIN\(|^extern "C"',
                      re.MULTILINE)
 GLOBAL = ""
@@ -53,13 +53,13 @@ def bunches(units, workers):
 
     Args:
       units: Unit objects.
-      workers: how many bunches will be looked at at a time.
+      workers: the number of bunches that are checked at a time.
 
     Returns:
       A list of lists of units.
     """
     most = min(MOST_IN_BUNCH, -(-len(units) // workers))
-    # The scope with the most units first: it is what needs many bunches.
+    # The scope with the most units comes first, as it decides the number of bunches.
     crowd = collections.Counter(scope for unit in units
                                 for scope in unit.scopes)
     order = sorted(units, key=lambda unit: (
@@ -77,8 +77,8 @@ def bunches(units, workers):
 
 
 def text(bunch):
-    """The file that stands for a bunch."""
-    # A macro between two parts: after it clang-tidy does not mind that a header
-    # is included again.
+    """Returns the text of the file for a bunch."""
+    # The macro between two parts keeps clang-tidy from reporting that a header is
+    # included again.
     return "\n".join(f"{unit.part(number)}\n#define FOREBAY_PART_{number}"
                      for number, unit in enumerate(bunch)) + "\n"

@@ -26,12 +26,12 @@ def files(*suffixes):
 
 
 def shell_scripts():
-    """Paths of files that start with a shell's name, or end with .sh."""
+    """Returns the paths of files whose first line names a shell, or that end in .sh."""
     return _with_interpreter("sh", (".sh",))
 
 
 def python_files():
-    """Paths of files that start with Python's name, or end with .py."""
+    """Returns the paths of files whose first line names Python, or that end in .py."""
     return _with_interpreter("python3", (".py",))
 
 

@@ -1,10 +1,10 @@
 """Runs the fuzz targets of tests/fuzz for long, driven by coverage.
 
-What finds new coverage is kept in .cache/fuzz/NAME/corpus and used by the next
-run, which ends with it reduced to what is needed; inputs that fail go to
-.cache/fuzz/NAME/failed, what was said of them to .cache/fuzz/NAME/run.log. Of
-each target the table says how often it was executed in this run, how many edges
-of the program all of its inputs together reach, and how many there are.
+Inputs that find new coverage are kept in .cache/fuzz/NAME/corpus and used by the
+next run, which ends by reducing them to those that are needed. Inputs that fail go
+to .cache/fuzz/NAME/failed, and the messages about them to .cache/fuzz/NAME/run.log.
+For each target, the table says how often it was executed in this run, how many
+edges of the program all of its inputs together reach, and how many edges there are.
 """
 
 import argparse
@@ -21,14 +21,14 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 KEPT = ROOT / ".cache" / "fuzz"
 SUFFIX = "_fuzz_test"
-# So that reports name functions.
+# The environment of targets, with options by which reports name functions.
 ENVIRONMENT = dict(os.environ, ASAN_OPTIONS="allow_addr2line=1",
                    UBSAN_OPTIONS="print_stacktrace=1")
 
 
 @dataclasses.dataclass
 class Result:
-    """The result of one target's run."""
+    """The result of a target's run."""
     name: str
     executions: int = 0
     seconds: float = 0
@@ -52,7 +52,7 @@ def _number(pattern, text):
 
 
 class Target:
-    """One target: its program, and the folder of what is kept of it."""
+    """A target: its program, and the folder of its inputs and its log."""
 
     def __init__(self, name, programs):
         self.name = name
@@ -63,7 +63,7 @@ class Target:
         self._failed = KEPT / name / "failed"
 
     def _run(self, log, *arguments):
-        """Runs the program. Returns its exit code and what it wrote."""
+        """Runs the program. Returns its exit code and its output."""
         with open(log, "wb") as output:
             code = subprocess.run(
                 [self._program, *self._options, *arguments], cwd=ROOT,
@@ -72,7 +72,7 @@ class Target:
         return code, log.read_text("utf-8", "replace")
 
     def run(self, seconds):
-        """Runs it for so long, then reduces what it keeps."""
+        """Runs the target for `seconds`, then reduces the inputs that it keeps."""
         for folder in (self._corpus, self._failed):
             folder.mkdir(parents=True, exist_ok=True)
         result = Result(self.name)

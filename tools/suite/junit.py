@@ -10,14 +10,14 @@ PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 @dataclasses.dataclass
 class Case:
-    """One test case: its name, its verdict, and why it did not pass."""
+    """A test case: its name, its verdict, and the reason if it did not pass."""
     name: str
     verdict: str
     reason: str = ""
 
 
 def cases(path, group):
-    """Returns all cases of one file; one failed case if it cannot be read."""
+    """Returns all cases of a file; a single failed case if it cannot be read."""
     try:
         root = xml.etree.ElementTree.parse(path).getroot()
     except (OSError, xml.etree.ElementTree.ParseError) as error:
@@ -41,10 +41,10 @@ def _case(node, group):
 
 
 def bazel_cases(labels, events):
-    """The cases of a run of `bazel test`.
+    """Returns the cases of a run of `bazel test`.
 
     Args:
-      labels: the targets that were to run; one without a result has failed.
+      labels: the targets that were to run; a target without a result has failed.
       events: the run's build event file.
 
     Returns:
@@ -56,7 +56,7 @@ def bazel_cases(labels, events):
         try:
             event = json.loads(line)
         except ValueError:
-            continue  # cut off: Bazel was killed
+            continue  # the line is cut off, as Bazel was killed
         label = event.get("id", {}).get("testResult", {}).get("label")
         if label in results and "testResult" in event:
             results[label].append(event["testResult"])

@@ -6,11 +6,11 @@ tools/setup --today makes this virtual environment of what tools/today.txt lists
 import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-NAME = "today"  # asks tools/test for these tests
+NAME = "today"  # the argument of tools/test that asks for these tests
 LIST = ROOT / "tools" / "today.txt"
 PLACE = ROOT / ".cache" / "today"
 PYTHON = PLACE / "bin" / "python"
-# Tests of what torch and its frameworks do with loaders.
+# The tests of loaders in torch and its training frameworks.
 TESTS = (
     "tests/integration/frameworks_test.py",
     "tests/integration/stage_state_test.py",

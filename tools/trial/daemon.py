@@ -1,4 +1,4 @@
-"""A separate forebayd, for as long as a `with` block lasts."""
+"""A separate forebayd, which runs as long as a `with` block."""
 
 import contextlib
 import json
@@ -17,8 +17,9 @@ CTL = ROOT / "bazel-bin" / "tools" / "forebayctl" / "forebayctl"
 PYTHON_PATH = ROOT / "client" / "python"
 TRIAL = ROOT / "tools" / "trial"
 LIBRARY = ROOT / "bazel-bin" / "client" / "libforebay.so"
-START_SECONDS = 120  # until a start counts as a hang
-# Settings with which all that is delivered is decoded for it: none is kept so.
+START_SECONDS = 120  # the time after which a start counts as a hang
+# The settings with which the cache keeps no decoded images: every image that is
+# delivered is decoded for it.
 ENCODED_ONLY = '[cache]\ndecoded = "off"\n'
 
 
@@ -49,10 +50,10 @@ class Daemon:
         return (self.folder / "log").read_text(errors="replace")
 
     def ctl(self, *arguments):
-        """Runs forebayctl against it; its output as text.
+        """Runs forebayctl against the daemon. Returns its output as text.
 
         Raises:
-          subprocess.CalledProcessError: it failed; stderr is in it.
+          subprocess.CalledProcessError: forebayctl failed; the exception has stderr.
         """
         return subprocess.run(
             [str(CTL), *arguments], env=self.environment, check=True,
@@ -69,9 +70,10 @@ def process_cpu_nanos(pid):
     that have ended.
 
     Raises:
-      OSError: it is gone.
+      OSError: the process is gone.
     """
-    # The clock that clock_getcpuclockid(3) names.
+    # The clock id that Linux's clock_getcpuclockid(3) returns: the inverted process id,
+    # and 2 for CPU time of the scheduler.
     return time.clock_gettime_ns((~pid << 3) | 2)
 
 
@@ -98,21 +100,23 @@ def daemon(config="", environment=None, index=None):
 
     Args:
       config: text of its TOML file, without [index].
-      environment: further variables of its environment.
-      index: the folder of its indexes, which outlives it. By default it does not.
+      environment: further variables of the daemon's environment.
+      index: the folder of its indexes, which stays. By default, indexes are removed
+        with the daemon.
 
     Yields:
       A Daemon.
 
     Raises:
-      DaemonError: it did not start; its log is in the message.
+      DaemonError: the daemon did not start; its log is in the message.
     """
     folder = pathlib.Path(tempfile.mkdtemp(prefix="forebay-"))
     (folder / "run").mkdir(mode=0o700)
     (folder / "forebayd.toml").write_text(
         f'[index]\ndirectory = "{index or folder / "index"}"\n{config}')
     with open(folder / "log", "wb") as log:
-        # In a session of its own: Ctrl-C reaches this process, which then ends it.
+        # The daemon has a session of its own: Ctrl-C reaches only this process, which
+        # then ends the daemon in order.
         process = subprocess.Popen(
             [str(PROGRAM), "--runtime-dir", str(folder / "run"),
              "--config", str(folder / "forebayd.toml")],
@@ -144,7 +148,7 @@ def _await_ready(started):
 
 
 def stop(process, seconds=10):
-    """Ends a process in order, or else by force."""
+    """Ends a process in order; kills it if it has not ended after `seconds`."""
     if process.poll() is not None:
         return
     process.send_signal(signal.SIGTERM)

@@ -1,4 +1,5 @@
-"""One daemon, several trainers, real photographs: a table and a picture."""
+"""Runs several trainers on real photographs with one daemon; shows a table and a
+picture."""
 
 import argparse
 import contextlib
@@ -35,8 +36,8 @@ class Trainer:
             universal_newlines=True)
 
     def await_word(self, word):
-        """Returns once it says "ready" (its loader is there) or "reading"
-        (it has its first batch)."""
+        """Returns once the trainer says "ready" (its loader is open) or "reading" (it
+        has its first batch)."""
         if self._process.stdout.readline() != word + "\n":
             raise TrainerError(f"the trainer {self.name} failed (above)")
 
@@ -46,14 +47,14 @@ class Trainer:
         self._process.stdin.flush()
 
     def result(self):
-        """Waits for its end. Returns its report."""
+        """Waits for the trainer's end. Returns its report."""
         line = self._process.stdout.readline()
         if self._process.wait() != 0 or not line:
             raise TrainerError(f"the trainer {self.name} failed (above)")
         return json.loads(line)
 
     def close(self):
-        """Ends the trainer, whatever it does."""
+        """Ends the trainer, even if it reads or hangs."""
         stop(self._process)
         self._process.stdin.close()
         self._process.stdout.close()
@@ -77,7 +78,7 @@ def summary(name, result):
 
 
 def print_table(rows):
-    """Prints one line a job, and their sum."""
+    """Prints a line for each job, and a line for their sum."""
     cells = [COLUMNS]
     for row in rows:
         cells.append((

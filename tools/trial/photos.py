@@ -1,7 +1,7 @@
 """Makes a dataset of real photographs: crops of Debian's wallpapers.
 
-Prints the folder. It is made once and then used again: about 6,000 JPEGs of
-400x300 to 640x480 pixels in ten class folders, of ImageNet's kind.
+Prints the folder, which is made once and then used again. It has about 6,000 JPEGs of
+400x300 to 640x480 pixels in ten class folders, similar to ImageNet's.
 """
 
 import argparse
@@ -22,21 +22,22 @@ PACKAGES = ["lomiri-wallpapers-16.04", "lomiri-wallpapers-20.04",
             "ukui-wallpapers"]
 CLASSES = 10
 DEFAULT_COUNT, DEFAULT_SEED = 6000, 0
-# To be raised when the same seed makes other pixels.
+# The version of the dataset; goes up when the same seed makes other pixels.
 VERSION = 2
 MIN_EDGE = 900
-# Of the wallpapers, these are drawings.
+# The wallpapers that are drawings, not photographs.
 DRAWINGS = ("2004default", "Autumn/", "Elephants", "Flow/", "Fossa",
             "GreenTraditional", "Honeywave/", "Infinite-Sea", "Painting",
             "PastelHills/", "SafeLanding/", "Shell/", "Volna/",
             "analogpattern", "firstgeneration", "greentock", "rhythm",
             "string", "the-mouse", "umang")
-# A crop of nothing but sky is drawn again, so often.
+# A crop whose JPEG has fewer bytes shows little but sky; it is drawn again, at most so
+# often.
 DULL_BYTES, RETRIES = 16_000, 6
 
 
 def folder(count, seed):
-    """Returns the folder of a dataset of so many images."""
+    """Returns the folder of a dataset of `count` images."""
     cache = os.environ.get("XDG_CACHE_HOME")
     base = pathlib.Path(cache) if cache else pathlib.Path.home() / ".cache"
     name = "photos"
@@ -66,9 +67,9 @@ def cut(path, number, first, count, seed, target):
 
     Args:
       path: the wallpaper.
-      number: its place in the list, which decides the class.
-      first: the number of its first image.
-      count: how many images.
+      number: the wallpaper's place in the list, which decides the class.
+      first: the number of the wallpaper's first image.
+      count: the number of crops.
       seed: of the dataset.
       target: the folder that holds the class folders.
     """
@@ -104,10 +105,10 @@ def make(count=DEFAULT_COUNT, seed=DEFAULT_SEED, force=False, log=sys.stderr):
     """Returns the folder of photographs; makes it first if it is incomplete.
 
     Args:
-      count: images.
+      count: the number of images.
       seed: of the crops.
-      force: make it anew.
-      log: where to say what takes a while.
+      force: whether to make the folder again if it is complete.
+      log: the stream on which progress is reported.
 
     Returns:
       A pathlib.Path.

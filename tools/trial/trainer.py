@@ -1,7 +1,7 @@
-"""A trainer without a model: reads whole batches, and says how it went.
+"""A trainer without a model, which reads whole batches and reports its rate.
 
-Says "ready" when its loader is there, starts at a line on standard input, says
-"reading" at its first batch, and ends with one line of JSON.
+It says "ready" when its loader is open, starts at a line on standard input, says
+"reading" at its first batch, and ends with a line of JSON.
 """
 
 import argparse
@@ -16,7 +16,7 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 def training_transform(dtype="float32"):
-    """ImageNet's usual augmentation, to NCHW of 224 x 224 pixels."""
+    """Returns ImageNet's usual augmentation, to NCHW of 224 x 224 pixels."""
     ops = [T.RandomResizedCrop(224), T.RandomHorizontalFlip(), T.ToImage()]
     if dtype != "uint8":
         ops += [T.ToDtype(dtype, scale=True), T.Normalize(MEAN, STD)]

@@ -67,7 +67,8 @@ def main():
     accelerator = accelerate.Accelerator(
         gradient_accumulation_steps=args.accumulate)
     train(accelerator, args)
-    # Else torch's threads may outlive the interpreter, and abort the process.
+    # Without this call, torch's threads may outlive the interpreter, and abort the
+    # process.
     accelerator.end_training()
 
 

@@ -2,8 +2,8 @@
 
     python lightning_train.py /data/train --epochs 20 --processes 2
 
-Nothing of Forebay's is needed but its loader. Lightning sets the epochs and the
-ranks, and its checkpoints hold the loader's position.
+Only Forebay's loader is needed. Lightning sets the epochs and the ranks, and its
+checkpoints hold the loader's position.
 """
 
 import argparse

@@ -28,8 +28,8 @@ def save(model, loader):
 
 
 def network_for(loader):
-    """Makes the network. Ray's pickling takes the name `classes` in a function that
-    uses torch for torch.classes, and fails: this function uses none of torch."""
+    """Makes the network. In a function that uses torch, Ray's pickling takes the name
+    `classes` for torch.classes, and fails. So this function does not use torch."""
     return network(len(loader.dataset.classes))
 
 

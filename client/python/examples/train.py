@@ -3,9 +3,9 @@
     python train.py /data/train --validation /data/val --epochs 20
 
 On two CPU cores, one minute with a few thousand photographs gives an accuracy
-far above chance. With --checkpoint, each epoch's end, and the end of the run by
---max-steps, saves the model, the optimizer and the loader's position. The next
-run with the same file goes on with the very next sample.
+far above chance. With --checkpoint, the model, the optimizer and the loader's position
+are saved at the end of each epoch, and when --max-steps ends the run. The next run with
+the same file goes on with the very next sample.
 """
 
 import argparse
@@ -28,7 +28,7 @@ PLAIN = T.Compose([T.Resize(SIZE), T.CenterCrop(SIZE), *FINISH])
 
 
 def network(classes):
-    """(N, 3, SIZE, SIZE) float32 to (N, classes) logits."""
+    """Makes the network: (N, 3, SIZE, SIZE) float32 becomes (N, classes) logits."""
     layers, width = [], 3
     for channels in (24, 48, 96, 128):
         layers += [nn.Conv2d(width, channels, 3, padding=1, bias=False),
@@ -118,7 +118,7 @@ def parse():
 def main():
     args = parse()
     training = Training(args)
-    # Without --validation, the training images, not augmented.
+    # Without --validation, this loads the training images, but without augmentation.
     validation = forebay.DataLoader(
         args.validation or args.train, args.batch_size, transform=PLAIN,
         name="validation")

@@ -76,7 +76,8 @@ def main():
     trainer.train(resume_from_checkpoint=args.resume)
     if args.evaluate:
         print(trainer.evaluate())
-    # Else torch's threads may outlive the interpreter, and abort the process.
+    # Without this call, torch's threads may outlive the interpreter, and abort the
+    # process.
     trainer.accelerator.end_training()
 
 

@@ -1,8 +1,9 @@
 """Reads Albumentations' transforms by class names and attributes.
 
-Imports nothing: a transform tells its class and its arguments. Albumentations
-rounds some lengths differently from torchvision, and so from Forebay. Such an op
-has a counterpart only if the image's size is known and makes no difference.
+It imports nothing: a transform tells its class and its arguments. Albumentations
+rounds some lengths differently from torchvision, and so from Forebay. An op with
+such a length has a counterpart only if the image's size is known and makes no
+difference.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ class Pixels:
 
     Attributes:
       size: (height, width), or None if not known.
-      tensor: bool, whether they are a tensor (C, H, W) or an array (H, W, C).
-      uint8: bool, whether they are uint8 or float32.
+      tensor: bool, whether the pixels are a tensor (C, H, W) or an array (H, W, C).
+      uint8: bool, whether the pixels are uint8 or float32.
     """
 
     kind = "array"
@@ -36,29 +37,31 @@ class Pixels:
         self.uint8 = True
 
     def beginning(self) -> List[T.Transform]:
-        """The ops to begin with, as the daemon decodes to three channels."""
+        """Returns the ops that turn the daemon's three channels into the pixels'
+        own."""
         return [T.Grayscale(1)] if self._channels == 1 else []
 
     @property
     def has_bytes(self) -> bool:
-        """Whether the user's code can take them as they are."""
+        """Whether the user's code can take the pixels as they are."""
         return self.uint8 and not self.tensor
 
     def take(self, result: Any, behind: Sequence[Any]) -> bool:
-        """Makes these the pixels that the user's code returned, a _code.Result;
-        False if the ops behind it cannot take them."""
+        """Takes the state of the pixels that the user's code returned, a _code.Result.
+        Returns False if the ops behind that code cannot take the pixels."""
         del behind
         self.size = result.shape[0], result.shape[1]
         return result.kind == "array"
 
     def ending(self, trailing: bool) -> List[T.Transform]:
-        """The ops to end with, as arrays have their channels last."""
+        """Returns the daemon's last ops: arrays have their channels last."""
         del trailing
         return [] if self.tensor else [T.ToImage("NHWC")]
 
 
 def _pair(op: Any, *names: str) -> Tuple[int, int]:
-    """(height, width) of an op, whose attribute names depend on its version."""
+    """Returns (height, width) of an op, whose attribute names depend on the version of
+    Albumentations."""
     size = getattr(op, "size", None)
     if size is not None:
         return int(size[0]), int(size[1])
@@ -109,7 +112,8 @@ def _center_crop(op: Any, pixels: Pixels) -> List[T.Transform]:
             "where images have different sizes: put Resize(height, width) before "
             "it, or use forebay.transforms.CenterCrop")
     for whole, part in zip(pixels.size, size):
-        # Half of 3 rounds to 1 here and to 2 there; likewise of 7, 11, ...
+        # Half of a margin of 3, 7, 11, ... rounds down in Albumentations and up in
+        # torchvision.
         if part > whole or (whole - part) % 4 == 3:
             raise NoCounterpart(f"the middle {part} of {whole} pixels")
     pixels.size = size
@@ -195,7 +199,7 @@ _COUNTERPARTS: Dict[str, Callable[[Any, Pixels], List[T.Transform]]] = {
 
 
 def owns(transform: Any) -> bool:
-    """Whether it is a transform of Albumentations."""
+    """Whether a transform is Albumentations'."""
     return comes_from(transform, _PACKAGE)
 
 
@@ -204,7 +208,7 @@ def _always(op: Any) -> bool:
 
 
 def flatten(transform: Any) -> List[Any]:
-    """The ops of nested sequences that always run, in order."""
+    """Returns the ops of nested sequences that always run, in order."""
     if (owns(transform) and type(transform).__name__ in ("Compose", "Sequential")
             and _always(transform) and not getattr(transform, "processors", None)
             and not getattr(transform, "additional_targets", None)):
@@ -218,10 +222,11 @@ def knows(op: Any) -> bool:
 
 
 def counterparts(op: Any, pixels: Pixels) -> List[T.Transform]:
-    """The transforms that do to these pixels what an op does. Updates `pixels`.
+    """Returns the daemon's transforms that do what an op does to `pixels`. Updates
+    `pixels`.
 
     Raises:
-      NoCounterpart: there are none.
+      NoCounterpart: the op has no counterpart.
     """
     if not knows(op):
         raise NoCounterpart

@@ -1,4 +1,4 @@
-"""Processes that are nobody's child, so that they may outlive their starter."""
+"""Processes that are not children of their starter, so that they may outlive it."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ class Process:
 
     def __init__(self, target: Callable[..., None], arguments: Iterable[Any],
                  unwanted: Iterable[int] = ()):
-        """Starts it.
+        """Starts the process.
 
         Args:
-          target: what it runs; it ends when that returns.
-          unwanted: descriptors that it must not keep.
+          target: the function that it runs; the process ends when that returns.
+          unwanted: descriptors that the process must not keep.
 
         Raises:
-          ChildProcessError: it has ended at its start.
-          errors.StateError: this process may start none.
+          ChildProcessError: the process has ended at its start.
+          errors.StateError: this process may not start processes.
         """
         if multiprocessing.current_process().daemon:
             raise errors.StateError(
                 "a daemonic process of multiprocessing is not allowed to have "
                 "children, and so no worker processes: start it with daemon=False")
-        self._pidfd = -1  # it has ended
+        self._pidfd = -1  # -1: the process has ended
         _fork.flush_output()
         with _fork.without_interruption():
             self.pid = _forked(target, arguments, unwanted)
@@ -49,11 +49,11 @@ class Process:
         return not self._has_ended(0)
 
     def join(self, seconds: float) -> None:
-        """Waits until it has ended, but no longer than this."""
+        """Waits until the process has ended, at most `seconds`."""
         self._has_ended(seconds)
 
     def kill(self) -> None:
-        """Ends it, if it has not ended."""
+        """Kills the process, if it has not ended."""
         if self._pidfd >= 0:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
@@ -74,7 +74,7 @@ class Process:
 def _forked(target: Callable[..., None], arguments: Iterable[Any],
             unwanted: Iterable[int]) -> int:
     read, number = os.pipe()
-    # A copy in a child of another thread would hide that nobody writes.
+    # A copy of the pipe's end in a child of another thread would keep the pipe open.
     write = _fork.Descriptor(number, passes_on=True)
     try:
         try:
@@ -86,7 +86,7 @@ def _forked(target: Callable[..., None], arguments: Iterable[Any],
                         os.close(descriptor)
                     os.setsid()
                     streams = sys.stdout, sys.stderr
-                    # multiprocessing would flush them, which may fail.
+                    # multiprocessing would flush these streams, which may fail.
                     sys.stdout = sys.stderr = None  # type: ignore[assignment]
                     multiprocessing.get_context("fork").Process(
                         target=_run, args=(write, streams, target, arguments)).start()
@@ -94,7 +94,7 @@ def _forked(target: Callable[..., None], arguments: Iterable[Any],
                     os._exit(0)
         finally:
             write.close()
-        with contextlib.suppress(ChildProcessError):  # who ignores SIGCHLD
+        with contextlib.suppress(ChildProcessError):  # the trainer ignores SIGCHLD
             os.waitpid(pid, 0)
         told = os.read(read, _PID.size)
     finally:
@@ -116,8 +116,8 @@ def _run(write: _fork.Descriptor, streams: Tuple[Any, Any], target: Callable[...
 
 
 def leave_to_starter(own: Iterable[int]) -> None:
-    """Closes what only the starter can use, and would stay in use if it died: its
-    GPUs, and sockets that listen.
+    """Closes the descriptors that only the starter can use: its GPUs, and sockets that
+    listen. This process would keep them in use after the starter's death.
 
     Args:
       own: descriptors that this process keeps.
@@ -129,15 +129,15 @@ def leave_to_starter(own: Iterable[int]) -> None:
 
 
 def _replace(is_unwanted: Callable[[int, int], bool]) -> None:
-    """Puts /dev/null in the place of descriptors: objects that have their numbers
-    may close them later."""
+    """Replaces descriptors by /dev/null. They are not closed, as objects that have
+    their numbers may close them later."""
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     for name in os.listdir("/proc/self/fd"):
         descriptor = int(name)
         try:
             mode = os.fstat(descriptor).st_mode
         except OSError:
-            continue  # that of the listing
+            continue  # the descriptor of the listing itself
         if descriptor != nothing and is_unwanted(descriptor, mode):
             os.dup2(nothing, descriptor, inheritable=descriptor <= 2)
     os.close(nothing)

@@ -11,7 +11,8 @@ _ENDINGS = (".zip", ".ZIP")
 
 
 def _ends_of_components(path: str) -> Iterator[int]:
-    """Where each component of a path ends. A slash in braces ends none."""
+    """Yields where each component of a path ends. A slash in braces does not end a
+    component."""
     depth = 0
     for at, character in enumerate(path):
         depth += {"{": 1, "}": -1}.get(character, 0)
@@ -21,11 +22,15 @@ def _ends_of_components(path: str) -> Iterator[int]:
 
 
 def split(path: Union[str, bytes], remote: bool) -> Optional[Tuple[str, str]]:
-    """The archives that a path names, with braces and wildcards, and the folder in
-    them, which is "" for all that they have; None if it leads through none.
+    """Splits a path that leads through zip archives.
 
     Args:
-      remote: whether it is a URI. Else a folder of that name is no archive.
+      remote: whether the path is a URI. A local path may also have a folder whose name
+        ends as an archive's; such a folder is not an archive.
+
+    Returns:
+      The path of the archives, with braces and wildcards, and the folder in them; ""
+      means their root. None if the path leads through no archive.
     """
     text = os.fsdecode(path)
     for end in _ends_of_components(text):

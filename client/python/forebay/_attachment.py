@@ -10,10 +10,10 @@ from . import _connection, _reopen, _retry, errors
 
 
 class Attachment:
-    """The connection of a loader.
+    """The connection of a loader, which can be replaced.
 
     A loader needs another connection in a forked child, and when its dataset
-    turns out to be out of date. Used by one thread at a time, except for
+    turns out to be out of date. One thread at a time uses it, except for
     reading the attribute.
 
     Attributes:
@@ -42,7 +42,7 @@ class Attachment:
         try:
             return self._connect()
         except errors.DaemonUnavailable:
-            # A daemon that listened may have been about to exit.
+            # The daemon that listened before may have been about to exit.
             self.start_daemon()
             return self._connect()
 
@@ -52,11 +52,12 @@ class Attachment:
 
     @property
     def version(self) -> str:
-        """The dataset's, as in DatasetInfo."""
+        """The dataset's version, as in DatasetInfo."""
         return self.connection.dataset_version.hex()
 
     def is_inherited(self) -> bool:
-        """Whether the connection belongs to a process this one was forked from."""
+        """Whether the connection belongs to a process that this one was forked
+        from."""
         return self._pid != os.getpid()
 
     def retry(self) -> _retry.Retry:
@@ -103,7 +104,8 @@ class Attachment:
         return made
 
     def stats(self) -> Dict[str, int]:
-        """As DataLoader's, of the connections that this one has had."""
+        """Returns the stats of DataLoader, summed over the connections that this
+        attachment has had."""
         return self.connection.stats()
 
     def give_up(self, error: errors.StateError) -> None:
@@ -112,7 +114,7 @@ class Attachment:
         if not self._is_given_up:
             _reopen.announce(error)
         self._is_given_up = True
-        self.connection.close()  # gives its memory back
+        self.connection.close()  # the daemon gets the connection's memory back
 
     def close(self) -> None:
         self.connection.close()

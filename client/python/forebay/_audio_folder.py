@@ -1,4 +1,4 @@
-"""Folders of audio files, of which each is a sample."""
+"""Folders of audio files; each file is a sample."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def audio_folder(path: Union[str, "os.PathLike[str]"], *,
 
 
 def field_names(dataset: AudioFolder) -> List[bytes]:
-    """The fields by which the native options say what a sample is."""
+    """Returns the fields by which the native options say what a sample is."""
     return [b"audio", b"label"] if dataset.labels else [b"audio"]
 
 
 def find(path: Union[str, bytes]) -> Optional[AudioFolder]:
-    """The dataset that a local folder of audio files is: with labels, unless files lie
-    right in it. None if there are none, or images in its folders."""
+    """Returns the dataset of a local folder of audio files: with labels, unless files
+    lie right in it. None if there are no audio files, or its folders have images."""
     found = _folder_endings.look(path)
     if found is None or found.has_images:
         return None

@@ -1,7 +1,7 @@
 """Transforms of audio, with torchaudio.transforms' names, defaults and numerics.
 
 Each takes arrays of float32 whose first axis is the time: clips (frames) or (frames,
-channels), and what spectrograms make of them.
+channels), or the results of spectrograms.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _STYPES = {"power": 1, "magnitude": 2}
 
 
 class AudioTransform(Transform):
-    """One that is of audio."""
+    """A transform of audio."""
 
 
 def _choice(value: Any, choices: Mapping[Any, int], name: str) -> Any:
@@ -58,7 +58,8 @@ def _pointer(value: Optional[float]) -> Any:
 
 
 def _window(window_fn: Any) -> str:
-    """ "hann" for "hann", torch.hann_window and the like."""
+    """Returns the name of a window: "hann" for "hann", torch.hann_window and the
+    like."""
     name = getattr(window_fn, "__name__", window_fn)
     if isinstance(name, str) and name.endswith("_window"):
         name = name[:-len("_window")]
@@ -68,9 +69,9 @@ def _window(window_fn: Any) -> str:
 class Resample(AudioTransform):
     """Changes the sample rate of clips, by windowed sinc interpolation.
 
-    Without orig_freq it is each clip's own, which audio files tell. Room is planned
-    for clips of the first one's rate: where there are lower ones, and no RandomWindow
-    comes behind, lowest_freq says the least.
+    Without orig_freq, each clip has the rate that its file tells. The daemon plans
+    memory by the first clip's rate. If other clips have lower rates, and no
+    RandomWindow follows, set lowest_freq to the lowest rate.
     """
 
     def __init__(self, orig_freq: Optional[int] = None, new_freq: int = 16000,
@@ -121,7 +122,7 @@ class Vol(AudioTransform):
 
 
 class Spectrogram(AudioTransform):
-    """Computes clips' short-time Fourier transform, its powers or magnitudes.
+    """Computes the powers or magnitudes of clips' short-time Fourier transform.
 
     (frames) becomes (times, n_fft // 2 + 1), and (frames, channels) becomes
     (times, channels, n_fft // 2 + 1). window_fn is "hann", "hamming", "blackman",
@@ -163,8 +164,8 @@ class Spectrogram(AudioTransform):
 
 
 class MelSpectrogram(AudioTransform):
-    """Computes a Spectrogram in n_mels bands: (times, n_mels) of (frames), and
-    (times, channels, n_mels) of (frames, channels).
+    """Computes a Spectrogram in n_mels bands: (frames) becomes (times, n_mels), and
+    (frames, channels) becomes (times, channels, n_mels).
 
     The other arguments are Spectrogram's. norm is None or "slaney".
     """
@@ -200,8 +201,8 @@ class MelSpectrogram(AudioTransform):
 
 
 class AmplitudeToDB(AudioTransform):
-    """Converts powers or magnitudes to decibels; top_db bounds how far the least is
-    below the sample's greatest."""
+    """Converts powers or magnitudes to decibels. Values more than top_db below the
+    sample's greatest are raised to that bound."""
 
     def __init__(self, stype: str = "power", top_db: Optional[float] = None) -> None:
         self.stype = _choice(stype, _STYPES, "stype")
@@ -215,8 +216,8 @@ class AmplitudeToDB(AudioTransform):
 
 
 class MFCC(AudioTransform):
-    """Computes mel-frequency cepstral coefficients: (times, n_mfcc) of (frames), and
-    (times, channels, n_mfcc) of (frames, channels).
+    """Computes mel-frequency cepstral coefficients: (frames) becomes (times, n_mfcc),
+    and (frames, channels) becomes (times, channels, n_mfcc).
 
     melkwargs are arguments of MelSpectrogram. norm is "ortho" or None.
     """
@@ -242,12 +243,12 @@ class MFCC(AudioTransform):
 
 
 class TimeMasking(AudioTransform):
-    """Sets fewer than time_mask_param successive times, and no larger part of them
-    than p, to 0, at a random place; one place for all channels."""
+    """Sets successive times to 0: fewer than time_mask_param, and at most the share p
+    of all times. The place is random, and the same for all channels."""
 
     def __init__(self, time_mask_param: int, iid_masks: bool = False,
                  p: float = 1.0) -> None:
-        del iid_masks  # each sample has masks of its own anyway
+        del iid_masks  # each sample always has masks of its own
         self.time_mask_param = _count(time_mask_param, "time_mask_param", 0)
         if not 0.0 <= p <= 1.0:
             raise ValueError(f"The value of p must be between 0.0 and 1.0 ({p} given).")
@@ -259,11 +260,11 @@ class TimeMasking(AudioTransform):
 
 
 class FrequencyMasking(AudioTransform):
-    """Sets fewer than freq_mask_param successive elements of the last axis to 0, at a
-    random place; one place for all channels."""
+    """Sets fewer than freq_mask_param successive elements of the last axis to 0. The
+    place is random, and the same for all channels."""
 
     def __init__(self, freq_mask_param: int, iid_masks: bool = False) -> None:
-        del iid_masks  # as TimeMasking's
+        del iid_masks  # each sample always has masks of its own
         self.freq_mask_param = _count(freq_mask_param, "freq_mask_param", 0)
 
     def _append(self, lib: Any, pipeline: Any) -> int:

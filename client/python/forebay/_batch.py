@@ -14,12 +14,13 @@ from typing import Any, Callable, List, NamedTuple, Optional
 
 from . import _native, _ragged, _varying, errors
 
-# Formats that a loader remembers: of whole batches, of last ones, and spare.
+# The most formats that a loader remembers: those of whole batches and of last
+# batches, and some to spare.
 _MAX_FORMATS = 64
 
 
 def resolve_framework(framework):
-    """Checks a name; None becomes "torch" if torch is imported, else "numpy"."""
+    """Checks a name. None becomes "torch" if torch is imported, and "numpy" if not."""
     if framework is None:
         return "torch" if "torch" in sys.modules else "numpy"
     if framework not in ("torch", "numpy", "dlpack"):
@@ -38,7 +39,7 @@ def resolve_framework(framework):
 def _numpy_framework():
     import numpy
     array = numpy.ndarray
-    # NumPy has no bfloat16: its bits become uint16.
+    # NumPy lacks bfloat16, so its bits become uint16.
     dtypes = {dtype: numpy.dtype(name.replace("bfloat16", "uint16"))
               for dtype, name in _native.DTYPE_NAMES.items()}
 
@@ -58,7 +59,8 @@ def _torch_framework():
     except ImportError:
         return _torch_alone(torch)
     array, from_numpy = numpy.ndarray, torch.from_numpy
-    # By way of NumPy, torch needs half the time.
+    # torch makes a tensor from a NumPy array in half the time that it needs to make
+    # one from a buffer.
     dtypes = {dtype: numpy.dtype(name) for dtype, name in _native.DTYPE_NAMES.items()
               if name != "bfloat16" and hasattr(torch, name)}
     alone = _torch_alone(torch)
@@ -104,12 +106,12 @@ def _framework(name):
     return _torch_framework() if name == "torch" else _numpy_framework()
 
 
-# Of batches, besides their fields.
+# The attributes that batches have besides their fields.
 _ATTRIBUTES = ("image_places", "of", "place_of", "sample_ids", "with_values")
 
 
 def _identifiers(names):
-    """Names for a named tuple's fields, made as DataLoader describes."""
+    """Returns names for a named tuple's fields, made as DataLoader describes."""
     made = []
     for name in names:
         name = re.sub(r"\W", "_", name)
@@ -121,7 +123,7 @@ def _identifiers(names):
 
 
 def _named_list(names):
-    """A list type whose items have names, as those of a named tuple."""
+    """Returns a list type whose items have names, as those of a named tuple."""
 
     class List(list):
         """A list with names."""
@@ -142,14 +144,15 @@ def _named_list(names):
 
 @functools.lru_cache(maxsize=None)
 def _batch_type(fields, images, is_list):
-    """A named tuple type, or list type, that also carries the ids of its samples.
+    """Returns a named tuple type, or list type, that also carries the ids of its
+    samples.
 
     Args:
       fields: tuple of the names of the dataset's fields.
-      images: tuple of the indices of its fields of images.
-      is_list: whether it is a list with names instead.
+      images: tuple of the indices of the fields that are images.
+      is_list: whether the type is a list with names.
     """
-    # The names are the dataset's, which no type checker can know.
+    # No type checker can know the names, which are the dataset's.
     names = _identifiers(fields)
     base: Any = (_named_list(names) if is_list else
                  collections.namedtuple("Batch", names))  # type: ignore[misc]
@@ -161,27 +164,28 @@ def _batch_type(fields, images, is_list):
           sample_ids: int64 (N,), the samples' numbers in the dataset.
         """
 
-        # A maker and the bytes it needs; made on demand, as few ask for ids.
+        # The maker of the ids and the bytes it needs. Ids are made on demand, as few
+        # users ask for them.
         _ids: Any = None
         _made_ids: Any = None
         image_places = images
 
         def with_values(self, values):
-            """A batch of the same samples and fields with other values."""
+            """Returns a batch of the same samples and fields with other values."""
             made = Batch.of(values)
             made._ids = self._ids
             return made
 
         @staticmethod
         def place_of(field):
-            """The index of a field of the dataset."""
+            """Returns the index of a field of the dataset."""
             return fields.index(field)
 
         def __reduce__(self):
             return _restored, (fields, images, is_list, tuple(self),
                                self.sample_ids)
 
-        # Not a cached_property: until Python 3.12 that takes a lock, which a
+        # This is not a cached_property: until Python 3.12 that takes a lock, which a
         # forked child may find locked forever.
         @property
         def sample_ids(self):
@@ -190,18 +194,19 @@ def _batch_type(fields, images, is_list):
                 self._made_ids = make(bytearray(content), 0)
             return self._made_ids
 
-    # Makes a batch of values. Runs for each batch: no Python code lies between.
+    # The function that makes a batch from values runs for each batch, so it calls the
+    # type directly, without Python code of its own.
     make: Any = Batch if is_list else functools.partial(tuple.__new__, Batch)
     Batch.of = staticmethod(make)
     return Batch
 
 
 def _restored(fields, images, is_list, values, ids):
-    """A batch that was copied or pickled.
+    """Makes a batch that was copied or pickled.
 
     Args:
-      fields, images, is_list: as _batch_type's.
-      ids: its sample_ids.
+      fields, images, is_list: the arguments of _batch_type.
+      ids: the batch's sample_ids.
     """
     made = _batch_type(fields, images, is_list).of(values)
     made._made_ids = ids
@@ -213,7 +218,7 @@ class View:
 
     Attributes:
       native: a _native.BatchView.
-      layout: of the batch before; 0 if there was none.
+      layout: the number of the last batch's layout; 0 if there was no batch.
       format: the _Format of that batch.
     """
 
@@ -226,29 +231,30 @@ class View:
 
 
 class _Format(NamedTuple):
-    """How a batch is made of memory; the same for batches of one layout."""
+    """The functions that make a batch from memory. All batches of one layout share
+    them."""
 
     of: Callable  # makes a batch of values
-    makers: list  # of the fields, each with its offset
+    makers: list  # a maker for each field, with the field's offset
     ids: Optional[tuple]  # offset and bytes of the samples' numbers
-    make_ids: Optional[Callable]  # of those bytes
+    make_ids: Optional[Callable]  # the maker of these numbers
 
 
 class Wrapper:
-    """Makes named tuples of a loader's batches, or lists with names.
+    """Makes a named tuple, or a list with names, of each of a loader's batches.
 
-    Works out a format for the first batch of a layout and reuses it. May be
-    used by several threads, each with a view of its own.
+    Works out a format for the first batch of a layout and reuses it. Several
+    threads may use it, each with a view of its own.
     """
 
     def __init__(self, framework, gpu=None, ragged=None, makes_lists=False):
         """
         Args:
-          framework: "torch", "numpy" or "dlpack"; of the last, NumPy's arrays lie
-            on the host.
+          framework: "torch", "numpy" or "dlpack"; with "dlpack", arrays on the host
+            are NumPy's.
           gpu: a _gpu.Gpu for images, labels and arrays; None leaves them on the
             host.
-          ragged: a _ragged.Form, of arrays that differ in length; None: as
+          ragged: the _ragged.Form of arrays that differ in length; None:
             DataLoader's default.
           makes_lists: whether batches are lists, as torch's are.
         """
@@ -260,7 +266,7 @@ class Wrapper:
         self._formats = {}
 
     def warn_of_refusal(self, why, stacklevel):
-        """See _gpu.Gpu."""
+        """Warns that batches lie on the host; see _gpu.Gpu."""
         if self._gpu is not None:
             self._gpu.warn_of_refusal(why, stacklevel + 1)
 
@@ -271,16 +277,16 @@ class Wrapper:
                        self._ragged, self._makes_lists)
 
     def close(self):
-        """Wraps no more batches; those that were stay."""
+        """Ends the wrapping; batches that were wrapped stay valid."""
         if self._gpu is not None:
-            self._formats.clear()  # they have the GPU's memory
+            self._formats.clear()  # formats hold memory of the GPU's
             self._gpu.close()
 
     def wrap(self, memory, view):
-        """The batch in `memory`, which a batch reader read and a View describes.
+        """Makes the batch in `memory`, which a batch reader read and a View describes.
 
-        On the host, images and arrays are the leased memory itself, writable. All
-        else is copied, so that holding it keeps no batch alive.
+        On the host, images and arrays are the leased memory itself, writable. Other
+        fields are copied, so that holding them keeps no batch alive.
 
         Returns:
           A named tuple, or list, of arrays and lists, with the attribute
@@ -299,8 +305,8 @@ class Wrapper:
         fields = native.fields[:native.info.field_count]
         for number, field in enumerate(fields):
             if field.row_splits_offset:
-                # Its length differs from batch to batch; the row splits tell
-                # it, too.
+                # The field's length differs from batch to batch, and each length would
+                # need a format of its own. The row splits tell the length, too.
                 field = fields[number] = copy.copy(field)
                 field.shape[0] = field.bytes = 0
         key = b"".join(map(bytes, fields))
@@ -312,7 +318,7 @@ class Wrapper:
         return found
 
     def _number_maker(self, index, field, shape):
-        """A maker of images, labels or arrays."""
+        """Returns a maker of images, labels or arrays."""
         if field.place == _native.ON_DEVICE:
             return self._gpu.putter(index, field.dtype, shape)
         copied = field.kind not in (_native.IMAGE, _native.ARRAY)
@@ -324,7 +330,7 @@ class Wrapper:
     def _new_format(self, fields):
         names: List[str] = []
         makers, ids, make_ids, images = [], None, None, []
-        numbers = fields[-1]  # of the samples
+        numbers = fields[-1]  # the field of the samples' numbers
         for index, field in enumerate(fields):
             shape = tuple(field.shape[:field.rank])
             if field.kind == _native.SAMPLE_ID:

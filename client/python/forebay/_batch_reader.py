@@ -1,7 +1,7 @@
-"""Reads batches of a native loader: what runs for each of them.
+"""Reads the batches of a native loader: the code that runs for each batch.
 
-In C++ where the interpreter can load the module _cbatch_reader (CPython), else
-by ctypes: the same to its callers, but slower.
+It is C++ where the interpreter can load the module _cbatch_reader (CPython). Other
+interpreters read by ctypes, which is the same to callers, but slower.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SUFFIX = ".abi3.so"
 
 def _release_function():
     function = _native.lib["forebay_batch_release"]
-    # A weak reference passes itself, too.
+    # The callback of a weak reference passes the reference, too, hence py_object.
     function.restype, function.argtypes = None, [c.c_void_p, c.py_object]
     return function
 
@@ -37,14 +37,14 @@ def _read(memory, offset, length):
 
 @functools.lru_cache(maxsize=None)
 def _memory_type(size):
-    """A buffer of `size` bytes that knows its batch."""
+    """Returns the type of a buffer of `size` bytes that knows its batch."""
     return type("Memory", (c.c_char * size,), {
         "__slots__": ("layout", "next_sample", "batch", "lease"),
         "read": _read})
 
 
 class CtypesBatchReader:
-    """Waits for the batches of one loader; used by one thread at a time.
+    """Waits for the batches of a loader. One thread at a time uses it.
 
     A signal handler may raise after each step of Python. A batch that was read
     therefore stays pending until the caller hands it out.
@@ -61,7 +61,7 @@ class CtypesBatchReader:
         """
         Args:
           loader: the native loader's address.
-          seconds: how long next() waits at most.
+          seconds: the longest wait of next().
           view: a _native.BatchView, which describes the batch read last.
           owner: an object that keeps the loader alive.
         """
@@ -72,16 +72,17 @@ class CtypesBatchReader:
             c.byref(view))
 
     def next(self):
-        """Returns the pending memory, else the next batch's, or a status if there
-        is none.
+        """Returns the pending memory, or waits for the next batch's. Returns a status
+        if no batch comes.
 
         Memory is a writable buffer; the lease ends with it. Its attribute `layout`
-        grows when the fields differ from those of the batch before; `next_sample`
-        is the sample after its last, in this rank's epoch; `batch` is the native
-        batch's address. Its method `read(offset, length)` copies bytes.
+        grows when the fields differ from those of the batch before. `next_sample`
+        is the sample after the batch's last, in this rank's epoch. `batch` is the
+        native batch's address. The method `read(offset, length)` copies bytes.
         """
         if self.pending is None:
-            # Not null: a batch that was read, and is not pending yet.
+            # A batch in the view was read by a call that a signal interrupted before
+            # the batch was pending.
             if not self._view.batch:
                 status = self._next_view()
                 if status != _native.OK:
@@ -95,8 +96,9 @@ class CtypesBatchReader:
         memory = self.pending
         self._view.batch = None
         if memory.lease is None:
-            # Ends with the memory. Not by __del__: Python drops an exception
-            # raised there, such as a signal's KeyboardInterrupt.
+            # The lease ends with the memory, by a weak reference's callback. Python
+            # would drop an exception raised in __del__, such as a signal's
+            # KeyboardInterrupt.
             memory.lease = weakref.ref(
                 memory, functools.partial(_release, memory.batch))
         return memory
@@ -104,13 +106,14 @@ class CtypesBatchReader:
     def __del__(self, lib=_native.lib):
         batch = None if self._view is None else self._view.batch
         if self.pending is not None and self.pending.lease is None:
-            batch = self.pending.batch  # nothing else ends its lease
+            batch = self.pending.batch  # no other reference ends its lease
         if batch:
             lib.forebay_batch_release(batch)
 
 
 def _load_cbatch_reader():
-    """The module beside libforebay.so; None if it cannot be loaded here."""
+    """Loads the module _cbatch_reader, which lies beside libforebay.so; None if it
+    cannot be loaded here."""
     # Only CPython has a stable ABI, and its free-threaded build has none.
     if _SUFFIX not in importlib.machinery.EXTENSION_SUFFIXES:
         return None
@@ -134,7 +137,8 @@ def _address(function):
 
 
 def create(loader, seconds, view, owner):
-    """A batch reader with the interface and the arguments of CtypesBatchReader."""
+    """Makes a batch reader, with the interface and the arguments of
+    CtypesBatchReader."""
     if _cbatch_reader is None:
         return CtypesBatchReader(loader, seconds, view, owner)
     lib = _native.lib

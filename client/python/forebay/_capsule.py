@@ -1,4 +1,4 @@
-"""DLPack's capsules. Needs CPython."""
+"""Makes DLPack's capsules. Needs CPython."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 from . import _native
 
-# Functions of our own: those of ctypes.pythonapi are everybody's.
+# These are function objects of our own: setting the types of ctypes.pythonapi's would
+# change them for other packages, too.
 _python = c.PyDLL(None)
 _new = _python.PyCapsule_New
 _new.restype, _new.argtypes = c.py_object, [c.c_void_p] * 3
@@ -17,10 +18,10 @@ _destructor = _native.lib.forebay_capsule_get_destructor(
 
 
 def new(managed: c.c_void_p, flags: int) -> Any:
-    """A capsule that owns a managed tensor until a framework consumes it.
+    """Makes a capsule that owns a managed tensor until a framework consumes it.
 
     Args:
-      managed: what forebay_tensor_export has written.
-      flags: that it had.
+      managed: the address that forebay_tensor_export has written.
+      flags: the flags of that call.
     """
     return _new(managed, _native.lib.forebay_capsule_name(flags), _destructor)

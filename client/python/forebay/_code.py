@@ -1,4 +1,4 @@
-"""The user's own ops in the middle of a pipeline that the daemon does else."""
+"""The user's own ops in the middle of a pipeline whose other ops the daemon runs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class Result(NamedTuple):
     """An array that ops return for each image.
 
     Attributes:
-      kind: "pil", "tensor" (C, H, W), "array" (H, W, C), or "" for all that is no
-        image of 8 bits.
-      dtype: NumPy's name of it.
-      shape: of the array; of images (H, W, C), whatever their kind.
+      kind: "pil", "tensor" (C, H, W), "array" (H, W, C), or "" for results that are
+        not images of 8 bits.
+      dtype: NumPy's name of the array's type.
+      shape: of the array; for images (H, W, C), whatever their kind.
     """
 
     kind: str
@@ -31,12 +31,12 @@ class Code(NamedTuple):
 
     Attributes:
       library: the translator of the pipeline.
-      before: what the daemon does first; its images all have one size.
-      kind: what the first op gets: see _translate.Translation.
-      extent, channels: of that.
-      ops: the last of them has no counterpart.
-      behind: ops that come after these, with which the pipeline ends.
-      names: of the ops that have no counterpart, for people.
+      before: the daemon's transforms before the ops; they make all images one size.
+      kind: the kind of image that the first op gets: see _translate.Translation.
+      extent, channels: the size of that image.
+      ops: the user's ops; the last of them has no counterpart.
+      behind: the ops after these, with which the pipeline ends.
+      names: the names, for people, of the ops without a counterpart.
     """
 
     library: Any
@@ -49,12 +49,12 @@ class Code(NamedTuple):
     names: str
 
     def whole(self) -> "Code":
-        """With all ops to the pipeline's end."""
+        """Returns a Code whose `ops` go up to the pipeline's end."""
         return self._replace(ops=self.ops + self.behind, behind=())
 
     def translate_behind(self, result: Result) -> Optional[List[T.Transform]]:
-        """The daemon's transforms after ops that return such images; None if it
-        cannot do all that is behind them."""
+        """Returns the daemon's transforms for `behind`, if `ops` return `result`. None
+        if the daemon cannot run all ops of `behind`."""
         pixels = self.library.Pixels(result.shape[2] if result.kind else 0)
         if not pixels.take(result, self.behind):
             return None
@@ -73,7 +73,7 @@ class Trace:
     def __init__(self, library: Any, pixels: Any, done: int):
         """
         Args:
-          done: how many transforms the daemon has before all ops.
+          done: the number of the daemon's transforms before all ops.
         """
         self._library = library
         self._states = [(copy.copy(pixels), done)]
@@ -82,20 +82,21 @@ class Trace:
         """Notes the state behind one more op.
 
         Args:
-          done: how many transforms the daemon has then.
+          done: the number of the daemon's transforms up to there.
         """
         self._states.append((copy.copy(pixels), done))
 
     def split(self, ops: List[Any],
               done: List[T.Transform]) -> Optional[Code]:
-        """Splits a pipeline of which the first ops, so many as were noted, have
-        counterparts.
+        """Splits a pipeline whose first ops have counterparts: those whose states `add`
+        has noted.
 
         Args:
-          ops: all of them.
-          done: the daemon's transforms, up to those of the first ones.
+          ops: all ops of the pipeline.
+          done: the daemon's transforms up to the last op that was noted.
 
-        Returns None if images would differ in size, or ops are data.
+        Returns None if images would differ in size, or if one of the user's ops is a
+        transform of Forebay's.
         """
         first = max(number for number, (pixels, _) in enumerate(self._states)
                     if pixels.has_bytes)

@@ -27,14 +27,14 @@ def _build_pipeline(transform):
 class Connection:
     """A native loader.
 
-    Used by one thread at a time, except `close`, `stats` and the attributes.
+    One thread at a time uses it, except `close`, `stats` and the attributes.
     Batches outlive it.
 
     Attributes:
       dataset_version: bytes, which change with the samples' names, sizes and
         times.
-      dataset_size, samples_per_epoch, batches_per_epoch: int; the last two of
-        this rank.
+      dataset_size, samples_per_epoch, batches_per_epoch: int. samples_per_epoch and
+        batches_per_epoch count for this rank.
       classes: list of str, in label order.
     """
 
@@ -51,7 +51,7 @@ class Connection:
         self._lib = _native.lib
         self._handle = c.c_void_p()  # null until it is created
         native = _native.loader_options(options)
-        native.reattach_seconds = 0  # _retry does that
+        native.reattach_seconds = 0  # _retry waits for the daemon instead
         self._uri = os.fsdecode(options["uri"])
         pipeline = _build_pipeline(transform)
         try:
@@ -83,7 +83,8 @@ class Connection:
 
     @property
     def refusal(self) -> str:
-        """Why batches lie on the host although a GPU is asked for; else ""."""
+        """The reason why batches lie on the host although a GPU is asked for; "" if
+        there is no such reason."""
         return self._lib.forebay_loader_refusal(
             self._handle).decode(errors="replace")
 
@@ -92,8 +93,8 @@ class Connection:
 
         Args:
           indices: with the order LISTED, the epoch's samples by number; with
-            COORDINATED, those seen of it, each once: a contiguous NumPy array,
-            int64, (M,). None with other orders.
+            COORDINATED, the epoch's samples that were seen, each once. A contiguous
+            NumPy array, int64, (M,). None with other orders.
         """
         if indices is None:
             _native.check(self._lib.forebay_loader_start_epoch(
@@ -104,7 +105,7 @@ class Connection:
                 first_sample))
 
     def retry(self, start_daemon):
-        """A _retry.Retry that reattaches this loader."""
+        """Makes a _retry.Retry that reattaches this loader."""
         return _retry.Retry(self._uri, self._reattach, start_daemon)
 
     def _reattach(self):
@@ -115,7 +116,7 @@ class Connection:
         return True
 
     def batch_reader(self, view):
-        """A batch reader of the iteration that was started last, which waits
+        """Makes a batch reader of the iteration that was started last, which waits
         SLICE_SECONDS at most for a batch.
 
         Args:
@@ -129,11 +130,11 @@ class Connection:
         _native.check(self._lib.forebay_loader_stop_epoch(self._handle))
 
     def start_producers(self, most, are_persistent=False):
-        """A socket, as a descriptor of the caller's, for the host of at most `most`
-        processes that make the samples.
+        """Returns a socket, as a descriptor of the caller's, for the host of at most
+        `most` workers that make the samples.
 
         Args:
-          are_persistent: whether these outlive the loader's rests between epochs.
+          are_persistent: whether workers stay while the loader rests between epochs.
         """
         socket = c.c_int()
         start = (self._lib.forebay_loader_start_persistent_producers

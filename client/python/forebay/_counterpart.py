@@ -1,4 +1,4 @@
-"""Shared by the translators of other libraries' transforms."""
+"""The part that the translators of other libraries' transforms share."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from typing import Any, Iterable
 
 
 class NoCounterpart(Exception):
-    """The daemon cannot carry out an op. The message, if any, says why this op
-    cannot be although others of its class can."""
+    """The daemon cannot carry out an op. The message, if any, says why the daemon
+    cannot run this op although it runs others of its class."""
 
     def __str__(self) -> str:
         return f" ({self.args[0]})" if self.args else ""
 
 
 def name_of(op: Any) -> str:
-    """The name by which users know an op: its class, or a function's own."""
+    """Returns the name by which users know an op: its class's, or a function's
+    own."""
     name = getattr(op, "__name__", None)
     return name if isinstance(name, str) else type(op).__name__
 
@@ -32,7 +33,8 @@ def check_jitter(op: Any, **farthest: float) -> None:
 
     Args:
       op: a ColorJitter, whose ranges are pairs around 1, or None.
-      **farthest: for each range, how far from 1 it stays within one level.
+      **farthest: for each range, the largest distance from 1 at which results stay
+        within one level.
 
     Raises:
       NoCounterpart: `op` asks for more than one change, or for a larger one.

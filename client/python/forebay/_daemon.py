@@ -13,15 +13,15 @@ from . import _file_lock, _native, _programs, _scope, _system_error, errors
 
 IDLE_SECONDS = 60
 _START_SECONDS = 20.0
-# forebayd's exit status when another daemon has the directory: one that is
+# forebayd's exit status when another daemon has the directory: a daemon that is
 # exiting, or that another process has just started.
 _OCCUPIED = 3
 _FIRST_PAUSE, _LAST_PAUSE = 0.05, 0.5
 _LOG = "forebayd.log"
-_LOCK = "autostart.lock"  # is held by the one process that starts a daemon
+_LOCK = "autostart.lock"  # the process that starts a daemon holds this lock
 
-# The variables that a daemon inherits from the trainer that starts it. The
-# rest concerns only that trainer: its GPUs, preloaded libraries, its batch job.
+# The variables that a daemon inherits from the trainer that starts it. All other
+# variables concern only that trainer: its GPUs, preloaded libraries, its batch job.
 _KEPT = frozenset((
     "HOME", "PATH", "TMPDIR", "LD_LIBRARY_PATH",
     "SSL_CERT_FILE", "SSL_CERT_DIR", "http_proxy", "https_proxy", "all_proxy",
@@ -46,7 +46,7 @@ def _has_ended(pid: int) -> bool:
 
 
 def _installed_programs() -> Optional[pathlib.Path]:
-    """PREFIX/bin, if this package lies in PREFIX/lib/pythonX/site-packages."""
+    """Returns PREFIX/bin, if this package lies in PREFIX/lib/pythonX/site-packages."""
     package = pathlib.Path(__file__).resolve().parent
     lib, python, packages = ("", "", "", *package.parts)[-4:-1]
     if (lib in ("lib", "lib64") and python.startswith(("python", "pypy")) and
@@ -84,15 +84,15 @@ def private_folder(directory: str, what: str) -> Iterator[int]:
     """Opens the folder, which is created if it does not exist.
 
     Args:
-      what: does not happen else, for messages.
+      what: a clause for messages that says what is not done without the folder.
 
     Raises:
-      errors.PermissionDenied: others may write to it or own it.
+      errors.PermissionDenied: others may write to the folder, or own it.
     """
     try:
         with contextlib.suppress(FileExistsError):
             os.mkdir(directory, 0o700)
-        # Under /tmp, anybody may have created a link there.
+        # Under /tmp, another user may have created a link of that name.
         folder = os.open(directory, os.O_RDONLY | os.O_DIRECTORY |
                          os.O_NOFOLLOW | os.O_CLOEXEC)
     except (NotADirectoryError, PermissionError) as error:
@@ -135,10 +135,10 @@ def _open_log(folder: int) -> BinaryIO:
 
 
 class _Start:
-    """One start of a daemon, which may take several tries.
+    """The start of a daemon, which may take several tries.
 
     Attributes:
-      log: str, the path of its log, for messages.
+      log: str, the path of the daemon's log, for messages.
     """
 
     def __init__(self, directory: str, folder: int):
@@ -148,7 +148,7 @@ class _Start:
         self._end = time.monotonic() + _START_SECONDS
 
     def run(self) -> None:
-        """Returns when a daemon listens."""
+        """Starts a daemon, and returns when one listens."""
         command = [_find_program(), "--runtime-dir", self._directory,
                    "--exit-when-idle", str(IDLE_SECONDS)]
         scope = _scope.launcher(os.environ, os.getuid())
@@ -170,7 +170,8 @@ class _Start:
                     f"start: see {self.log}")
 
     def _try(self, command: list[str]) -> Optional[int]:
-        """Starts one. Returns None once a daemon listens, else its exit status."""
+        """Starts a daemon. Returns None once a daemon listens. If the started daemon
+        ends first, returns its exit status."""
         with _open_log(self._folder) as log:
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
@@ -181,7 +182,7 @@ class _Start:
             self._sleep(0.01)
         _started[:] = [pid for pid in _started if not _has_ended(pid)]
         _started.append(process.pid)
-        # It outlives this process, of which Popen would warn.
+        # The daemon outlives this process; Popen would warn of a child that runs.
         process.returncode = 0
         return None
 

@@ -23,7 +23,7 @@ class DatasetInfo:
 
     @property
     def class_to_idx(self) -> Dict[str, int]:
-        """The label of each class, by name."""
+        """The label of each class, by the class's name."""
         return {name: label for label, name in enumerate(self.classes)}
 
     def __len__(self) -> int:

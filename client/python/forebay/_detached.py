@@ -1,4 +1,4 @@
-"""Iterators that go on while a later one of the same loader reads."""
+"""Iterators that go on while a later iterator of the same loader reads."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class DetachedLoaders:
 
     def __init__(self) -> None:
         self._living: "weakref.WeakSet[Any]" = weakref.WeakSet()
-        self._past: Dict[str, int] = {}  # the stats of those that are gone
+        self._past: Dict[str, int] = {}  # the stats of detached loaders that are closed
 
     def take(self, loader: Any, epoch: Any) -> Any:
-        """Moves an iterator of the loader to a loader of its own, which it keeps.
-        Returns that.
+        """Moves an iterator of the loader to a loader of its own, which this object
+        keeps. Returns the new loader.
 
         Raises:
           errors.ForebayError: the daemon has no room for it, or the dataset has
@@ -58,13 +58,13 @@ class DetachedLoaders:
         return total
 
     def close(self) -> None:
-        """Ends all."""
+        """Closes all detached loaders."""
         for detached in list(self._living):
             detached.close()
 
 
 def _of(attachment: Any) -> Dict[str, int]:
-    """The stats of an attachment; none if its connection is closed."""
+    """Returns the stats of an attachment; none if its connection is closed."""
     try:
         return attachment.stats()
     except errors.StateError:

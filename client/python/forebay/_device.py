@@ -11,7 +11,7 @@ from ._torch_gpu import TorchGpu
 
 
 def choose(device: Any, static_buffers: bool, framework: str) -> Optional[Gpu]:
-    """The GPU that DataLoader's arguments ask for; None for the CPU.
+    """Returns the GPU that DataLoader's arguments ask for; None for the CPU.
 
     Raises:
       errors.ForebayError: of the fitting class; one sentence says why.

@@ -15,7 +15,7 @@ _MAX_GPUS = 1 << 31
 
 
 class _Pool:
-    """The native pool of one GPU's memory, open as long as this lives."""
+    """The native pool of a GPU's memory, open as long as this object lives."""
 
     handle: Any = None  # stays None if __init__ fails
 
@@ -34,11 +34,11 @@ class DeviceTensor:
     """A tensor on a GPU, in C order, for frameworks that take it by DLPack without
     a copy, such as `cupy.from_dlpack(tensor)`.
 
-    A framework's array of it is writable, and keeps its memory. That goes to a
-    later batch once the array was dropped, after all that the stream has queued by
-    then which the framework has given. So that stream must outlive the array. A
-    framework that works on other streams, as JAX does, needs `on_any_stream()`.
-    After a fork, the child cannot use it.
+    A framework's array of it is writable, and keeps its memory. Once the array is
+    dropped, the memory goes to a later batch, after all work that is queued by then
+    on the stream which the framework gave. The stream must therefore outlive the
+    array. A framework that works on other streams, as JAX does, needs
+    `on_any_stream()`. After a fork, the child cannot use the tensor.
 
     Attributes:
       shape: tuple of int.
@@ -49,9 +49,11 @@ class DeviceTensor:
     _handle: Any = None  # stays None if __init__ fails
 
     def __init__(self, dtype: str, shape: tuple, ordinal: int):
-        """Loaders call this, and have a native tensor written to `_handle`."""
+        """Makes an object without memory. The loader that calls this then has a native
+        tensor written to `_handle`."""
         self._release = _native.lib.forebay_tensor_release
-        # Made before, so that no signal comes between a tensor and its owner.
+        # The handle is made before the tensor, so that no signal comes between a
+        # tensor and its owner.
         self._handle = c.c_void_p()
         self.shape, self.dtype, self.device = shape, dtype, f"cuda:{ordinal}"
         self._ordinal = ordinal
@@ -84,7 +86,7 @@ class DeviceTensor:
         """Says that a framework uses the tensor on streams that it does not give to
         `__dlpack__`, as JAX does: `jax.dlpack.from_dlpack(tensor.on_any_stream())`.
 
-        The memory is used again only once the GPU is at rest. `next()` may wait for
+        The memory is used again only once the GPU is idle. `next()` may wait for
         that, which ends the capture of a CUDA graph, if there is one.
 
         Returns:
@@ -100,19 +102,19 @@ class DeviceTensor:
                    max_version: Optional[Tuple[int, int]] = None,
                    dl_device: Optional[Tuple[int, int]] = None,
                    copy: Optional[bool] = None) -> Any:
-        """A DLPack capsule: see the array API standard.
+        """Makes a DLPack capsule: see the array API standard.
 
         Args:
-          stream: which goes on only once the tensor is made: a CUstream, 1 (None,
-            too) for the legacy default stream, 2 for the per-thread one, or -1
-            for none. With 2 and -1, the memory is used again as on_any_stream()
-            says.
-          max_version: the newest DLPack that the framework knows.
-          dl_device: where it wants the tensor, if not where it lies.
-          copy: whether it wants a copy; None: no.
+          stream: the stream that goes on only once the tensor is made: a CUstream, 1
+            or None for the legacy default stream, 2 for the per-thread default
+            stream, or -1 for none. With 2 and -1, the memory is used again as
+            on_any_stream() says.
+          max_version: the newest DLPack version that the framework knows.
+          dl_device: the device on which the framework wants the tensor; None: its own.
+          copy: whether the framework wants a copy; None: no.
 
         Raises:
-          BufferError: it wants the tensor elsewhere.
+          BufferError: the framework wants the tensor on another device.
           errors.InvalidArgument: there is no such stream.
           errors.StateError: a CUDA graph captures the stream, or this is a forked
             child.
@@ -141,7 +143,7 @@ class DlpackGpu(Gpu):
     def __init__(self, number: str):
         """
         Args:
-          number: CUDA's, of the GPU; "" is the first.
+          number: CUDA's number of the GPU; "" is the first one.
 
         Raises:
           errors.InvalidArgument: there is no such GPU.
@@ -176,7 +178,8 @@ class DlpackGpu(Gpu):
         return self.putter(index, dtype, shape)
 
     def _make(self, piece: Any, native: Callable[..., int], *which: Any) -> Any:
-        """A tensor of a piece, which `native` makes of what is `which`."""
+        """Makes a tensor of a piece by the native function `native`, whose arguments
+        are `which`."""
         pool = self._pool
         if pool is None:
             raise errors.StateError("the loader is closed")

@@ -10,10 +10,10 @@ from . import errors
 
 
 class Kind(enum.Flag):
-    """Tells what makes a loader's samples. HERE stands beside another kind."""
+    """The code that makes a loader's samples. HERE is combined with another kind."""
 
-    FILES = enum.auto()     # the daemon, of files or of this package's sources
-    OBJECT = enum.auto()    # the daemon, of an object of torch's or torchvision's
+    FILES = enum.auto()     # the daemon, from files or this package's sources
+    OBJECT = enum.auto()    # the daemon, from an object of torch's or torchvision's
     OPS = enum.auto()       # the daemon, and workers that run ops of the user's
     NUMBERED = enum.auto()  # the user's code, by the samples' numbers
     ITERATED = enum.auto()  # the user's code, one sample after the other
@@ -26,15 +26,16 @@ _ALL = _DAEMON | Kind.OPS | _CODE
 
 
 class Row(NamedTuple):
-    """Where an argument has no effect, and what is done there.
+    """The kinds of datasets for which an argument has no effect, and what a loader does
+    if it is given.
 
     Attributes:
       without: the kinds for which the argument has no effect.
       default: the value that asks for nothing.
-      is_refused: whether to raise, since the user would get other data than
-        meant; else a warning names the argument.
+      is_refused: whether the loader raises an error, since the user would get other
+        data than meant. If not, a warning names the argument.
       why: the reason, in which {name} is the dataset's type.
-      only: the one value that has no effect; None: all but the default.
+      only: the one value that has no effect; None: every value except the default.
     """
 
     without: Kind = Kind(0)
@@ -132,7 +133,7 @@ _told: Set[str] = set()
 
 def _without(kind: Kind, dataset: Any, given: Dict[str, Any],
              are_refused: bool) -> Iterator[Tuple[str, str]]:
-    """The given arguments that have no effect, and why."""
+    """Returns the given arguments that have no effect, and why."""
     for argument, row in TABLE.items():
         if (not row.without & kind or row.is_refused != are_refused or
                 argument not in given):
@@ -164,7 +165,7 @@ def warn(kind: Kind, dataset: Any, given: Dict[str, Any], stacklevel: int) -> No
     """Warns of each other argument without effect, once a process.
 
     Args:
-      kind, given: as of `refuse`.
+      kind, given: see `refuse`.
       stacklevel: of the warning, as seen from the caller.
     """
     found = {argument: why for argument, why in _without(kind, dataset, given, False)
@@ -172,7 +173,7 @@ def warn(kind: Kind, dataset: Any, given: Dict[str, Any], stacklevel: int) -> No
     if not found:
         return
     _told.update(found)
-    # The daemon makes all samples, and a script of torch's runs as it is.
+    # The daemon makes all samples, so a script written for torch needs no change.
     lead = "" if kind & _CODE else "unnecessary with Forebay, and "
     warnings.warn(
         f"{lead}without effect: {', '.join(found)}: "

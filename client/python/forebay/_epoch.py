@@ -10,8 +10,8 @@ from . import _batch, _fork, _user_error, errors
 
 
 class SizedEpoch:
-    """An iterator over the rest of an epoch. As torch's, it has the whole epoch's
-    length."""
+    """An iterator over the rest of an epoch. It has the whole epoch's length, as
+    torch's iterators do."""
 
     _loader: Any
     _position: Any
@@ -20,12 +20,13 @@ class SizedEpoch:
         return self
 
     def __len__(self) -> int:
-        """Batches in the whole epoch.
+        """Returns the number of batches in the whole epoch.
 
         Raises:
-          TypeError: nobody knows it before the epoch ends.
+          TypeError: the number is not known before the epoch ends.
         """
-        # list() asks for it, and a dataset's own length would then count as told.
+        # list() asks for the length. An answer from the dataset would count as if the
+        # user had asked for its length.
         if self._position.shards is not None:
             raise TypeError("an iterable dataset has no length before its epoch ends")
         return len(self._sized_loader())
@@ -34,7 +35,7 @@ class SizedEpoch:
         return True  # also without length
 
     def _sized_loader(self) -> Any:
-        """The DataLoader whose epoch it is."""
+        """Returns the DataLoader whose epoch this is."""
         return self._loader
 
 
@@ -44,7 +45,7 @@ class EmptyEpoch(SizedEpoch):
     def __init__(self, loader: Any, position: Any, on_end: Callable[[Any], None]):
         """
         Args:
-          on_end: is called with the position once next() has told of the end.
+          on_end: is called with the position once next() has raised StopIteration.
         """
         self._loader = loader
         self._position = position
@@ -56,7 +57,7 @@ class EmptyEpoch(SizedEpoch):
 
 
 class Epoch(SizedEpoch):
-    """An iterator over the rest of one epoch."""
+    """An iterator over the rest of an epoch."""
 
     _done = True  # stays so if __init__ fails
 
@@ -66,8 +67,8 @@ class Epoch(SizedEpoch):
         self._view = _batch.View()
         self.read_from(connection)
         self._lock = threading.Lock()
-        # Batches that were made but did not reach the user: the samples before
-        # and after each, and the batch.
+        # The batches that were made but did not reach the user: for each, the numbers
+        # of samples before and after the batch, and the batch.
         self._put_back: List[Tuple[int, int, Any]] = []
         self._done = False
         _fork.watch(self)
@@ -76,12 +77,12 @@ class Epoch(SizedEpoch):
         self._lock = threading.Lock()
 
     def read_from(self, connection) -> None:
-        """Makes this connection, where the position's portion has been started, the
-        source of further batches."""
+        """Takes further batches from this connection, which has started the position's
+        portion."""
         self._connection = connection
         self._batch_reader = connection.batch_reader(self._view.native)
         self._next_memory = self._batch_reader.next
-        # The samples before the position, as the daemon counts them.
+        # The number of samples before the position, as the daemon counts them.
         self._first = self._position.first - self._position.begin
         self._portion = self._position.portion
 
@@ -104,7 +105,8 @@ class Epoch(SizedEpoch):
         self._done = True
 
     def __next__(self) -> Any:
-        # Runs for each batch with cold caches: the usual case takes few steps.
+        # This code runs for each batch with cold CPU caches, so the usual case takes
+        # few steps.
         loader, position = self._loader, self._position
         counted, again = None, False
         try:
@@ -130,7 +132,8 @@ class Epoch(SizedEpoch):
                         if position.seen is not None:
                             position.settle()
                             position.last = samples, batch.sample_ids
-                        # Both or neither: no call comes between.
+                        # A signal handler runs only between calls. No call lies
+                        # between these two assignments, so both happen or neither.
                         position.samples = samples
                         self._batch_reader.pending = None
                         counted = before, samples, batch
@@ -145,8 +148,9 @@ class Epoch(SizedEpoch):
             process = loader._post_processing
             return counted[2] if process is None else process(counted[2])
         except BaseException as error:
-            # Likewise during the unlock and the post-processing. A batch that
-            # fails twice is itself the cause, and is dropped.
+            # A signal handler may also raise during the unlock and the
+            # post-processing: the batch is put back. A batch that fails twice is
+            # itself the cause, and is dropped.
             if counted is not None and not (
                     again and isinstance(error, Exception)):
                 position.samples = counted[0]
@@ -154,6 +158,7 @@ class Epoch(SizedEpoch):
             raise
 
     def __del__(self, is_finalizing=sys.is_finalizing):
-        # At the interpreter's end modules may be gone, and the process ends all.
+        # At the interpreter's end, modules may be gone already. The end of the process
+        # ends production anyway.
         if not self._done and not is_finalizing():
             self._loader._abandon(self._position)

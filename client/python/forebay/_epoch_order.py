@@ -9,12 +9,13 @@ from typing import Any, Callable, Iterator, List, Optional
 
 
 class EpochOrder:
-    """The `sampler` of a loader that was given none: the numbers of the samples that
-    its process sees, in the order of the epoch that iter() begins next.
+    """The `sampler` of a loader without a sampler argument: the numbers of the samples
+    that its process sees, in the order of the epoch that iter() begins next.
 
     Attributes:
-      epoch: that set_epoch told last, as DistributedSampler's; None, if none: each
-        iter() begins the next one. Training frameworks call it.
+      epoch: the epoch of the last call of set_epoch, as for DistributedSampler. None if
+        set_epoch was not called; each iter() then begins the next epoch. Training
+        frameworks call set_epoch.
     """
 
     def __init__(self) -> None:
@@ -25,7 +26,7 @@ class EpochOrder:
         self.epoch = operator.index(epoch)
 
     def follow(self, loader: Any) -> None:
-        """Makes the order that of a loader, which need not stay."""
+        """Makes this the order of a loader, by a weak reference."""
         self._loader = weakref.ref(loader)
 
     def _the_loader(self) -> Any:
@@ -52,8 +53,8 @@ def _copy(epoch: Optional[int]) -> EpochOrder:
 
 
 class BatchOrder:
-    """The `batch_sampler` of a loader that was given none: the sample numbers of each
-    batch.
+    """The `batch_sampler` of a loader without such an argument: the sample numbers of
+    each batch.
 
     Attributes:
       sampler, batch_size, drop_last: as the loader's.

@@ -18,7 +18,7 @@ from ._tokens import Tokens
 from .transforms import (Compose, Normalize, RandomWindow, Slice, ToDtype,
                          Transform, Transpose)
 
-# Types, and extensions.
+# The types and extensions of fields that are images.
 _IMAGES = ("image", "jpg", "jpeg", "png", "webp", "avif", "gif", "bmp", "tif",
            "tiff", "ppm", "pgm", "pbm", "pnm")
 _RECORDS = (TFRecords, LMDB, ArrayRecords, HDF5)
@@ -27,15 +27,15 @@ _DATUM = {"image": "image", "array": "npy", "label": "int64"}
 
 
 class DecodeOnly(Transform):
-    """No step."""
+    """A transform without steps: images are only decoded."""
 
     def _append(self, lib: Any, pipeline: Any) -> int:
         return _native.OK
 
 
 class FieldTransforms(Transform):
-    """The transforms of images, and of fields that have some of their own: arrays,
-    and further images."""
+    """The transforms of images, and of the fields that have transforms of their own:
+    arrays, and further images."""
 
     def __init__(self, image: Optional[Transform],
                  own: Mapping[str, Transform]) -> None:
@@ -61,7 +61,8 @@ class FieldTransforms(Transform):
 
 
 def _translated(field: str, transform: Any) -> Transform:
-    """The daemon's ops for a field that is an array, or not the first image."""
+    """Returns the daemon's ops for a field that is an array, or an image other than
+    the first."""
     if isinstance(transform, Transform):
         return transform
     if _torchaudio.owns(transform):
@@ -84,7 +85,8 @@ def _translated(field: str, transform: Any) -> Transform:
 
 
 def _is_images(transform: Any) -> bool:
-    """Whether a transform is of images alone, as those of other libraries are."""
+    """Whether a transform is for images alone, as transforms of other libraries
+    are."""
     if isinstance(transform, Compose):
         return any(map(_is_images, transform.transforms))
     if _torchaudio.owns(transform):
@@ -94,8 +96,8 @@ def _is_images(transform: Any) -> bool:
 
 
 def _hdf5_name(path: str) -> str:
-    """The name of the field that is made of an HDF5 dataset, or of those that a path
-    with \"*\" stands for."""
+    """Returns the name of the field that is made of an HDF5 dataset, or of the
+    datasets that a path with \"*\" stands for."""
     parts = path.strip("/").split("/")
     if "*" in parts:
         parts = parts[parts.index("*") + 1:] or ["value"]
@@ -114,11 +116,11 @@ class _Fields:
     """The fields of a dataset, as far as they are known before the daemon sees it.
 
     Attributes:
-      names: of all, in their order; None if they are not known.
-      types: by name; None if names alone are known, or nothing.
+      names: of all fields, in their order; None if they are not known.
+      types: the fields' types by name; None if they are not known.
       has_images: whether any field may be an image.
       has_extensions: whether names tell images.
-      name_of: makes a field's name of what the user calls it.
+      name_of: a function that makes a field's name from the name that the user gave.
       tells_images: whether it is known which fields are images.
     """
 
@@ -173,15 +175,17 @@ class _Fields:
         """Whether there may be a field of that name."""
         if self.names is not None:
             return field in self.names
-        # The daemon finds out which arrays there are.
+        # Only the daemon finds out which arrays a dataset has.
         return not is_image or not self.has_extensions or field == "image"
 
     def listed(self) -> str:
-        """The end of a sentence that names no field: which there are, if known."""
+        """Returns the end of a message about an unknown field: the names of the
+        fields, if they are known."""
         return f"; there are: {', '.join(self.names)}" if self.names else ""
 
     def images(self, given: Mapping[str, Any]) -> List[str]:
-        """The fields that are images, in their order, as far as they are known.
+        """Returns the fields that are images, in their order, as far as they are
+        known.
 
         Args:
           given: the transforms, by field.
@@ -194,9 +198,9 @@ class Split(NamedTuple):
     """The transforms of a dataset's fields.
 
     Attributes:
-      first: of the first image, which may have ops of any kind; or None.
+      first: the transform of the first image, which may have ops of any kind; or None.
       name: that image's field; None if there is no `first`.
-      own: those of other fields, by name.
+      own: the transforms of other fields, by name.
       by_name: whether only the daemon knows which fields are images, so that none
         may be taken for the first.
     """
@@ -209,24 +213,24 @@ class Split(NamedTuple):
 
 def split(transforms: Mapping[Any, Any], dataset: Any,
           fields: Optional[Sequence[str]]) -> Split:
-    """Tells the transform of the first image from those of other fields.
+    """Separates the transform of the first image from the transforms of other fields.
 
-    An image that has none is only decoded.
+    An image without a transform is only decoded.
 
     Args:
       transforms: by field, as DataLoader takes them; None has no effect.
       dataset, fields: the arguments of DataLoader's.
 
     Raises:
-      errors.InvalidArgument: one of them is none, or is of no field.
-      errors.Unsupported: the daemon cannot run one that it must.
+      errors.InvalidArgument: a value is not a transform, or a name not a field's.
+      errors.Unsupported: the daemon cannot run a transform that it must run.
     """
     known = _Fields(dataset, fields)
     given: Dict[str, Any] = {}
     for name, transform in transforms.items():
         if not isinstance(name, str):
             raise errors.InvalidArgument(
-                f"transform: {name!r} is no name of a field")
+                f"transform: {name!r} is not the name of a field")
         field = known.name_of(name)
         if not known.may_have(field, known.is_image(field, transform)):
             raise errors.InvalidArgument(
@@ -235,7 +239,7 @@ def split(transforms: Mapping[Any, Any], dataset: Any,
             raise errors.InvalidArgument(f"transform: {field} has two of them")
         given[field] = transform
     images = known.images(given)
-    # Without names, nobody knows which of several is the first.
+    # Without the fields' names, the first of several images is not known.
     has_first = len(images) == 1 or (bool(images) and known.names is not None)
     name = images[0] if has_first and given.get(images[0]) is not None else None
     first = given.pop(images[0], None) if has_first else None

@@ -10,11 +10,11 @@ from . import _fork
 
 
 class FileLock:
-    """A lock (flock) on a file; processes that fork are no holders of it.
+    """A lock (flock) on a file, which forked children do not hold.
 
-    Another thread may fork while this process holds the lock. The kernel keeps a lock
-    until each copy of its descriptor is closed, so `close` gives the lock up, and a
-    forked child closes its copy. Used by one thread at a time.
+    Another thread may fork while this process holds the lock. The kernel would keep the
+    lock until all copies of its descriptor are closed. So `close` gives the lock up
+    itself, and a forked child closes its copy. One thread at a time uses it.
     """
 
     def __init__(self, folder: int, name: str):
@@ -28,7 +28,7 @@ class FileLock:
             name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=folder))
 
     def acquire(self) -> None:
-        """Waits until no other process holds the lock, without end."""
+        """Takes the lock; waits without a timeout until no other process holds it."""
         fcntl.flock(self._descriptor.number, fcntl.LOCK_EX)
 
     def try_acquire(self) -> bool:
@@ -41,7 +41,7 @@ class FileLock:
 
     def close(self) -> None:
         """Gives the lock up, and closes the file."""
-        if self._descriptor.number >= 0:  # it is not in a forked child
+        if self._descriptor.number >= 0:  # a forked child has closed its copy
             with contextlib.suppress(OSError):
                 fcntl.flock(self._descriptor.number, fcntl.LOCK_UN)
         self._descriptor.close()

@@ -8,19 +8,20 @@ from typing import Iterator, List, NamedTuple, Optional, Set, Tuple, Union
 
 from ._torch_folders import IMAGE_EXTENSIONS
 
-# A look into a folder is at so many entries, and into so many folders in it.
+# The most entries of a folder that are looked at, and the most folders in it that are
+# looked into.
 _ENTRIES, _FOLDERS = 1000, 64
-_LISTED = 256  # folders in class folders, where images are looked for
-_DEEPEST = 2  # of these folders in class folders
+_LISTED = 256  # the most folders in class folders in which images are looked for
+_DEEPEST = 2  # the most levels of these folders
 
 
 class Endings(NamedTuple):
     """Lower-case endings of files, such as ".npy".
 
     Attributes:
-      own: of those right in the folder.
-      below: of those in the folders in it.
-      has_images: whether the folders in it have images, in them or below them.
+      own: the endings of files right in the folder.
+      below: the endings of files in the folder's folders.
+      has_images: whether the folder's folders have images, in them or below them.
     """
 
     own: Set[str]
@@ -29,7 +30,7 @@ class Endings(NamedTuple):
 
 
 def look(path: Union[str, bytes]) -> Optional[Endings]:
-    """Looks into a folder. None if nobody can look."""
+    """Looks into a folder. Returns None if the folder cannot be listed."""
     try:
         own, folders = _entries(os.fsdecode(path))
         found = [_entries(folder) for folder in folders[:_FOLDERS]]
@@ -42,7 +43,8 @@ def look(path: Union[str, bytes]) -> Optional[Endings]:
 
 
 def _images_below(folders: List[str], depth: int = 1) -> Iterator[bool]:
-    """Whether each of the folders has images, then those in them."""
+    """Yields whether each of the folders has images, then the same for the folders in
+    them."""
     deeper: List[str] = []
     for folder in folders:
         try:
@@ -56,7 +58,7 @@ def _images_below(folders: List[str], depth: int = 1) -> Iterator[bool]:
 
 
 def _entries(path: str) -> Tuple[Set[str], List[str]]:
-    """The endings of a folder's files, and its folders."""
+    """Returns the endings of a folder's files, and the folders in it."""
     endings, folders = set(), []
     with os.scandir(path) as entries:
         for entry in itertools.islice(entries, _ENTRIES):

@@ -25,7 +25,7 @@ def watch(thing: Any) -> None:
 
 class Descriptor:
     """A file descriptor of this process alone: forked children close their copies,
-    which would keep open what it stands for.
+    which would keep the file or socket open.
 
     Attributes:
       number: int; -1 once it is closed.
@@ -34,7 +34,7 @@ class Descriptor:
     def __init__(self, number: int, passes_on: bool = False):
         """
         Args:
-          passes_on: children that this thread forks keep their copies.
+          passes_on: whether children that this thread forks keep their copies.
         """
         self.number = number
         self._heir = threading.get_ident() if passes_on else None
@@ -51,8 +51,8 @@ class Descriptor:
 
 
 def end(connection: Any) -> None:
-    """Closes a multiprocessing.connection.Connection over a socket. The other end
-    sees that, although a child of this process may have inherited this end."""
+    """Closes a multiprocessing.connection.Connection over a socket. The process at the
+    other end notices it, although a child of this process may have inherited a copy."""
     if connection.closed:
         return
     with contextlib.suppress(OSError):  # the other end is closed
@@ -62,24 +62,25 @@ def end(connection: Any) -> None:
 
 
 def flush_output() -> None:
-    """Writes out what was printed: else a forked child writes it, too. A stream that
-    is closed, was taken away, or cannot flush, has nothing."""
+    """Writes out text in the buffers of stdout and stderr, so that a forked child does
+    not write it again. A stream that is closed, missing, or cannot flush is passed
+    over."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
 
 
-# The functions that handle signals while they are put off.
+# The handlers of the signals whose handling is put off, by signal.
 _handlers: Dict[int, Any] = {}
 
 
 @contextlib.contextmanager
 def without_interruption() -> Iterator[None]:
-    """Puts off what handles signals in Python, such as KeyboardInterrupt, until the
-    block has ended: an exception between a fork and the next line would leave a
+    """Puts off Python's signal handlers, such as that of KeyboardInterrupt, until the
+    block has ended. An exception between a fork and the next line would leave a
     process that nobody knows of. The block should take milliseconds."""
     if _handlers or threading.current_thread() is not threading.main_thread():
-        yield  # the handlers are put off, or run in another thread
+        yield  # the handlers are put off already, or run in another thread
         return
     came: List[Tuple[int, Any]] = []
     raised: List[BaseException] = []
@@ -91,7 +92,8 @@ def without_interruption() -> Iterator[None]:
         for each in signal.valid_signals():
             handler = signal.getsignal(each)
             if callable(handler):
-                # A signal may come before the next line.
+                # The handler is noted first, as a signal may come before signal()
+                # returns.
                 _handlers[each] = handler
                 signal.signal(each, note)
         yield
@@ -99,7 +101,7 @@ def without_interruption() -> Iterator[None]:
         while _handlers:
             try:
                 _restore_handlers()
-            except BaseException as error:  # of a handler that is restored
+            except BaseException as error:  # raised by a handler that is restored
                 raised.append(error)
         for number, frame in came:
             handler = signal.getsignal(number)

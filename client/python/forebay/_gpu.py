@@ -12,14 +12,14 @@ _warned: Set[str] = set()
 
 
 def parse(device: Any) -> Optional[str]:
-    """The number of the GPU that `device` names: "" if it gives none; None for the
-    CPU.
+    """Returns the number of the GPU that `device` names; "" if it names a GPU without
+    a number; None for the CPU.
 
     Args:
       device: "cpu", "cuda", "cuda:N", a torch.device, or N.
 
     Raises:
-      errors.InvalidArgument: it names no device.
+      errors.InvalidArgument: the argument does not name a device.
     """
     name = f"cuda:{device}" if type(device) is int else str(device)
     if name == "cpu":
@@ -34,7 +34,7 @@ def parse(device: Any) -> Optional[str]:
 class Gpu:
     """Makes the fields of batches on one GPU, for one framework.
 
-    Used by one thread at a time.
+    One thread at a time uses it.
 
     Attributes:
       ordinal: CUDA's number of the GPU in this process.
@@ -54,7 +54,7 @@ class Gpu:
         """Warns, once for each reason, that batches come by way of the host.
 
         Args:
-          why: "" if they do not.
+          why: the reason; "" if batches come directly.
         """
         if not why or why in _warned:
             return
@@ -64,7 +64,7 @@ class Gpu:
             "which takes time of its own", stacklevel=stacklevel + 1)
 
     def putter(self, index: int, dtype: int, shape: tuple) -> Callable:
-        """A maker (see _batch.py) of a field that lies on the GPU.
+        """Returns a maker (see _batch.py) of a field that lies on the GPU.
 
         Args:
           index: of the field in its batch.
@@ -73,16 +73,16 @@ class Gpu:
 
     def copier(self, index: int, dtype: int, shape: tuple,
                make_host: Callable) -> Callable:
-        """A maker of a field that lies on the host: copies it to the GPU.
+        """Returns a maker of a field that lies on the host, which copies it to the GPU.
 
         Args:
           make_host: the maker of the field on the host.
-          The others: as for putter.
+          The others: see putter.
         """
         raise NotImplementedError
 
     def put_piece(self, batch: int, index: int, piece: Any) -> Any:
-        """A tensor of a part of a field that lies on the GPU.
+        """Makes a tensor of a part of a field that lies on the GPU.
 
         Args:
           batch: the native batch's address.
@@ -92,7 +92,7 @@ class Gpu:
         raise NotImplementedError
 
     def upload(self, elements: Any, piece: Any) -> Any:
-        """A tensor of elements that lie on the host: copies them to the GPU.
+        """Makes a tensor of elements that lie on the host: copies them to the GPU.
 
         Args:
           elements: NumPy, bytes.
@@ -101,8 +101,10 @@ class Gpu:
         raise NotImplementedError
 
     def move(self, tensor: Any) -> Any:
-        """A tensor of the framework's own, on the GPU; what is none stays."""
+        """Returns a tensor of the framework's own, on the GPU; other values as they
+        are."""
         return tensor
 
     def close(self) -> None:
-        """Makes no more; what was made stays."""
+        """Frees what this object keeps for making fields. Fields that were made stay
+        valid."""

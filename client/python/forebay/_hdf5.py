@@ -15,8 +15,8 @@ class HDF5:
 
     Attributes:
       path: of the files, with braces and wildcards.
-      fields: dict of str, the type of each dataset, "" for its own; or None: all
-        datasets with as many rows as most.
+      fields: dict of str, the type of each dataset, "" for the dataset's own type; or
+        None: all datasets with the most frequent number of rows.
     """
 
     def __init__(self, path, fields):
@@ -40,20 +40,21 @@ def hdf5(path: Union[str, "os.PathLike[str]"], *,
         ("part-*.h5").
       fields: the datasets that are wanted, by their paths in the file, such as
         ("images", "labels") or ("train/x", "train/y"). "table/x" is the member "x"
-        of the compounds in "table". A batch has them as fields. A dict gives some a
-        type: {"photos": "jpg", "labels": ""}. With "data/*/image", each object in
-        the group "data" is a sample, and its dataset "image", as a whole, a field.
+        of the compounds in "table". A batch has these datasets as fields. A dict gives
+        types to some of them: {"photos": "jpg", "labels": ""}. With "data/*/image",
+        each object in the group "data" is a sample, and its dataset "image", as a
+        whole, a field.
 
-        - "" is the dataset's own: arrays as they are; single integers as int64; text
-          as str; bytes of any length as an image, if they are image files, and the
-          next such field as bytes
+        - "" is the dataset's own type: arrays as they are; single integers as int64;
+          text as str; bytes of any length as an image, if they are image files, but
+          only in the first such field, and as bytes in the others
         - "image", "jpg", "png": image files, or uint8 rows of (H, W), (H, W, 1) or
           (H, W, 3), which are pixels
         - "uint8" and the like: single integers as they are
         - "text", "json", "npy", "bytes", "int64" (digits): what texts or bytes hold
 
-        With None, all datasets that have as many rows as most; a warning names the
-        others.
+        With None, all datasets with the most frequent number of rows are read; a
+        warning names the others.
 
     Returns:
       An HDF5, to pass to DataLoader as `dataset`.
@@ -80,6 +81,6 @@ def hdf5(path: Union[str, "os.PathLike[str]"], *,
 
 
 def names_and_types(fields: Union[None, Dict[str, str]]) -> Tuple[list, list]:
-    """The fields' names and types, as the native options have them."""
+    """Returns the fields' names and types, as the native options have them."""
     return ([name.encode("utf-8", "surrogateescape") for name in fields or ()],
             [kind.encode() for kind in (fields or {}).values()])

@@ -8,13 +8,13 @@ from typing import NamedTuple, Optional
 
 from . import _system_error, errors
 
-# Rank, size, and rank on this host. Torchrun's come first: it may run within a
-# SLURM step, and all its processes are one task to SLURM.
+# The variables of rank, size, and rank on this host. Torchrun's come first, as torchrun
+# may run within a SLURM step, and all its processes are one task to SLURM.
 _RANK_VARIABLES = (
     ("RANK", "WORLD_SIZE", "LOCAL_RANK"),  # torchrun
     ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"),
     ("HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_RANK"),
-    # Horovod and others, when Open MPI started them.
+    # Processes that Open MPI starts, such as Horovod's, have these variables.
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
      "OMPI_COMM_WORLD_LOCAL_RANK"),
 )
@@ -26,7 +26,7 @@ class Ranks(NamedTuple):
     Attributes:
       rank: 0 to world_size - 1.
       world_size: number of processes on all hosts.
-      local_rank: the rank among those on this host; 0 if the launcher does not
+      local_rank: the rank among the processes on this host; 0 if the launcher does not
         say.
     """
 
@@ -36,18 +36,21 @@ class Ranks(NamedTuple):
 
 
 def _start_time() -> str:
-    """When this process started, in clock ticks since boot."""
+    """Returns when this process started, in clock ticks since boot."""
     with _system_error.exhaustion_of("the start of this process cannot be read"), \
             open("/proc/self/stat", encoding="utf-8", errors="replace") as file:
-        # Field 22. The name in parentheses, field 2, may contain blanks.
+        # Field 22 of proc(5)'s /proc/PID/stat is the start time. Field 2, the name in
+        # parentheses, may contain blanks.
         return file.read().rpartition(")")[2].split()[19]
 
 
 def job_key() -> str:
-    """The key of this process's job; loaders with equal keys belong to one job.
+    """Returns the key of this process's job; loaders with equal keys belong to one
+    job.
 
-    $FOREBAY_JOB; else SLURM's job id; else user, master address and port, and
-    torchrun's run id, if a launcher has set them; else the process itself.
+    The key is the first of these that exists: $FOREBAY_JOB; SLURM's job id; the user,
+    master address and port, and torchrun's run id, if a launcher has set them; the
+    process itself.
     """
     env = os.environ
     if env.get("FOREBAY_JOB"):
@@ -63,23 +66,24 @@ def job_key() -> str:
 
 
 def job_name() -> str:
-    """The name by which people know this process's job.
+    """Returns the name by which people know this process's job.
 
-    $FOREBAY_JOB or the key of a SLURM job; else the script's name, followed by
-    the process id if no launcher groups processes.
+    The name is $FOREBAY_JOB or the key of a SLURM job. Without these, it is the
+    script's name, followed by the process id if no launcher groups processes.
     """
     key = job_key()
     if key == os.environ.get("FOREBAY_JOB") or key.startswith("slurm-"):
         return key
     script = os.path.basename(sys.argv[0] if sys.argv else "")
-    if script[:1] in ("", "-"):  # of python -c: an option to forebayctl
+    if script[:1] in ("", "-"):  # python -c; forebayctl would take "-c" for an option
         script = "python"
     alone = key.endswith(_start_time())
     return f"{script}-{os.getpid()}" if alone else script
 
 
 def _torch_ranks() -> Optional[Ranks]:
-    """The ranks in torch.distributed's default group; None if there is none."""
+    """Returns the ranks in torch.distributed's default group; None if there is no
+    group."""
     distributed = getattr(sys.modules.get("torch"), "distributed", None)
     if (distributed is None or not distributed.is_available() or
             not distributed.is_initialized()):
@@ -90,7 +94,7 @@ def _torch_ranks() -> Optional[Ranks]:
 
 
 def _ray_ranks() -> Optional[Ranks]:
-    """The ranks of a worker of Ray Train; None in other processes."""
+    """Returns the ranks of a worker of Ray Train; None in other processes."""
     train = sys.modules.get("ray.train")
     try:
         context = train.get_context()  # type: ignore[union-attr]
@@ -103,11 +107,11 @@ def _ray_ranks() -> Optional[Ranks]:
 
 
 def distributed_rank() -> Ranks:
-    """The ranks of this process: in torch.distributed, if that is running, else what
-    torchrun's variables tell, Ray Train, or SLURM's or Horovod's variables.
+    """Returns the ranks of this process. torch.distributed tells them, if it runs; if
+    not, torchrun's variables, Ray Train, or SLURM's or Horovod's variables.
 
     Raises:
-      errors.InvalidArgument: nothing tells, or the variables' values are no ranks.
+      errors.InvalidArgument: nothing tells, or the variables' values are not ranks.
     """
     running = _torch_ranks()
     if running is not None:

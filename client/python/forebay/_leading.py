@@ -1,4 +1,4 @@
-"""How a loader leads its iterators."""
+"""The part of a loader that leads its iterators."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Leading:
     _check_open: Any
     _closed: bool
     _contents: Any
-    _current: Optional[Position]  # whose iterator is current; guarded by _lock
+    _current: Optional[Position]  # the current iterator's; guarded by _lock
     _detached_type: Any
     _lock: threading.RLock
     _progress: Any
@@ -35,8 +35,8 @@ class Leading:
             self._contents.version = self._attachment.version
 
     def _leave(self, epoch):
-        """Lets an iterator go on with a connection of its own, as another iteration
-        has begun since. Returns the loader that has it."""
+        """Gives an iterator a connection of its own, as another iteration has begun
+        since. Returns the loader that has the connection."""
         with self._lock:
             self._check_open()
             if self._attachment.is_inherited():
@@ -67,7 +67,7 @@ class Leading:
                 self._reopen(epoch, error)
                 if retry is not None:
                     retry.done()
-                    retry = None  # it was for the connection before
+                    retry = None  # the retry was for the last connection
             status = epoch._next_memory()
             if status.__class__ is not int:
                 break
@@ -111,7 +111,7 @@ class Leading:
                 self._current = None
 
     def _reopen(self, epoch, error):
-        """Lets `epoch` go on with the dataset's present version. Raises StateError:
+        """Lets `epoch` go on with the dataset's present version. Raises StateError if
         a sample was returned before, a state was loaded, or the samples differ."""
         with self._lock:
             position = epoch._position
@@ -133,5 +133,5 @@ class Leading:
                     self._attachment.is_inherited()):
                 return
             self._current = None
-            with contextlib.suppress(errors.ForebayError):  # the next iter() says it
+            with contextlib.suppress(errors.ForebayError):  # the next iter() raises it
                 self._attachment.connection.stop_epoch()

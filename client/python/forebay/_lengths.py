@@ -39,15 +39,15 @@ def _seconds(value: Any) -> float:
 def options(bucket_by: Optional[str], max_tokens: Optional[int],
             max_seconds: Optional[Union[int, float]], batch_size: Any,
             padded: bool) -> Dict[str, Any]:
-    """Fields of _native.LoaderOptions for DataLoader's arguments.
+    """Returns fields of _native.LoaderOptions for DataLoader's arguments.
 
     Args:
-      batch_size: with `max_tokens` or `max_seconds`, samples of a batch at most; 1: no
+      batch_size: with `max_tokens` or `max_seconds`, the most samples of a batch; 1: no
         limit.
       padded: whether each sample takes as much as the longest of its batch.
 
     Raises:
-      errors.InvalidArgument: an argument is wrong; names it.
+      errors.InvalidArgument: an argument is wrong; the message names it.
     """
     made: Dict[str, Any] = {}
     if bucket_by is not None:
@@ -79,7 +79,8 @@ def vary(options: Dict[str, Any]) -> bool:
 
 
 def described(options: Dict[str, Any]) -> Optional[str]:
-    """Says for a state how lengths decide the order; None if they do not.
+    """Returns a text for a state that says how lengths decide the order; None if they
+    do not.
 
     Args:
       options: of _options.build.

@@ -1,4 +1,4 @@
-"""LMDB environments: what of their entries a batch is made of."""
+"""LMDB environments: which parts of their entries a batch is made of."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def lmdb(path: Union[str, "os.PathLike[str]"], *,
     """A dataset of the entries of LMDB environments: a DataLoader's `dataset`.
 
     Sample i is entry i in the order of keys, or of a list. Several environments
-    follow one another. The daemon finds what the last transaction has left; it
-    takes no lock.
+    follow one another. The daemon reads what the last committed transaction has
+    left, and takes no lock.
 
     Args:
       path: of the environment's folder, or of its file (`subdir=False`); a path or

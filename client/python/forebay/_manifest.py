@@ -42,12 +42,12 @@ def manifest(path: Union[str, "os.PathLike[str]"], *, image: Optional[str] = Non
       image: the column with each image's path: relative to the manifest, or
         absolute or a file:// URL, but below the manifest's folder. Default:
         "image", without `audio`.
-      audio: the column with each audio file's path, likewise. A batch has the
-        field "audio" instead: float32 of (frames, channels). So a column of texts
-        cannot be a field of that name.
+      audio: the column with each audio file's path, as for `image`. A batch has the
+        field "audio" instead: float32 of (frames, channels). A column of texts
+        therefore cannot be a field of that name.
       label: the column with each file's class: an integer, or a name. A name
-        becomes its index in `loader.dataset.classes`, the sorted names of all.
-        A warning tells if all names are numbers.
+        becomes its index in `loader.dataset.classes`, the sorted names of all
+        classes. A warning tells if all names are numbers.
       columns: further fields of a batch, by name: `caption="text"` is a field
         `caption` with the column `text`. A column of integers alone gives
         integers, any other texts. "3.0" is an integer, too; a column of integers
@@ -57,8 +57,8 @@ def manifest(path: Union[str, "os.PathLike[str]"], *, image: Optional[str] = Non
       A Manifest, to pass to DataLoader as `dataset`.
 
     Raises:
-      errors.InvalidArgument: a column's name is none, or both `image` and `audio`
-        are given.
+      errors.InvalidArgument: a column's name is not a str, or both `image` and
+        `audio` are given.
     """
     if image is not None and audio is not None:
         raise errors.InvalidArgument(

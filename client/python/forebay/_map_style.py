@@ -21,13 +21,13 @@ class Dataset:
     functions stay as they are. A sample is a tuple of the dataset's fields, such
     as (image, label). Images are uint8 arrays of height x width x 3, or the
     bytes of their files if they are not decoded. Labels are int, arrays arrays,
-    texts str, JSON what `json.loads` makes of it, and all else bytes. All of it
-    is the caller's own.
+    texts str, JSON the values that `json.loads` makes, and other fields bytes.
+    Samples are the caller's own memory.
 
-    May be used by several threads, which take turns. A forked worker opens a
-    session of its own when it first uses its copy. A spawned worker receives
-    the arguments and opens the dataset again. Every worker waits for a daemon
-    that restarts, as DataLoader does.
+    Several threads may use it; they take turns. A forked worker opens a session
+    of its own when it first uses its copy. A spawned worker receives the
+    arguments and opens the dataset again. Every worker waits for a daemon that
+    restarts, as DataLoader does.
 
     Args:
       dataset: as DataLoader's.
@@ -35,8 +35,8 @@ class Dataset:
       decode: whether images are decoded.
       transform: from forebay.transforms, for decoded images. It must draw
         nothing at random and make all images one shape. Images are then arrays
-        of its type and layout (C x H x W unless it says otherwise). None leaves
-        images as they are.
+        of its type and layout (C x H x W unless the transform makes another layout).
+        None leaves images as they are.
       weight: the job's share of contended resources, 0.001 to 1000.
       extra_roots: folders that links inside the dataset may lead to, at most 8.
       autostart: whether to start a daemon for this user if none listens.
@@ -73,16 +73,17 @@ class Dataset:
             drop_last=False, transform=transform, rank=0, world_size=1,
             pad="wrap", on_error="raise", sharing="off", weight=weight,
             name=None, depth=None, extra_roots=extra_roots)
-        # Decided once: a client of the machine's daemon waits for that daemon.
+        # The directory is decided once, so that a client of the machine's daemon
+        # waits for that daemon while it is away.
         directory = _native.runtime_dir()
         self._options["runtime_dir"] = os.fsencode(directory)
         self._start_daemon = (
             functools.partial(_daemon.ensure_running, directory)
             if autostart else None)
-        self._lock = threading.Lock()  # guards what follows
-        # Whether no sample was returned, and the dataset not opened again.
+        self._lock = threading.Lock()  # guards the attributes set below
+        # True until a sample is returned or the dataset is opened again.
         self._is_new = True
-        self._is_outdated = False  # whether the reader's dataset is
+        self._is_outdated = False  # whether the reader's dataset is out of date
         _fork.watch(self)
         self._reader = self._open()
         self.classes = self._reader.classes
@@ -141,7 +142,7 @@ class Dataset:
         return self._fetch([self._number(index)])[0]
 
     def __getitems__(self, indices: Sequence[int]) -> List[tuple]:
-        """Several samples, read and decoded in parallel."""
+        """Returns several samples, which the daemon reads and decodes in parallel."""
         numbers = [self._number(index) for index in indices]
         found: List[tuple] = []
         for begin in range(0, len(numbers), _reader.MAX_FETCH):

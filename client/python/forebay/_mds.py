@@ -12,21 +12,21 @@ from . import errors
 
 _INDEX = "index.json"
 _NUMBERED = re.compile(r"(.*?)(\d+)(\.mds)", re.DOTALL)
-# Digits of a shard's number, and shards that a pattern stands for, at most.
+# The most digits of a shard's number, and the most shards that a pattern stands for.
 _DIGITS = 18
 _RANGE = 1 << 16
 
 
 def shards_of(folder: str) -> Optional[List[str]]:
-    """The shards of a local folder, in the order of its index, by their paths in the
-    folder. None if the folder has no such index.
+    """Returns the shards of a local folder, in the order of its index, by their paths
+    in the folder. None if the folder has no such index.
 
     Raises:
       errors.InvalidArgument: other shards are there than the index names.
       errors.Unsupported: shards are compressed.
     """
     index = os.path.join(folder, _INDEX)
-    if not os.path.isfile(index):  # what else has that name may have no end
+    if not os.path.isfile(index):  # a pipe or a device of that name may have no end
         return None
     try:
         with open(index, "rb") as file:
@@ -51,7 +51,7 @@ def _check_names(folder: str, names: List[str], packed: List[Any]) -> None:
 
     Args:
       names: of the shards.
-      packed: likewise, of their compressed files; None where there is none.
+      packed: the names of their compressed files; None for a shard without one.
     """
     places = {"", *(os.path.dirname(name) for name in names)}
     there: Dict[str, Set[str]] = {
@@ -82,11 +82,11 @@ def _files_in(folder: str) -> Set[str]:
     try:
         return set(os.listdir(folder))
     except OSError:
-        return set()  # so that its shards lack
+        return set()  # its shards then count as missing
 
 
 def patterns_of(names: List[str]) -> List[str]:
-    """Patterns that stand for these names in their order; one for each run of
+    """Returns patterns that stand for these names in their order: one for each run of
     shards with consecutive numbers."""
     patterns: List[str] = []
     run: Optional[Tuple[str, int, int, int]] = None  # start, digits, first, last
@@ -119,5 +119,5 @@ def _end(run: Optional[Tuple[str, int, int, int]], patterns: List[str]) -> None:
 
 
 def _escaped(name: str) -> str:
-    """A pattern that stands for a name alone."""
+    """Returns a pattern that stands for this name alone."""
     return re.sub(r"([\\{},])", r"\\\1", glob.escape(name))

@@ -12,7 +12,7 @@ _MAX_THREADS = 8
 
 
 def of(array: Any) -> List[int]:
-    """The CRC-32 of each chunk of a NumPy array without objects."""
+    """Returns the CRC-32 of each chunk of a NumPy array without objects."""
     # The axes in the order in which they lie in memory.
     order = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
     inner = array.transpose(order)

@@ -1,4 +1,4 @@
-"""libforebay.so by ctypes: the C interface of client/forebay.h, one to one."""
+"""The C interface of client/forebay.h, one to one, by ctypes from libforebay.so."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DTYPE_NAMES = dict(enumerate((
     "uint8", "float16", "bfloat16", "float32", "int64", "float64", "int32",
     "int16", "int8", "bool", "uint16", "uint32", "uint64"), 1))
 DTYPES = {name: number for number, name in DTYPE_NAMES.items()}
-ON_DEVICE = 1  # a field's place
+ON_DEVICE = 1  # forebay_place: a field on a GPU
 IMAGE, LABEL, SAMPLE_ID, TEXT, JSON, BYTES, ARRAY = range(1, 8)
 IMAGE_FOLDER, WEBDATASET, MANIFEST = range(1, 4)
 NPY, TFRECORD, ZIP, LMDB, MDS, HDF5, NPZ, TOKENS, ARRAY_RECORD = range(9, 18)
@@ -44,7 +44,7 @@ ON_ERROR = {"raise": 1, "substitute": 2}
 
 
 def _all(kind, *names):
-    """Fields of one type."""
+    """Returns fields of one type, for a Structure's _fields_."""
     return [(name, kind) for name in names]
 
 
@@ -194,7 +194,7 @@ _U32, _F64, _INT, _PTR = c.c_uint32, c.c_double, c.c_int, c.c_void_p
 _PADDING, _RANGE = c.POINTER(Padding), c.POINTER(Range)
 _DOUBLES, _I64, _U64 = c.POINTER(c.c_double), c.c_int64, c.c_uint64
 
-# name: (result, arguments); a result None is void.
+# The result and arguments of each function; None stands for void.
 _PROTOTYPES = {
     "forebay_version": (c.c_char_p, []),
     "forebay_last_error": (c.c_char_p, []),
@@ -297,7 +297,7 @@ _PROTOTYPES = {
 
 
 def checkout() -> Optional[pathlib.Path]:
-    """The root of the source tree that contains this package, if one does."""
+    """Returns the root of the source tree that contains this package, if one does."""
     package = pathlib.Path(__file__).resolve().parent
     if package.parts[-3:] != ("client", "python", "forebay"):
         return None
@@ -348,7 +348,7 @@ def check(status: int) -> None:
 
 
 def loader_options(options) -> LoaderOptions:
-    """Native options: the defaults, changed by `options`.
+    """Returns native options: the defaults, changed by `options`.
 
     Args:
       options: dict of fields; extra_roots, shards, fields and columns are lists of
@@ -372,7 +372,7 @@ def loader_options(options) -> LoaderOptions:
 
 
 def class_names(get_name, handle, count):
-    """The names of `count` classes, from a native function that gives one."""
+    """Returns the names of `count` classes, by a native function that gives one."""
     names, name, length = [], c.c_void_p(), c.c_size_t()
     for label in range(count):
         check(get_name(handle, label, c.byref(name), c.byref(length)))
@@ -381,14 +381,14 @@ def class_names(get_name, handle, count):
 
 
 def runtime_dir() -> str:
-    """The directory of the daemon's socket."""
+    """Returns the directory of the daemon's socket."""
     path = c.create_string_buffer(4096)
     check(lib.forebay_runtime_dir(path, len(path)))
     return os.fsdecode(path.value)
 
 
 def ping(directory: str) -> bool:
-    """Whether a daemon accepts connections there.
+    """Whether a daemon accepts connections in a directory.
 
     Raises:
       errors.PermissionDenied: the daemon cannot be trusted.

@@ -1,4 +1,4 @@
-"""The C interface to ops of audio, of client/forebay.h, one to one."""
+"""The C interface of client/forebay.h to ops of audio, one to one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class MelSpectrogram(c.Structure):
 _U32, _F64, _INT, _PTR = c.c_uint32, c.c_double, c.c_int, c.c_void_p
 _MEL = c.POINTER(MelSpectrogram)
 
-# As _native's.
+# The result and arguments of each function, as in _native.
 PROTOTYPES = {
     "forebay_pipeline_add_resample": (_INT, [_PTR, c.POINTER(Resampling)]),
     "forebay_pipeline_add_to_mono": (_INT, [_PTR]),

@@ -15,21 +15,23 @@ from ._source import (Arrays, Concat, Folder, LabelledFiles, NpyClasses, Rows,
 _KINDS = {"image": _native.IMAGE, "label": _native.LABEL,
           "array": _native.ARRAY}
 _DTYPES = {name: dtype for dtype, name in _native.DTYPE_NAMES.items()
-           if name != "bfloat16"}  # which is none of NumPy's
+           if name != "bfloat16"}  # NumPy lacks bfloat16
 _NAMED_PARTS = 3
 
 
 class NativeDataset:
     """A dataset for the options of a native loader, while this object lives.
 
-    A loader that reconnects sends it again; a forked child may use its parent's.
+    A loader that reconnects sends the dataset again. A forked child may use its
+    parent's object.
 
     Attributes:
       handle: ctypes.c_void_p, a forebay_dataset.
     """
 
     def __init__(self, make, *arguments):
-        """`make` is a native function of the arguments and an out pointer."""
+        """Makes the dataset by `make`, a native function of the arguments and an out
+        pointer."""
         self.handle = c.c_void_p()
         _native.check(make(*arguments, c.byref(self.handle)))
 
@@ -39,7 +41,7 @@ class NativeDataset:
 
 
 def describe(source):
-    """A source's location, for messages."""
+    """Returns a source's location, for messages."""
     if isinstance(source, (Folder, LabelledFiles, NpyClasses, Rows, LMDB)):
         return os.fsdecode(source.path)
     if isinstance(source, Subset):
@@ -53,7 +55,7 @@ def describe(source):
 
 
 def build(source, place_options):
-    """The NativeDataset of a source.
+    """Makes the NativeDataset of a source.
 
     Args:
       place_options: a function of a Folder, LabelledFiles, NpyClasses, Rows or an
@@ -81,21 +83,22 @@ def build(source, place_options):
         handles = (c.c_void_p * len(parts))(*(p.handle for p in parts))
         return NativeDataset(lib.forebay_dataset_concatenate, handles,
                              len(parts))
-    raise errors.InvalidArgument(f"{source!r} is no source of samples")
+    raise errors.InvalidArgument(f"{source!r} is not a source of samples")
 
 
 def from_producers(uri, identity, samples, fields, lanes=0, live=False,
                    host_fields=0):
-    """The NativeDataset of samples that producers make.
+    """Makes the NativeDataset of samples that workers make.
 
     Args:
       uri: bytes, for people.
       identity: 16 bytes, equal for equal datasets.
       fields: of (name, NumPy's name of the type, shape of one sample).
-      lanes: sample k is made by producer k % lanes; 0: any makes any.
-      live: whether one producer makes each sample once, and loaders join where
-        others are.
-      host_fields: the first so many lie on the host even for loaders on GPUs.
+      lanes: worker k % lanes makes sample k; 0: any worker makes any sample.
+      live: whether one worker makes each sample once, and a loader joins the others
+        where they are.
+      host_fields: the number of first fields that lie on the host even for loaders on
+        GPUs.
     """
     native = (_native.Array * len(fields))()
     for into, (name, dtype, shape) in zip(native, fields):
@@ -121,7 +124,7 @@ def _select(place, keys):
 
 
 def _table(files):
-    """The CSV that lists LabelledFiles."""
+    """Returns the CSV that lists LabelledFiles."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("image", "label"))

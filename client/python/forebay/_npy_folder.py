@@ -1,4 +1,4 @@
-"""Folders of NumPy's files, of which each is a sample."""
+"""Folders of NumPy's files; each file is a sample."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def npy_folder(path: Union[str, "os.PathLike[str]"], *,
       labels: with True, the folders in it are classes, as torchvision's
         DatasetFolder has them: a batch has the field "label", too. With False, the
         files right in the folder are the samples, in the order of their names. With
-        None, they are, if there are any, else folders are classes; a folder that
-        has both kinds is refused.
+        None, the files right in the folder are the samples. If there are none, the
+        folders are classes. A folder that has both kinds is refused.
 
     Returns:
       An NpyFolder, to pass to DataLoader as `dataset`.
@@ -49,15 +49,15 @@ def npy_folder(path: Union[str, "os.PathLike[str]"], *,
 
 
 def field_names(dataset: NpyFolder) -> List[bytes]:
-    """The fields by which the native options say what a sample is."""
+    """Returns the fields by which the native options say what a sample is."""
     if dataset.labels is None:
         return []
     return [b"array", b"label"] if dataset.labels else [b"array"]
 
 
 def ending_in(path: Union[str, bytes]) -> Optional[str]:
-    """The end of the names of a local folder's files, ".npy" or ".npz"; None if they
-    are of other kinds, or there are images in its folders."""
+    """Returns the ending of a local folder's files, ".npy" or ".npz"; None if files
+    are of other kinds, or the folder's folders have images."""
     found = _folder_endings.look(path)
     if found is None or found.has_images:
         return None

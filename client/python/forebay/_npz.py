@@ -42,16 +42,16 @@ def npz(path: Union[str, "os.PathLike[str]"], *,
         a folder, whose files *.npz are meant.
       fields: names of arrays, of at most 31 bytes each. With None, all whose type
         can be read.
-      rows: with True, sample i is row i of each array, of all files one behind the
-        other: the arrays of a file have equally many rows. The daemon holds them in
-        memory, one copy for all jobs, but for a large one that is not deflated. With
-        False, each file is a sample. Its arrays may differ from sample to sample in
-        length, and in nothing else. With None, files of a folder are samples; else
-        rows are.
+      rows: with True, sample i is row i of each array, and the files follow one
+        another. All arrays of a file have equally many rows. The daemon holds the
+        arrays in memory, one copy for all jobs. It reads the largest one by rows, if
+        that is long and not deflated. With False, each file is a sample. Its arrays may
+        differ from sample to sample in length, and in nothing else. With None, each
+        file is a sample if `path` is a folder, and each row if it is not.
       labels: with True, the folders in a folder are classes, and each file right in
         one of them is a sample: a batch has the field "label", too. With False, the
-        files right in the folder are the samples. With None, they are, if there are
-        any or the folder is not a local one, else folders are classes.
+        files right in the folder are the samples. With None, the folders of a local
+        folder without such files are classes; all others are read as with False.
 
     Returns:
       An Npz, to pass to DataLoader as `dataset`.
@@ -93,7 +93,7 @@ def _has_classes(folder: str) -> bool:
 
 
 def names_and_layouts(dataset: Npz) -> Tuple[List[bytes], List[bytes]]:
-    """The fields and columns of the native options."""
+    """Returns the fields and columns of the native options."""
     layout = b"rows" if dataset.rows else b"classes" if dataset.labels else b"files"
     names = ([b""] if dataset.fields is None else
              [name.encode("utf-8", "surrogateescape") for name in dataset.fields])

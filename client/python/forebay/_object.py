@@ -12,7 +12,7 @@ from . import _native, _place, _retry, errors
 from ._object_session import Client, Session, borrowed, key_of, pool
 from ._place import Place
 
-# Bytes asked for at once at most, and so ahead of a reader.
+# The most bytes that are asked for at once, and so the most that are read ahead.
 _MAX_LENGTH = 4 << 20
 
 
@@ -20,9 +20,9 @@ class _Part(NamedTuple):
     """Some of an object's bytes, in memory.
 
     Attributes:
-      begin, end: where they lie in the object.
-      address: where they lie in memory.
-      owner: the session whose window that is, or bytes.
+      begin, end: the bytes' range in the object.
+      address: the bytes' address in memory.
+      owner: the session in whose window they lie, or a bytes object.
     """
 
     begin: int
@@ -40,7 +40,7 @@ class _Ahead(NamedTuple):
 
 
 def _copied(part: _Part) -> _Part:
-    """The part as bytes of this process's own."""
+    """Returns the part as bytes of this process's own."""
     content = c.string_at(part.address, part.end - part.begin)
     return _Part(part.begin, part.end, _address_of(content), content)
 
@@ -50,7 +50,7 @@ def _address_of(content: bytes) -> int:
 
 
 def version_of(place: Place, client: Client) -> _native.ObjectVersion:
-    """The state that an object has at present; closes the place."""
+    """Returns the state that an object has at present; closes the place."""
     def attempt():
         with borrowed(client) as session:
             session.ask(place, None, 0, 0, _MAX_LENGTH)
@@ -67,9 +67,9 @@ def version_of(place: Place, client: Client) -> _native.ObjectVersion:
 
 def _with_retry(place: Place, client: Client, attempt, opens: bool):
     """Returns what `attempt()` returns, as _retry.until_available does. An idle
-    session may be of a daemon that has ended: then the next one is tried at
-    once. What `opens` a file does not wait for a storage that is away: the
-    daemon has tried for some time to reach it."""
+    session may be one of a daemon that has ended: then another session is tried at
+    once. An attempt that `opens` a file does not wait for a storage that is away, as
+    the daemon has tried for some time to reach it."""
     def one_more():
         reused = pool.has(key_of(client))
         try:
@@ -89,9 +89,9 @@ def _with_retry(place: Place, client: Client, attempt, opens: bool):
 class Object:
     """A file or object that is open for reading.
 
-    It is read by blocks, which the daemon caches. Who reads on where the last
-    read ended gets ever more at once, and the next blocks are asked for
-    meanwhile. Used by one thread at a time. All calls but `close` may block.
+    It is read by blocks, which the daemon caches. A reader that reads on where the
+    last read ended gets ever more bytes at once, and the next blocks are asked for
+    meanwhile. One thread at a time uses it. All calls but `close` may block.
 
     Attributes:
       place: a Place, which it owns.
@@ -106,16 +106,16 @@ class Object:
         self._pid = os.getpid()
         self._part: Optional[_Part] = None
         self._ahead: Optional[_Ahead] = None
-        self._last_end = 0  # where the last part ended that was read to its end
-        self._length = block_bytes  # to ask for
+        self._last_end = 0  # the end of the last part that was read to its end
+        self._length = block_bytes  # the bytes to ask for next
         self.version: Optional[_native.ObjectVersion] = None
         self.size = 0
         first = self._fetch(0, block_bytes)
         self._part = first if first.end > 0 else None
 
     def read_into(self, position: int, address: int, count: int) -> int:
-        """Copies up to `count` bytes to `address`; returns how many: 0 at the
-        end."""
+        """Copies up to `count` bytes to `address`. Returns the number of bytes; 0 at
+        the object's end."""
         count = min(count, self.size - position)
         if count <= 0:
             return 0
@@ -135,14 +135,14 @@ class Object:
 
     def _check_process(self):
         if self._pid != os.getpid():
-            # The sessions are the parent's, and so are their windows.
+            # In a forked child, sessions and their windows are the parent's.
             self._pid = os.getpid()
             if self._part is not None and isinstance(self._part.owner, Session):
                 self._part = None
             self._ahead = None
 
     def _cover(self, position: int, count: int) -> _Part:
-        """The part that has `position`, as the current one."""
+        """Returns the part that has `position`, which becomes the current part."""
         self._check_process()
         part = self._part
         if part is not None and part.begin <= position < part.end:
@@ -170,12 +170,12 @@ class Object:
 
     def _keep(self, session: Session, begin: int,
               found: _native.ObjectPart) -> _Part:
-        """The part that a session has received."""
+        """Returns the part that a session has received."""
         part = _Part(begin, begin + found.bytes, found.data or 0, session)
         if found.bytes == 0:
             pool.give(session)
             return part
-        # A small file is read at once, or not at all for a while.
+        # A small file is read at once, or not for a while, so it keeps no session.
         if part.end < self.size and pool.may_keep():
             pool.keep(1)
             return part
@@ -225,12 +225,12 @@ class Object:
                 session.ask(self.place, self.version, begin, end - begin,
                             self._block)
         except errors.ForebayError:
-            return  # whoever reads there will see why
+            return  # the read of these bytes will raise the error
         pool.keep(1)
         self._ahead = _Ahead(begin, end, session)
 
     def _take_ahead(self, position: int) -> Optional[_Part]:
-        """Awaits what was asked for ahead, if it has `position`."""
+        """Awaits the bytes that were asked for ahead, if they include `position`."""
         ahead = self._ahead
         if ahead is None or not ahead.begin <= position < ahead.end:
             self._drop_ahead()
@@ -240,8 +240,8 @@ class Object:
         except errors.ForebayError:
             self._drop_ahead()
             return None
-        # An exception of a signal handler leaves it as it is, to be awaited
-        # later.
+        # After an exception of a signal handler in receive(), the request is still
+        # noted, and is awaited later.
         self._ahead = None
         pool.keep(-1)
         return self._keep(ahead.session, ahead.begin, found)

@@ -1,7 +1,7 @@
 """Sessions by which ranges of files and objects are read.
 
-A session reads from any object. So a file that is opened takes one that is idle,
-if there is one, and gives it back when it has what it wants.
+A session reads from any object. A file that is opened takes an idle session, if
+there is one, and gives it back when it has the bytes that it wants.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ._connection import SLICE_SECONDS, _wait
 from ._place import Place
 
 _MAX_IDLE = 4
-# Beyond so many, files copy what they read at once rather than keep a session.
+# The most files that keep a session; others copy the bytes that they read.
 MAX_KEPT = 32
 _JOB_VARIABLES = ("FOREBAY_JOB", "SLURM_JOB_ID", "MASTER_ADDR", "MASTER_PORT",
                   "TORCHELASTIC_RUN_ID")
@@ -26,21 +26,22 @@ _JOB_VARIABLES = ("FOREBAY_JOB", "SLURM_JOB_ID", "MASTER_ADDR", "MASTER_PORT",
 
 @functools.lru_cache(maxsize=4)
 def _job_of(process, values):
-    """The key and name of this process's job. The arguments are those that it
-    depends on."""
+    """Returns the key and name of this process's job. They depend on the arguments,
+    which make the cache's key."""
     del process, values
     return (os.fsencode(_job.job_key())[:256],
             os.fsencode(_job.job_name())[:256])
 
 
 class Client:
-    """How this process reaches the daemon for one file.
+    """The way in which this process reaches the daemon for one file.
 
     Attributes:
       directory: str, of the daemon's sockets. Decided once: a client of the
         machine's daemon waits for that daemon.
-      start_daemon: starts one there if none listens; None if it must not.
-      seconds: how long to wait for what is away; None: as a loader does.
+      start_daemon: starts a daemon there if none listens; None if it must not.
+      seconds: how long to wait for a daemon or a storage that is away; None: as long
+        as a loader waits.
     """
 
     def __init__(self, autostart: bool, seconds: Optional[float] = None):
@@ -54,7 +55,7 @@ class Client:
 class Session:
     """A native reader of objects, connected to one daemon.
 
-    Used by one thread at a time, in the process that created it.
+    One thread at a time uses it, in the process that created it.
     """
 
     def __init__(self, client: Client, key):
@@ -74,7 +75,7 @@ class Session:
 
     def ask(self, place: Place, version: Optional[_native.ObjectVersion],
             offset: int, length: int, block_bytes: int) -> None:
-        """Asks for a range, to be awaited."""
+        """Asks for a range, which `receive` then awaits."""
         asked = self._range
         asked.root, asked.directory = place.root, place.directory
         asked.name = place.object
@@ -85,8 +86,8 @@ class Session:
                                                    c.byref(asked)))
 
     def receive(self) -> _native.ObjectPart:
-        """Waits for the range. Its bytes stay as they are until the next is asked
-        for; the result belongs to this object."""
+        """Waits for the range. Its bytes stay as they are until the next range is
+        asked for; the result belongs to this object."""
         part, seconds = c.byref(self._part), c.c_double(SLICE_SECONDS)
         _wait(lambda: self._lib.forebay_object_await(self._handle, seconds,
                                                      part))
@@ -113,14 +114,14 @@ class _Pool:
         _fork.watch(self)
 
     def _after_fork(self):
-        # Guards what follows. Reentrant: a collection of garbage at any place
-        # may close a file.
+        # Guards the attributes below. Reentrant, as garbage collection may close a
+        # file at any place.
         self._lock = threading.RLock()
         self._idle: list[Session] = []
         self._kept = 0
 
     def take(self, key) -> Optional[Session]:
-        """An idle session of that key, or None."""
+        """Takes an idle session of that key; None if there is none."""
         with self._lock:
             for session in list(self._idle):
                 if session.key == key:
@@ -134,11 +135,12 @@ class _Pool:
             return any(session.key == key for session in self._idle)
 
     def give(self, session: Session) -> None:
-        """Takes back a session that has nothing under way."""
+        """Takes back a session without a request under way."""
         if not session.is_usable():
             return
         with self._lock:
-            # The last one first: the oldest may be of a daemon that has ended.
+            # The newest session is taken first, as the oldest may be one of a daemon
+            # that has ended.
             self._idle.insert(0, session)
             dropped = self._idle[_MAX_IDLE:]
             del self._idle[_MAX_IDLE:]
@@ -168,21 +170,21 @@ pool = _Pool()
 
 
 def key_of(client: Client):
-    """Sessions with equal keys are as good as each other."""
+    """Returns a key that is equal for sessions that can replace each other."""
     values = tuple(os.environ.get(name) for name in _JOB_VARIABLES)
     return client.directory, _job_of(os.getpid(), values)
 
 
 @contextlib.contextmanager
 def borrowed(client: Client) -> Iterator[Session]:
-    """A session for one range. The caller gives it to the pool, or keeps it;
-    after an exception it is closed, unless the daemon has just refused."""
+    """Yields a session for one range. The caller gives it to the pool, or keeps it.
+    After an exception the session is closed, unless the daemon has just refused."""
     key = key_of(client)
     session = pool.take(key) or Session(client, key)
     try:
         yield session
     except errors.PASSING:
-        # The others may have lost the same daemon.
+        # The other idle sessions may have lost the same daemon.
         pool.drop(key)
         session.close()
         raise

@@ -1,4 +1,4 @@
-"""Files read through the host's cache: forebay.open."""
+"""The function forebay.open, which reads files through the host's cache."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _BUFFER_BYTES = 64 << 10
 _BLOCK = 1 << 20
 MIN_BLOCK, MAX_BLOCK = 64 << 10, 16 << 20
 
-# Functions of our own: those of ctypes.pythonapi are everybody's.
+# These are function objects of our own: setting the types of ctypes.pythonapi's would
+# change them for other packages, too.
 _python = c.PyDLL(None)
 _new_bytes = _python.PyBytes_FromStringAndSize
 _new_bytes.restype, _new_bytes.argtypes = c.py_object, [c.c_void_p, c.c_ssize_t]
@@ -27,7 +28,7 @@ _bytes_at.restype, _bytes_at.argtypes = c.c_void_p, [c.py_object]
 
 
 class _RawFile(io.RawIOBase):
-    """An Object as a raw file. Used by one thread at a time."""
+    """An Object as a raw file. One thread at a time uses it."""
 
     def __init__(self, opened: Object):
         super().__init__()
@@ -93,7 +94,7 @@ class _RawFile(io.RawIOBase):
 
 
 def _of_reader(name: str) -> Any:
-    """A method that does as that of the BufferedReader."""
+    """Returns a method that calls the BufferedReader's method of that name."""
     def call(self, *arguments):
         return getattr(self._reader, name)(*arguments)
 
@@ -102,7 +103,7 @@ def _of_reader(name: str) -> Any:
 
 
 class File(io.BufferedIOBase):
-    """A file read through the host's cache, as `open(..., "rb")` gives one.
+    """A file read through the host's cache, like the result of `open(..., "rb")`.
 
     Threads take turns. A forked child goes on by itself from where the parent
     was. A pickled file is opened again, at the same position.
@@ -114,7 +115,8 @@ class File(io.BufferedIOBase):
       name, mode, raw: as the builtin's.
     """
 
-    # No BufferedReader: to some, such as NumPy, those have a descriptor.
+    # This class is not a BufferedReader: NumPy and others expect a BufferedReader to
+    # have a descriptor.
     def __init__(self, raw: _RawFile, made_of: dict):
         self._reader = io.BufferedReader(
             raw, max(min(raw.object.size, _BUFFER_BYTES), 1))
@@ -152,7 +154,7 @@ def _open_again(made_of, position):
 
 
 def open_or_fail(uri: str) -> File:
-    """As open(uri), but does not wait for a storage that is away."""
+    """Opens a file as open(uri) does, but does not wait for a storage that is away."""
     return _open_binary(uri, _BLOCK, None, True, seconds=0)
 
 
@@ -176,7 +178,7 @@ def _check_block_size(block_size):
 
 
 def _is_text(mode):
-    """Whether a mode is that of text; refuses all that do not read."""
+    """Whether a mode opens a file as text. Refuses modes that do not read."""
     letters = sorted(mode) if isinstance(mode, str) else [""]
     if letters in (["r"], ["r", "t"]):
         return True
@@ -202,9 +204,9 @@ def open(  # noqa: A001: as the builtin
 ) -> Union[File, io.TextIOWrapper]:
     """Opens a file for reading, through the cache that all jobs share.
 
-    For code of others that reads files: PIL.Image.open(forebay.open(path)). The
-    daemon reads a block when it is first wanted, from wherever the file lies.
-    Who reads in sequence gets the next blocks ahead.
+    Other libraries' code reads such files: PIL.Image.open(forebay.open(path)). The
+    daemon reads a block when it is first wanted, from wherever the file lies. It
+    reads the next blocks ahead if the file is read in sequence.
 
     The file is what it was when it was opened: if it is changed, replaced or
     removed meanwhile, the next read of bytes that are not here yet raises
@@ -217,9 +219,8 @@ def open(  # noqa: A001: as the builtin
       encoding, errors, newline: of text, as the builtin's.
       block_size: bytes; a power of two, 64 KiB to 16 MiB. The cache has equal
         blocks once.
-      root: a folder above the file. A file of at most one block is then the
-        same in the cache as one of a dataset of that folder. Links must not lead
-        out of it.
+      root: a folder above the file. A file of at most one block then shares the
+        cache's copy with a dataset of that folder. Links must not lead out of it.
       autostart: whether to start a daemon for this user if none listens.
 
     Returns:
@@ -227,8 +228,8 @@ def open(  # noqa: A001: as the builtin
 
     Raises:
       NotFound, IsADirectory, PermissionDenied: OSErrors, as the builtin's.
-      Unsupported: a mode that writes, a URL with a query, a file that tells no
-        size, as those of /proc.
+      Unsupported: a mode that writes, a URL with a query, a file whose size is not
+        known, as in /proc.
       DaemonUnavailable: no daemon for 60 s.
       SourceUnavailable: the storage's host has not answered for 13 s while the
         file was opened, or for 60 s when it was read.

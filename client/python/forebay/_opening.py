@@ -1,4 +1,4 @@
-"""How a data loader is opened at the daemon."""
+"""The part of a data loader that opens it at the daemon."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ from ._watched import Watched
 
 
 class OpenedLoader:
-    """The part of a DataLoader that opens it, and again where its dataset object has
-    changed since.
+    """The part of a DataLoader that opens it, and opens it again if its dataset object
+    has changed since.
 
-    Used by one thread at a time.
+    One thread at a time uses it.
     """
 
     _closed = True  # until it is open
-    _current: Optional[Position] = None  # whose iterator is current
-    # The dataset object and its transforms as they were; None: nothing is to be noted.
+    _current: Optional[Position] = None  # the current iterator's position
+    # The dataset object and its transforms as they were at the last opening; None:
+    # their changes do not matter.
     _watched: Optional[Watched] = None
-    _has_failed = False  # the opening anew
+    _has_failed = False  # whether the last try to open the loader anew failed
     _attachment: Attachment
     _progress: Progress
-    # Attributes of DataLoader's other bases.
+    # The attributes below are those of DataLoader's other bases.
     _arguments: Any
     _forget: Any
     _keep_order: Any
@@ -42,7 +43,7 @@ class OpenedLoader:
     _show_order: Any
     _detached: Any
     _is_staged = False  # whether this is a StagedLoader
-    _has_open_seed = False  # which a loaded state may set
+    _has_open_seed = False  # whether a loaded state may set the seed
 
     def __init__(self, given: Dict[str, Any], autostart: bool):
         """
@@ -59,7 +60,8 @@ class OpenedLoader:
         self._note({**given, "autostart": autostart})
         self._given = given
         self._autostart = autostart
-        # Decided once: a client of the machine's daemon waits for that daemon.
+        # The directory is decided once, so that a client of the machine's daemon
+        # waits for that daemon while it is away.
         self._directory = _native.runtime_dir()
 
     def _daemon_starter(self) -> Any:
@@ -78,12 +80,13 @@ class OpenedLoader:
         """
         self._forget()
         dataset = self._given["dataset"]
-        # First: a change while the loader is opened counts as one behind that.
+        # The objects are noted first, so that a change while the loader is opened
+        # counts as a change after that.
         self._watched = None if _torch_data.has_own_code(dataset) else Watched(
             dataset if _torch_data.is_object(dataset) else None,
             self._given["transform"])
         for is_listed in (False, True):
-            self.__class__ = self._kind  # the first try may have made another of it
+            self.__class__ = self._kind  # the first try may have changed the class
             plan = _plan.make(stacklevel + 1, is_listed, **self._given)
             if isinstance(plan, _plan.NeedsWorkers):
                 self._watched = None
@@ -98,7 +101,7 @@ class OpenedLoader:
 
     def _follow(self, stacklevel: int) -> None:
         """Opens the loader anew if its dataset object, or its transform, has changed.
-        Persistent workers of torch's would not see that, once an epoch has begun.
+        torch's persistent workers would not see a change once an epoch has begun.
 
         Args:
           stacklevel: of warnings, as seen from the caller.
@@ -124,7 +127,7 @@ class OpenedLoader:
             self._take_seed(seed, stacklevel + 1)
             load()
         except BaseException:
-            # The next iter() tries again where the loader cannot be opened now.
+            # If the loader cannot be opened now, the next iter() tries again.
             with contextlib.suppress(errors.ForebayError):
                 self._take_seed(before, stacklevel + 1)
             raise
@@ -138,7 +141,7 @@ class OpenedLoader:
 
     def _open_anew(self, stacklevel: int) -> None:
         progress = self._progress
-        self._has_failed = True  # until all is done
+        self._has_failed = True  # stays so unless all steps below succeed
         self._current = None
         if not self._attachment.is_inherited():
             self._attachment.close()
@@ -156,10 +159,11 @@ class OpenedLoader:
             self._keep_order(progress.sampler)
 
     def _restore(self, before: Dict[str, Any]) -> None:
-        """Makes the loader what it was before it was opened anew, which failed.
+        """Gives the loader the attributes that it had before a failed try to open it
+        anew.
 
         Args:
-          before: its attributes.
+          before: these attributes.
         """
         if self._attachment is not before["_attachment"]:
             self._attachment.close()
@@ -182,7 +186,7 @@ class OpenedLoader:
         return all(self._count(place) == size for place, size in set(plan.parts))
 
     def _count(self, place: Any) -> int:
-        """The number of samples that the daemon finds in a place."""
+        """Returns the number of samples that the daemon finds in a place."""
         options = _options.build(
             place, fields=None, batch_size=1, shuffle=False, seed=0, drop_last=False,
             transform=None, rank=0, world_size=1, pad="wrap", on_error="raise",
@@ -199,8 +203,8 @@ class OpenedLoader:
         return _retry.until_available(os.fsdecode(options["uri"]), count, start_daemon)
 
     def _take(self, plan: _plan.Plan, stacklevel: int) -> bool:
-        """Opens the loader as planned; False if the daemon finds another number of
-        samples than the dataset object has."""
+        """Opens the loader as planned. Returns False if the daemon finds another
+        number of samples than the dataset object has."""
         dataset = self._given["dataset"]
         self._options = plan.options
         self._options["runtime_dir"] = os.fsencode(self._directory)

@@ -22,7 +22,8 @@ from ._source import (Arrays, Concat, Folder, LabelledFiles, NpyClasses, Produce
 from ._tfrecord import TFRecords
 from ._tokens import Tokens
 
-# The results of functions of that name, which say their fields themselves.
+# The classes of datasets that say their fields themselves, and the function of this
+# package that makes each.
 _NAMED = {TFRecords: "tfrecord", LMDB: "lmdb", Npz: "npz", NpyFolder: "npy_folder",
           AudioFolder: "audio_folder",
           Tokens: "tokens", ArrayRecords: "array_record", HDF5: "hdf5"}
@@ -47,8 +48,8 @@ def _choice(value, name, choices):
 
 
 def _mds_options(path, fields):
-    """The options of MDS shards, or of the folder that MosaicML's writer has filled;
-    None if the path is neither."""
+    """Returns the options of MDS shards, or of the folder that MosaicML's writer has
+    filled; None if the path is neither."""
     uri = os.fsencode(path)
     place: Dict[str, Any] = {"uri": uri}
     if not _paths.are_files(path, (".mds",)):
@@ -69,10 +70,10 @@ def _mds_options(path, fields):
 
 
 def _check_fields(fields, wanted='extensions such as ("jpg", "cls")'):
-    """The names of fields as bytes.
+    """Returns the names of fields as bytes.
 
     Args:
-      wanted: are such names, for messages.
+      wanted: examples of such names, for messages.
     """
     if isinstance(fields, (str, bytes)):
         raise errors.InvalidArgument(
@@ -91,8 +92,8 @@ def _check_fields(fields, wanted='extensions such as ("jpg", "cls")'):
 
 
 def _shard_fields(fields):
-    """The fields of tar shards, by their extensions, or a dict that says which TIFF
-    images are arrays."""
+    """Returns the fields of tar shards, from a sequence of their extensions, or from
+    a dict that says which TIFF images are arrays."""
     if not isinstance(fields, collections.abc.Mapping):
         return _check_fields(fields)
     names = _check_fields(list(fields))
@@ -159,8 +160,8 @@ def _named_options(dataset):
 
 
 def _folder_options(path, fields):
-    """The options of a local folder of NumPy's files or audio files, of which each is
-    a sample; None if the path is none."""
+    """Returns the options of a local folder whose NumPy files or audio files are
+    samples; None if the path is not such a folder."""
     if _paths.is_remote(path) or not os.path.isdir(path):
         return None
     ending = _npy_folder.ending_in(path)
@@ -194,7 +195,7 @@ def _zip_options(archives, folder):
 
 
 def dataset_options(dataset, fields, extra_roots=()):
-    """The options that describe a dataset, from DataLoader's arguments."""
+    """Returns the options that describe a dataset, from DataLoader's arguments."""
     if isinstance(dataset, Produced):
         return {"fields": [], "columns": [], "uri": dataset.name.encode()}
     if isinstance(dataset, (Arrays, Concat, Folder, LabelledFiles, NpyClasses, Rows,
@@ -255,9 +256,9 @@ def dataset_options(dataset, fields, extra_roots=()):
         if not _paths.is_shards(path):
             if _paths.is_table(path):
                 raise errors.InvalidArgument(
-                    f"{os.fsdecode(path)}: is no folder of images: a table is passed "
-                    'as forebay.manifest(path, image="its column", label=...), or with '
-                    "audio= instead of image=")
+                    f"{os.fsdecode(path)}: is not a folder of images: a table is "
+                    'passed as forebay.manifest(path, image="its column", label=...), '
+                    "or with audio= instead of image=")
             if not _paths.is_remote(path) and os.path.isfile(path):
                 raise errors.InvalidArgument(
                     f"{os.fsdecode(path)}: is a file whose name tells no format that "
@@ -276,7 +277,8 @@ def dataset_options(dataset, fields, extra_roots=()):
 
 
 def check_extra_roots(extra_roots, dataset):
-    """The absolute paths of folders that links in a dataset may lead to, as bytes."""
+    """Returns the absolute paths, as bytes, of folders that links in a dataset may
+    lead to."""
     if isinstance(extra_roots, (str, bytes, os.PathLike)):
         raise errors.InvalidArgument(
             f"extra_roots must be a sequence of folders such as [{extra_roots!r}]")
@@ -294,7 +296,7 @@ def check_extra_roots(extra_roots, dataset):
 
 
 def check_order(order, shuffle):
-    """Refuses unknown values."""
+    """Refuses unknown values of DataLoader's `order` and `shuffle`."""
     _choice(order, "order", {"exact": 0, "coordinated": 0})
     if shuffle not in (True, False, None, "block"):
         raise errors.InvalidArgument(
@@ -320,7 +322,7 @@ def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
           rank, world_size, pad, on_error, sharing, weight, name, depth,
           extra_roots, device=None, listed=False, coordinated=False,
           bucket_by=None, max_tokens=None, max_seconds=None, padded=False):
-    """A dict of fields of _native.LoaderOptions.
+    """Returns a dict of fields of _native.LoaderOptions.
 
     Args:
       device: the number of the GPU on which batches lie; None: on the host.
@@ -330,7 +332,7 @@ def build(dataset, *, fields, batch_size, shuffle, seed, drop_last, transform,
       padded: whether arrays of a batch are padded to the longest.
 
     Raises:
-      errors.InvalidArgument: an argument is wrong; names it.
+      errors.InvalidArgument: an argument is wrong; the message names it.
     """
     if transform is not None and not isinstance(transform,
                                                 transforms.Transform):

@@ -13,8 +13,8 @@ _DRAWN_AT_ONCE = 16384
 
 def draw(options: Dict[str, Any], size: int, epoch: int, first: int, count: int,
          start_daemon: Optional[Callable[[], None]] = None) -> List[int]:
-    """The samples from place `first` on among those of this rank: `count`, or fewer
-    where the order ends.
+    """Returns `count` of this rank's samples from place `first` on, or fewer where the
+    order ends.
 
     Args:
       options: of _options.build.
@@ -39,10 +39,10 @@ def draw(options: Dict[str, Any], size: int, epoch: int, first: int, count: int,
 
 def from_place(draw: Callable[[int, int], List[int]], first: int,
                end: int) -> Iterator[int]:
-    """The samples of the daemon's order, from place `first` to before `end`.
+    """Yields the samples of the daemon's order, from place `first` to before `end`.
 
     Args:
-      draw: a function of (first, count) that returns these.
+      draw: a function of (first, count) that returns `count` samples of the order.
     """
     while first < end:
         drawn = draw(first, min(end - first, _DRAWN_AT_ONCE))
@@ -54,11 +54,11 @@ def from_place(draw: Callable[[int, int], List[int]], first: int,
 
 def whole(options: Dict[str, Any], size: int, epoch: int, samples: int,
           start_daemon: Optional[Callable[[], None]]) -> Iterator[int]:
-    """All samples of this rank in an epoch, in their order.
+    """Returns all samples of this rank in an epoch, in their order.
 
     Args:
-      samples: of this rank.
-      The others: as draw's.
+      samples: the number of samples of this rank.
+      The others: see draw.
 
     Raises:
       errors.Unsupported: the seed alone does not make the order.

@@ -1,4 +1,4 @@
-"""How far an epoch has come, for all ranks together.
+"""The progress of an epoch, for all ranks together.
 
 All ranks share one order of an epoch: of W ranks, rank r visits its places r,
 r + W, r + 2W, ... After equally many steps with equal batch sizes, the ranks
@@ -31,13 +31,14 @@ class Partition:
         self._batch_size = batch_size
 
     def start_at(self, place: int) -> int:
-        """The place at which all ranks begin in order to go on at `place`.
+        """Returns the place at which all ranks begin in order to go on at `place`.
 
-        "none" begins there: each further sample comes exactly once, and the
-        ranks' numbers of samples differ by at most one. The others give all
-        ranks equally many samples, and so begin at a multiple of world_size.
-        "wrap" takes the one before, so that each further sample comes at least
-        once; "drop" takes the one after, so that each comes at most once.
+        With pad "none" they begin at `place`: each further sample comes exactly
+        once, and the ranks' numbers of samples differ by at most one. "wrap" and
+        "drop" give all ranks equally many samples, and so begin at a multiple of
+        world_size. "wrap" takes the multiple before `place`, so that each further
+        sample comes at least once. "drop" takes the multiple after it, so that each
+        further sample comes at most once.
         """
         if place >= self.places:
             return self.places  # the epoch is complete
@@ -49,7 +50,7 @@ class Partition:
         return place
 
     def first_sample(self, start: int, samples_per_epoch: int) -> int:
-        """The number of this rank's samples before the place `start`.
+        """Returns the number of this rank's samples before the place `start`.
 
         Args:
           samples_per_epoch: of this rank.
@@ -60,12 +61,12 @@ class Partition:
         return min(max(0, before), samples_per_epoch)
 
     def place_of(self, start: int, samples: int) -> int:
-        """The first place that no rank has visited, if all ranks have made
-        equally many steps. Every rank computes the same.
+        """Returns the first place that no rank has visited, if all ranks have made
+        equally many steps. Every rank computes the same place.
 
         Args:
           start: the place at which all ranks began.
-          samples: how many this rank has seen since.
+          samples: the number of samples that this rank has seen since.
         """
         steps = -(-samples // self._batch_size)
         place = start + steps * self._batch_size * self._world_size

@@ -1,4 +1,4 @@
-"""Where a dataset lies, and of which format a path says that it is."""
+"""The place of a dataset, and the format that its path tells."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _REMOTE = ("gs://", "s3://", "hdfs://", "webhdfs://", "swebhdfs://", "http://",
 
 
 def is_passable(name):
-    """Whether the daemon gets all of a name, which ends at a 0 byte."""
+    """Whether the daemon gets a whole name: it ends a name at a 0 byte."""
     try:
         return b"\0" not in os.fsencode(name)
     except UnicodeEncodeError:
@@ -22,31 +22,31 @@ def is_passable(name):
 
 
 def is_remote(uri):
-    """Whether the daemon finds what lies there itself."""
+    """Whether a URI is one that the daemon reads itself."""
     return isinstance(uri, str) and uri.startswith(_REMOTE)
 
 
 def is_web(uri):
-    """Whether a URI is of a web server, which lists nothing."""
+    """Whether a URI names a web server, which does not list folders."""
     return isinstance(uri, str) and uri.startswith(("http://", "https://"))
 
 
 def _path_of_url(url):
-    """The path that a file:// URL names."""
+    """Returns the path that a file:// URL names."""
     path = url[len("file://"):]
     if path.startswith("localhost/"):
         path = path[len("localhost"):]
     if not path.startswith("/"):
-        raise errors.InvalidArgument(f"{url}: is no file:// URL of this host")
+        raise errors.InvalidArgument(f"{url}: is not a file:// URL of this host")
     return urllib.parse.unquote(path, errors="surrogateescape")
 
 
 def location_of(given, what="dataset"):
-    """A path as it is given, the path of a file:// URL, or a URI that the daemon
-    reads itself.
+    """Returns a path as it is given, the path of a file:// URL, or a URI that the
+    daemon reads itself.
 
     Args:
-      what: is there, for messages.
+      what: a noun for the argument, for messages.
     """
     try:
         uri = os.fspath(given)
@@ -56,7 +56,7 @@ def location_of(given, what="dataset"):
             (", or an object like torch's datasets" if what == "dataset" else "") +
             f", not {given!r}") from None
     if not uri or not is_passable(uri):
-        raise errors.InvalidArgument(f"the {what} {given!r} is no path")
+        raise errors.InvalidArgument(f"the {what} {given!r} is not a path")
     if isinstance(uri, str):
         if uri.startswith("file://"):
             return _path_of_url(uri)
@@ -75,9 +75,8 @@ def location_of(given, what="dataset"):
 
 
 def path_of(dataset):
-    """The name by which the daemon knows a dataset: the absolute path for a path
-    or a file:// URI, where "~" is the user's home, else a URI that the daemon reads
-    itself."""
+    """Returns the name by which the daemon knows a dataset. For a path or a file://
+    URI, this is the absolute path, where "~" is the user's home. Other URIs stay."""
     uri = location_of(dataset)
     try:
         return uri if is_remote(uri) else os.path.abspath(os.path.expanduser(uri))
@@ -102,7 +101,7 @@ _ARRAY_RECORD = (".array_record", ".arrayrecord")
 
 
 def are_files(path, endings):
-    """Whether a path stands for files with such names."""
+    """Whether a path stands for files whose names have one of these endings."""
     return _patterns.ends_in(os.fsdecode(path), endings) and not os.path.isdir(path)
 
 
@@ -139,8 +138,8 @@ def is_mds(path):
 
 
 def mds_shards(path):
-    """The shards of a local folder that MosaicML's writer has filled; None if the path
-    is none. As _mds.shards_of."""
+    """Returns the shards of a local folder that MosaicML's writer has filled; None if
+    the path is not such a folder. Raises as _mds.shards_of does."""
     if is_remote(path) or any(c in path for c in "{*?["):
         return None
     return _mds.shards_of(path)
@@ -152,11 +151,12 @@ def is_table(path):
         not os.path.isdir(path))
 
 
-_SHOWN_PATHS = 4  # of a list
+_SHOWN_PATHS = 4  # the most paths of a list that a message shows
 
 
 def _as_one(paths):
-    """A path with braces that stands for several; of many, it shows the first."""
+    """Returns a path with braces that stands for several paths; if they are many, it
+    shows the first ones."""
     names = [os.fsdecode(path) for path in paths]
     shared = os.path.commonprefix(names)
     start = shared[:shared.rfind("/") + 1]
@@ -175,7 +175,7 @@ def _names_files(path):
 
 
 def check_no_list_of_files(dataset, has_fields):
-    """Refuses a list of paths, whose samples would be these paths.
+    """Refuses a list of paths, which is a sequence whose samples are these texts.
 
     Args:
       has_fields: whether the fields of the files are named, too.

@@ -6,8 +6,8 @@ from typing import List, Tuple
 
 
 def _alternatives(pattern: str) -> List[str]:
-    """Returns the parts between the commas of the braces at a pattern's end, or
-    none if the braces are not balanced."""
+    """Returns the parts between the commas of the braces at a pattern's end; an empty
+    list if the braces are not balanced."""
     found, end, depth = [], len(pattern) - 1, 0
     for at in range(end, -1, -1):
         depth += {"}": 1, "{": -1}.get(pattern[at], 0)
@@ -24,5 +24,5 @@ def ends_in(pattern: str, endings: Tuple[str, ...]) -> bool:
     if not pattern.endswith("}"):
         return pattern.endswith(endings)
     names = _alternatives(pattern)
-    # Braces without a comma stand for themselves.
+    # Braces without a comma are ordinary characters.
     return len(names) > 1 and all(ends_in(name, endings) for name in names)

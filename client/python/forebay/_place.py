@@ -1,4 +1,4 @@
-"""Where a single file or object lies, as the daemon is asked for it.
+"""The place of a single file or object, as the daemon is asked for it.
 
 A local file is a folder's descriptor and a name in it. Links are followed here,
 so that a path means the same as to any other call of this process.
@@ -14,7 +14,7 @@ from typing import Any, NoReturn, Optional, Type
 
 from . import _paths, _system_error, errors
 
-_DELETED = b" (deleted)"  # at the end of a link in /proc
+_DELETED = b" (deleted)"  # the end of a link in /proc to a file that was removed
 
 
 def fail(kind: Type[errors.ForebayError], number: int,
@@ -26,7 +26,7 @@ def fail(kind: Type[errors.ForebayError], number: int,
 
 
 def fail_as(error: OSError, uri: str) -> NoReturn:
-    """Raises what this package raises in place of an error of `uri`."""
+    """Raises this package's exception for an OSError that concerns `uri`."""
     number = error.errno or errno.EIO
     fail(_system_error.KINDS.get(number, errors.InvalidArgument), number,
          f"{uri}: {_system_error.reason(error)}")
@@ -38,10 +38,10 @@ class Place:
     Owns the folder's descriptor, until `close`.
 
     Attributes:
-      name: as the user gave it.
+      name: the path or URI as the user gave it.
       uri: str, for messages.
       root: bytes, the folder's path or URI.
-      object: bytes, its name below that.
+      object: bytes, the file's name below `root`.
       directory: int, the folder's descriptor; -1 if the daemon finds the URI
         itself.
     """
@@ -64,8 +64,9 @@ def _check_readable(found: os.stat_result, path: bytes, uri: str) -> None:
     if stat.S_ISDIR(found.st_mode):
         fail(errors.IsADirectory, errno.EISDIR, f"{uri}: is a directory")
     if not stat.S_ISREG(found.st_mode):
-        raise errors.InvalidArgument(f"{uri}: is no regular file")
-    # The daemon opens a file when it first reads some of it.
+        raise errors.InvalidArgument(f"{uri}: is not a regular file")
+    # The daemon opens a file only when it first reads some of it, so a file that this
+    # user may not read is refused here.
     if not os.access(path, os.R_OK, effective_ids=True):
         fail_as(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), uri)
     if found.st_size == 0 and _hides_its_size(path):
@@ -75,13 +76,13 @@ def _check_readable(found: os.stat_result, path: bytes, uri: str) -> None:
 
 
 def _hides_its_size(path: bytes) -> bool:
-    """Whether a file whose size is told as 0 has bytes all the same."""
+    """Whether a file whose size is 0 has bytes all the same, as in /proc."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return False  # the daemon will say why
     try:
-        # A file that has grown meanwhile tells so.
+        # A regular file that has grown meanwhile has another size now.
         return os.read(file, 1) != b"" and os.fstat(file).st_size == 0
     except OSError:
         return False
@@ -90,7 +91,7 @@ def _hides_its_size(path: bytes) -> bool:
 
 
 def _real_path(path: bytes, uri: str) -> bytes:
-    """The path of a regular file without links."""
+    """Returns the path of a regular file without symbolic links."""
     file = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         found = os.fstat(file)
@@ -101,7 +102,7 @@ def _real_path(path: bytes, uri: str) -> bytes:
             return os.path.realpath(path)
     finally:
         os.close(file)
-    # The name of another file may end so.
+    # A file that exists may have a name with this ending, too.
     if real.endswith(_DELETED) and not os.path.samestat(os.lstat(real), found):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
     return real
@@ -150,15 +151,15 @@ def _remote(uri: str, root: Optional[str]) -> Place:
 
 
 def locate(name: Any, root: Any = None) -> Place:
-    """The place of a file.
+    """Finds the place of a file.
 
     Args:
       name: a path or a URI, as `forebay.open` takes it.
-      root: a folder above it, or None for the one that it lies in.
+      root: a folder above the file, or None for the folder that it lies in.
 
     Raises:
       errors.NotFound, errors.IsADirectory, errors.PermissionDenied,
-      errors.InvalidArgument, errors.Unsupported: why it is none.
+      errors.InvalidArgument, errors.Unsupported: why the file cannot be read.
     """
     path = _paths.location_of(name, "file")
     above = None if root is None else _paths.location_of(root, "root")

@@ -21,11 +21,11 @@ _OF_OPTIONS = ("drop_last", "fields", "on_error", "sharing", "weight", "name", "
 
 
 class NeedsWorkers(NamedTuple):
-    """Only the user's own code can make what is asked for.
+    """The result of `make` if only the user's own code can make the samples.
 
     Attributes:
-      why: for people.
-      is_expected: whether that is plain to the user.
+      why: the reason, for people.
+      is_expected: whether the user knows it without a warning.
     """
 
     why: str
@@ -39,20 +39,21 @@ class Plan(NamedTuple):
       options: dict of fields of _native.LoaderOptions.
       transform: for the daemon, or None.
       framework: "torch", "numpy" or "dlpack".
-      gpu: on which batches lie; None: on the host.
+      gpu: the GPU on which batches lie; None: on the host.
       ragged: the form of arrays that differ in length.
-      post_processing: of each batch; None leaves batches as they are.
+      post_processing: the trainer's work on each batch; None leaves batches as they
+        are.
       sampling: the order.
       coded: the pipeline, if workers run some of its ops; else None.
-      timeout: seconds, of these workers.
-      size: samples of a dataset object; None if only the daemon knows.
-      classes: of a dataset object, if it tells them.
-      collate_fn: what makes such batches of samples.
-      has_places: whether some samples of a dataset object are those of a place that
-        the daemon reads as it finds it. If the object has others, the plan to be made
-        is one with `is_listed`.
-      parts: places that are parts of the dataset, and the samples that the object has
-        of each. The daemon has to find as many.
+      timeout: the seconds for which these workers are waited for.
+      size: the number of samples of a dataset object; None if only the daemon knows.
+      classes: the classes of a dataset object, if it tells them.
+      collate_fn: the function that makes such batches of samples.
+      has_places: whether the dataset object has parts that are places (folders,
+        environments) which the daemon reads as it finds them. If such a place does not
+        have the object's samples, `make` is called again with `is_listed`.
+      parts: the places that are parts of the dataset, and the number of samples that
+        the object has of each. The daemon must find as many.
     """
 
     options: Dict[str, Any]
@@ -78,8 +79,8 @@ def make(stacklevel: int, is_listed: bool, *, device: Any, static_buffers: bool,
          seed: int, rank: int, world_size: int, distributed: bool, pad: str,
          ragged: Optional[str], padding_value: float,
          **others: Any) -> Union[Plan, NeedsWorkers]:
-    """Makes a plan of a DataLoader's arguments, or says that the daemon cannot do
-    it, but worker processes can.
+    """Makes a plan of a DataLoader's arguments, or a NeedsWorkers if the daemon cannot
+    make the samples, but workers can.
 
     Args:
       stacklevel: of warnings, as seen from the caller.
@@ -105,7 +106,7 @@ def make(stacklevel: int, is_listed: bool, *, device: Any, static_buffers: bool,
     if batch_transform is not None and not callable(batch_transform):
         raise errors.InvalidArgument(
             f"batch_transform must be a function, not {batch_transform!r}")
-    own: Dict[str, Transform] = {}  # of other fields than the first image
+    own: Dict[str, Transform] = {}  # transforms of all fields except the first image
     name, by_name = None, False
     if isinstance(transform, collections.abc.Mapping):
         transform, name, own, by_name = _field_transforms.split(
@@ -121,7 +122,7 @@ def make(stacklevel: int, is_listed: bool, *, device: Any, static_buffers: bool,
         except errors.Unsupported as error:
             return NeedsWorkers(str(error), False)
         if not data.size:
-            return NeedsWorkers("", True)  # the daemon has no dataset without samples
+            return NeedsWorkers("", True)  # the daemon refuses an empty dataset
         is_own = data.transform is not None
         transform = _the_transform(data, transform)
         size, dataset, places = data.size, data.source, data.places
@@ -162,7 +163,7 @@ def make(stacklevel: int, is_listed: bool, *, device: Any, static_buffers: bool,
         for_daemon = _field_transforms.FieldTransforms(for_daemon, own)
     label_function = None if data is None else data.target_transform
     if gpu is not None:
-        pin_memory = False  # no batch lies there
+        pin_memory = False  # the batch lies on the GPU already
         try:
             _check_functions(gpu, split.trailing, label_function)
         except errors.Unsupported as error:

@@ -1,12 +1,12 @@
 """The samples of a long sampler, portion by portion.
 
 A sampler may list more samples than memory should hold, or never end. The daemon
-then gets an epoch in portions: one is drawn when the batches of the portion before
-are all taken. No batch has samples of two portions.
+then gets an epoch in portions: a portion is drawn when all batches of the portion
+before are taken. No batch has samples of two portions.
 
 A state of such an epoch is the number of samples that were taken, with the random
-generators as they were before the first one. To go on, the same samples are drawn
-again, and passed over.
+generators as they were before the first sample. To go on, the same samples are
+drawn again, and passed over.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tu
 from . import errors
 from ._stage import drawing
 
-PORTION = 1 << 20  # samples at most
+PORTION = 1 << 20  # the most samples of a portion
 
 
 class Portion(NamedTuple):
@@ -26,7 +26,7 @@ class Portion(NamedTuple):
       start: the number of the epoch's samples before it.
       indices: its samples: NumPy int64, (M,); None before they are drawn.
       is_last: whether the epoch ends with it.
-      source: a PortionSource, which draws what comes next; None before that.
+      source: the PortionSource that draws the next portion; None before that.
     """
 
     start: int
@@ -40,14 +40,15 @@ class Portion(NamedTuple):
 
 
 class _Numbers:
-    """Reads an iterator of arrays as one row of numbers."""
+    """Reads an iterator of arrays as one sequence of numbers."""
 
     def __init__(self, arrays: Iterator[Any]):
         self._arrays = arrays
-        self._held: List[Any] = []  # the last one comes next; none is empty
+        self._held: List[Any] = []  # the last array comes next; no array is empty
 
     def take(self, count: int) -> Any:
-        """The next `count` numbers, or fewer at the end, as an array of its own."""
+        """Returns the next `count` numbers, or fewer at the end, as an array of its
+        own."""
         import numpy
         pieces = [numpy.empty(0, numpy.int64)]
         while count > 0 and not self.is_over():
@@ -87,41 +88,41 @@ class _Numbers:
 class PortionSource:
     """Draws the portions of one epoch.
 
-    Used by one thread at a time.
+    One thread at a time uses it.
 
     Attributes:
-      origin: the random generators before the first sample, as of drawing.origin_of.
+      origin: the random generators before the first sample: see drawing.origin_of.
     """
 
     def __init__(self, sampler: Any, check: Callable[[Any], Any],
                  origin: Optional[Dict[str, Any]]):
         """
         Args:
-          sampler: it lists samples of a dataset by number.
+          sampler: an iterable of samples of a dataset, by number.
           check: a function of an array of such numbers that returns them as the
             daemon takes them.
-          origin: of an epoch that was begun before; None draws a new one.
+          origin: the origin of an epoch that was begun before; None draws a new one.
         """
         self._sampler = sampler
         self._check = check
         self._has_begun = origin is not None
         self.origin = drawing.origin_of(sampler) if origin is None else origin
         self._drawn: Iterator[Tuple[Any, bool]] = iter(())
-        self._at = -1  # the sample that comes next; -1: nobody knows
-        self._count = 0  # samples that are asked for
+        self._at = -1  # the number of the next sample; -1: unknown
+        self._count = 0  # the number of samples that are asked for
 
     def draw(self, start: int, first: int, batch_size: int) -> Portion:
-        """Draws the portion of the epoch's sample number `first`, which is taken next.
-        From there on a portion has whole batches, unless it is the last. A short epoch
-        is one portion, however long.
+        """Draws the portion that has the epoch's sample number `first`, which is taken
+        next. From that sample on, the portion has whole batches, unless it is the last
+        portion. An epoch that is listed as a whole is one portion.
 
         Args:
           start: the number of the portion's first sample. If less than a batch is left
-            of that portion, the next one is drawn.
+            of that portion, the next portion is drawn.
 
         Raises:
           errors.StateError: the sampler lists fewer samples than were taken.
-          errors.InvalidArgument: it lists something else than the dataset's samples.
+          errors.InvalidArgument: it lists something other than the dataset's samples.
         """
         if PORTION - (first - start) < batch_size:
             start = first
@@ -129,7 +130,7 @@ class PortionSource:
         self._count = first - start + batches * batch_size
         if self._at != start:
             self._begin(start)
-        self._at = -1  # until all is done: a signal handler may raise meanwhile
+        self._at = -1  # unknown until all is done, as a signal handler may raise
         indices, is_last = next(self._drawn)
         self._check_length(start + len(indices), first)
         self._at = start + len(indices)
@@ -142,7 +143,7 @@ class PortionSource:
                                     lambda: self._portions(start))
 
     def _portions(self, start: int) -> Iterator[Tuple[Any, bool]]:
-        """The samples of each portion, and whether that is the last."""
+        """Yields the samples of each portion, and whether the portion is the last."""
         numbers = _Numbers(drawing.arrays_of(self._sampler))
         if start:
             self._check_length(numbers.pass_over(start), start)
@@ -165,7 +166,7 @@ class PortionSource:
 
 
 def _most_at_once(length: Optional[int]) -> int:
-    """The samples of the longest epoch that is listed as a whole."""
+    """Returns the samples of the longest epoch that is listed as a whole."""
     if length is None:
         return PORTION
     return 0 if drawing.is_long(length, False) else drawing.MOST_LISTED

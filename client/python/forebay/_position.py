@@ -13,7 +13,7 @@ from ._portions import Portion
 from ._seen import Seen
 
 _VERSION = 1
-# Where the daemon's number of an epoch counts portions.
+# The lowest bit at which the daemon's number of an epoch counts portions.
 _PORTION_SHIFT = 40
 # The argument that makes each order.
 _ORDERS = {
@@ -23,32 +23,32 @@ _ORDERS = {
 
 
 class Position:
-    """How far an epoch has come.
+    """The progress of an epoch.
 
     Attributes:
       epoch: int.
       start: int, the place in the epoch's order at which all ranks began.
-      first: int, this rank's samples before `start`.
-      samples: int, this rank's samples that next() has returned since.
+      first: int, the number of this rank's samples before `start`.
+      samples: int, the number of this rank's samples that next() has returned since.
       indices: with a listed order, the epoch's samples: NumPy int64, (M,); None
-        before they are drawn. Objects, if the sampler's keys are no numbers.
-      sizes: of the batches that a batch sampler made of the indices: NumPy
+        before they are drawn. Objects, if the sampler's keys are not numbers.
+      sizes: the sizes of the batches that a batch sampler made of the indices: NumPy
         int64, (B,); else None.
       generator: bytes, the state of the sampler's generator after the last draw
         of indices, or None.
-      seen: with a coordinated order, a Seen of the samples that next() has
-        returned, those before `first` included; None if there are none yet.
-        None with other orders.
-      shards: of an iterable dataset, the shard_state.States of its workers; None
+      seen: with a coordinated order, a Seen of the samples that next() has returned,
+        including the samples before `first`. None if there are no such samples yet, and
+        with other orders.
+      shards: with an iterable dataset, the shard_state.States of its workers; None
         if nothing is known.
-      last: what settle() adds to `seen`: the value of `samples` once the last
+      last: the batch that settle() adds to `seen`: the value of `samples` once the
         batch is counted, and its sample numbers. None if there was no batch.
-      origin: where a sampler's keys are drawn one portion after the other, the random
-        generators before the first key, as of _stage.drawing; None before that.
+      origin: if a sampler's keys are drawn one portion after the other, the random
+        generators before the first key: see _stage.drawing; None before that.
       portion: the Portion of the epoch that the daemon has, or gets; None if it has
         the whole epoch.
-      loads: int, how many states its loader had loaded, and changes of its dataset
-        it had followed, when its epoch began.
+      loads: int, the number of states that the loader had loaded, and of changes of
+        its dataset that it had followed, when the epoch began.
     """
 
     __slots__ = ("epoch", "start", "first", "samples", "indices", "sizes",
@@ -73,13 +73,13 @@ class Position:
         self.portion: Optional[Portion] = None
 
     def settle(self) -> None:
-        """Brings `seen` up to `samples`. Any thread."""
+        """Adds the batch `last` to `seen`, once `samples` counts it. Any thread."""
         last = self.last
         if self.seen is not None and last is not None and last[0] <= self.samples:
             self.seen.add(last[1])
 
     def copy(self) -> Position:
-        """The same position, as if next() had returned nothing since."""
+        """Returns the same position, as if next() had returned nothing since."""
         seen = None if self.seen is None else self.seen.copy()
         made = Position(self.epoch, self.start, self.first, self.indices,
                         self.generator, seen)
@@ -90,7 +90,8 @@ class Position:
         return made
 
     def rest(self) -> Position:
-        """The position behind what next() has returned, as a beginning of its own."""
+        """Returns the position after the samples that next() has returned, as the
+        beginning of an epoch's rest."""
         self.settle()
         made = self.copy()
         made.first = self.first + self.samples
@@ -98,13 +99,14 @@ class Position:
 
     @property
     def begin(self) -> int:
-        """This rank's samples of the epoch before those of which the daemon knows."""
+        """The number of this rank's samples of the epoch before the first sample that
+        the daemon knows of."""
         return 0 if self.portion is None else self.portion.start
 
     @property
     def listed_end(self) -> Optional[int]:
-        """The samples of the epoch up to the end of the daemon's list; None if it has
-        no list."""
+        """The number of samples of the epoch up to the end of the daemon's list; None
+        if it has no list."""
         if self.portion is not None:
             return self.portion.end
         return None if self.indices is None else len(self.indices)
@@ -114,17 +116,19 @@ class Position:
         return self.portion is None or self.portion.is_last
 
     def list_to_send(self) -> Any:
-        """The indices for Connection.start_epoch."""
+        """Returns the indices for Connection.start_epoch."""
         if self.portion is not None:
             return self.portion.indices
         return self.seen.indices() if self.seen else self.indices
 
     def to_start(self) -> Tuple[int, int, Any]:
-        """The arguments of Connection.start_epoch. Each portion of an epoch is an epoch
-        of its own to the daemon: augmentations differ where a sample comes again."""
+        """Returns the arguments of Connection.start_epoch. Each portion of an epoch is
+        an epoch of its own to the daemon, so that augmentations differ where a sample
+        comes again."""
         epoch = self.epoch
         if self.portion is not None:
-            # No two portions start within half of the longest one.
+            # Two portions never start within half of the longest portion's length, so
+            # their numbers differ.
             number = self.portion.start // (_portions.PORTION >> 1) << _PORTION_SHIFT
             epoch = (epoch + number) % _native.EPOCHS
         return epoch, self.first + self.samples - self.begin, self.list_to_send()
@@ -135,9 +139,9 @@ _PAD = {number: name for name, number in _native.UNEVEN.items()}
 
 def _partition(options: Dict[str, Any], dataset: DatasetInfo,
                indices: Any) -> Partition:
-    # Where lengths decide, all ranks have taken as many samples as this one.
+    # If lengths decide the batches, all ranks have taken as many samples as this one.
     batch_size = 1 if _lengths.vary(options) else options["batch_size"]
-    if indices is not None:  # these are this process's alone
+    if indices is not None:  # the indices are this process's alone
         return Partition(places=len(indices), rank=0, world_size=1, pad="none",
                          batch_size=batch_size)
     return Partition(places=len(dataset), rank=options["rank"],
@@ -170,8 +174,8 @@ def save(position: Position, dataset: DatasetInfo,
     if position.indices is not None:
         if position.indices.dtype.kind == "O":
             raise errors.Unsupported(
-                "a sampler whose keys are no numbers has no state to be saved")
-        # No seed yields a sampler's order: the state stores it.
+                "a sampler whose keys are not numbers has no state to be saved")
+        # The state stores a sampler's order, which no seed yields.
         state["indices"] = position.indices.astype("<i8").tobytes()
     if position.portion is not None:
         state["position"] = position.first + position.samples
@@ -219,7 +223,8 @@ def _check_version(state: Mapping[str, Any]) -> None:
 
 
 def seed_of(state: Any, dataset: DatasetInfo) -> Optional[int]:
-    """The seed with which a state of this dataset was saved; None if it tells none."""
+    """Returns the seed with which a state of this dataset was saved; None if the state
+    has none."""
     try:
         _check_version(state)
     except errors.StateError:
@@ -254,8 +259,8 @@ def _check_origin(state: Mapping[str, Any], dataset: DatasetInfo,
 
 
 def _indices(state: Mapping[str, Any], size: int) -> Any:
-    """The sampler's current order: NumPy int64, (M,); None if it was not drawn
-    yet."""
+    """Returns the sampler's order in a state: NumPy int64, (M,); None if it was not
+    drawn yet."""
     saved = _bytes(state, "indices")
     if saved is None:
         _number(state, "position", 0)
@@ -271,7 +276,7 @@ def _indices(state: Mapping[str, Any], size: int) -> Any:
 
 
 def _sizes(state: Mapping[str, Any], indices: Any) -> Any:
-    """The sizes of a batch sampler's batches; None if there is none."""
+    """Returns the sizes of a batch sampler's batches; None without such a sampler."""
     saved = _bytes(state, "batch_sizes")
     if saved is None:
         return None
@@ -286,7 +291,7 @@ def _sizes(state: Mapping[str, Any], indices: Any) -> Any:
 
 def load(state: Mapping[str, Any], dataset: DatasetInfo,
          options: Dict[str, Any], samples_per_epoch: int) -> Position:
-    """The position of which `save` made the state.
+    """Returns the position of which `save` made the state.
 
     Args:
       options: of _options.build.
@@ -334,7 +339,8 @@ def _load_portion(state: Mapping[str, Any], epoch: int) -> Position:
 
 
 def _generators(state: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
-    """The random generators before an epoch's first key; None if none has begun."""
+    """Returns the random generators before an epoch's first key; None if no epoch has
+    begun."""
     generators = state.get("generators")
     if not isinstance(generators, (dict, type(None))):
         raise errors.StateError(
@@ -351,7 +357,7 @@ def save_counted(position: Position, options: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def load_counted(state: Mapping[str, Any], options: Dict[str, Any]) -> Position:
-    """The position of which `save_counted` made the state.
+    """Returns the position of which `save_counted` made the state.
 
     Raises:
       errors.StateError: the state is damaged, or has another seed.

@@ -55,12 +55,13 @@ def _to_array(row: Any) -> Any:
     return numpy.asarray(row)
 
 
-# Makes of an array (H, W, C), or of a tensor, what ops of a kind take.
+# The functions that turn an array (H, W, C), or a tensor, into the input of ops of a
+# kind.
 INPUTS = {"pil": _to_pil, "tensor": _to_tensor, "array": _to_array}
 
 
 class PostProcessing:
-    """Turns the daemon's batches into those that the user gets.
+    """Turns the daemon's batches into the batches that the user gets.
 
     As thread-safe as the user's functions are.
     """
@@ -74,11 +75,12 @@ class PostProcessing:
 
         Args:
           framework: "torch", "numpy" or "dlpack", the batches' kind of array.
-          trailing: ops for each image.
-          input_kind: of the first of them: see _translate.Translation.
-          image: the field whose images these are; None: all that are images.
-          target_transform: for each label, an int.
-          batch_transform: for the whole batch, whose fields are its arguments.
+          trailing: the ops for each image.
+          input_kind: the input of the first of them: see _translate.Translation.
+          image: the field of the images that the ops are for; None: all image fields.
+          target_transform: a function of each label, an int.
+          batch_transform: a function of the whole batch, whose fields are its
+            arguments.
           pin_memory: whether to copy tensors to page-locked memory.
         """
         self._framework = framework
@@ -103,7 +105,7 @@ class PostProcessing:
         return value
 
     def _places(self, batch: Any) -> Sequence[int]:
-        """The fields that trailing ops are for."""
+        """Returns the indices of the fields that trailing ops are for."""
         if self._image is None or len(batch.image_places) == 1:
             return batch.image_places
         return [batch.place_of(self._image)]
@@ -146,7 +148,7 @@ def can_pin(framework: str) -> bool:
 
 
 def _pinned(made: Any) -> Any:
-    """Copies the tensors to page-locked memory."""
+    """Returns a value with its tensors copied to page-locked memory."""
     if hasattr(made, "pin_memory"):
         return made.pin_memory()
     if hasattr(made, "with_values"):

@@ -27,10 +27,10 @@ def _reference(iterator: Any) -> Callable[[], Any]:
 class Progress:
     """Leads a loader from epoch to epoch.
 
-    Used by one thread at a time, except for the samples of the running position.
+    One thread at a time uses it, except for the samples of the running position.
 
     Attributes:
-      keeps_shards: whether what iterates an iterable dataset stays between epochs.
+      keeps_shards: whether the workers of an iterable dataset stay between epochs.
     """
 
     keeps_shards = False
@@ -45,18 +45,19 @@ class Progress:
         self._options = options
         self._dataset = dataset
         self._next = self._state = Position(0)
-        # Whether no state was loaded, and no sample returned before the running
-        # epoch.
+        # True until a state is loaded, or an epoch follows one of which samples were
+        # returned.
         self._is_new = True
         self._begun = -1  # the epoch that began last
-        # The running epoch's position, and its samples when _state was set.
+        # The running epoch's position, and its `samples` when _state was set.
         self._running: Optional[Position] = None
         self._samples_before = 0
-        # Its iterator; None if that is gone, and no other epoch was asked for.
+        # The running epoch's iterator; None if it is gone, and no other epoch was
+        # asked for.
         self._iterator: Callable[[], Any] = lambda: self
-        self._ignored_epoch: Optional[int] = None  # while the sampler says this
+        self._ignored_epoch: Optional[int] = None  # the sampler's, if not to be used
         self._drawn: Any = None  # the last indices of a listed order
-        self._loads = 0  # of states, and of datasets that changed
+        self._loads = 0  # the number of states loaded, and of changes of the dataset
 
     @property
     def is_new(self) -> bool:
@@ -80,16 +81,16 @@ class Progress:
 
     @property
     def state(self) -> Position:
-        """The position for a state_dict: after what next() has returned, or where
-        the next iter() begins if that was set since."""
+        """The position for a state_dict: after the samples that next() has returned,
+        or where the next iter() begins if that was set since."""
         running = self._running
         if running is not None and running.samples != self._samples_before:
             return running
         return self._state
 
     def batches(self, per_epoch: int) -> int:
-        """The number of batches in an epoch: the daemon's, or the sampler's if it
-        lists samples. Raises TypeError if nobody knows it before."""
+        """Returns the number of batches in an epoch: the daemon's, or the sampler's if
+        it lists samples. Raises TypeError if the number is not known beforehand."""
         if _lengths.vary(self._options):
             raise TypeError("with max_tokens or max_seconds, the number of batches is "
                             "known when the epoch ends")
@@ -100,18 +101,18 @@ class Progress:
         return whole + (rest > 0 and not self._options["drop_last"])
 
     def batches_left(self, samples_per_epoch: int) -> int:
-        """The number of batches that the running epoch still has.
+        """Returns the number of batches that the running epoch still has.
 
         Args:
-          samples_per_epoch: of this rank, if no sampler lists them.
+          samples_per_epoch: the samples of this rank, if no sampler lists them.
         """
         running = self._running
         return 0 if running is None else self.batches_behind(
             running, samples_per_epoch)
 
     def batches_behind(self, position: Position, samples_per_epoch: int) -> int:
-        """The number of batches that a position's epoch still has; the argument is
-        as batches_left's."""
+        """Returns the number of batches that a position's epoch still has; for the
+        argument see batches_left."""
         if _lengths.vary(self._options):
             raise TypeError("with max_tokens or max_seconds, nobody knows how many "
                             "batches are left")
@@ -127,7 +128,7 @@ class Progress:
         return whole + (rest > 0 and not self._options["drop_last"])
 
     def set_epoch(self, epoch: int) -> None:
-        """Sets which epoch is next; tells the sampler, too."""
+        """Sets the next epoch, also in the sampler."""
         number = operator.index(epoch)
         _check_epoch(number)
         self._sampling.set_epoch(number)
@@ -138,14 +139,15 @@ class Progress:
         before = self._next
         if epoch != before.epoch:
             self._next = Position(epoch, generator=before.generator)
-            if before.first == 0:  # states amid an epoch fit no other one
+            if before.first == 0:  # a state amid an epoch fits that epoch alone
                 self._next.shards = before.shards
         self._state = self._next
         if self._running is not None:
             self._samples_before = self._running.samples
 
     def next_position(self, stacklevel: int) -> Position:
-        """Where iter() begins: in the sampler's epoch, if the sampler has one."""
+        """Returns the position at which iter() begins: in the sampler's epoch, if the
+        sampler has one."""
         if self._has_taken_nothing() and self._iterator() is None:
             assert self._running is not None
             self._next = self._running
@@ -157,7 +159,8 @@ class Progress:
                 warn_of_repeated(self._sampling.sampler, told, stacklevel + 1)
             self._move_to(told)
         if self._sampling.listed:
-            # Drawn once: an epoch that fails to begin is the same at the next try.
+            # The indices are drawn once, so that an epoch that fails to begin is the
+            # same at the next try.
             self._sampling.complete(self._next, len(self._dataset),
                                     self._options["batch_size"])
             self._drawn = self._next.indices
@@ -186,7 +189,7 @@ class Progress:
         """Goes on with the dataset object as it is now.
 
         Args:
-          present: made of it, for the same loader.
+          present: the progress that was made of the object, for the same loader.
 
         Raises:
           errors.StateError: a state was loaded, for another number of samples. The
@@ -194,7 +197,7 @@ class Progress:
         """
         sizes = len(self._dataset), len(present._dataset)
         sampler = self._sampling.sampler
-        self._loads += 1  # running iterators belong to the object as it was
+        self._loads += 1  # ends running iterators, which are of the object as it was
         self._sampling, self._options = present._sampling, present._options
         self._dataset, self.keeps_shards = present._dataset, present.keeps_shards
         if isinstance(sampler, EpochOrder):
@@ -225,9 +228,9 @@ class Progress:
         """Makes this position's epoch the running one.
 
         Args:
-          iterator: over it. Once it is gone, an epoch of which it has returned
-            nothing begins again at the next iter(): training frameworks call iter()
-            just to see whether it works.
+          iterator: the epoch's iterator. Once it is gone, an epoch of which it has
+            returned nothing begins again at the next iter(), as training frameworks
+            call iter() just to see whether it works.
         """
         self._is_new = self.is_new
         position.loads = self._loads
@@ -239,8 +242,8 @@ class Progress:
         self._samples_before = 0
 
     def move_on(self, position: Position) -> bool:
-        """Makes the next portion of a long sampler's epoch the position's; False if
-        there is none."""
+        """Makes the next portion of a long sampler's epoch the position's. Returns
+        False if there is no further portion."""
         if not self._sampling.move_on(position, self._options["batch_size"]):
             return False
         if self._running is position:
@@ -253,15 +256,16 @@ class Progress:
         return position.loads == self._loads
 
     def branch(self, position: Position) -> Progress:
-        """The progress of another loader, which runs this position's epoch alone."""
+        """Returns the progress of another loader, which runs this position's epoch
+        alone."""
         made = Progress(self._sampling, self._options, self._dataset)
         made._is_new = False
         made.begin(position)
         return made
 
     def end(self, position: Position) -> None:
-        """Ends a position's epoch, which is complete; nothing if another epoch is the
-        running one by now."""
+        """Ends a position's epoch, which is complete. Does nothing if another epoch is
+        the running one by now."""
         if self._running is not position:
             return
         self._is_new = self.is_new
@@ -281,10 +285,10 @@ class Progress:
         self.go_to(position)
 
     def go_to(self, position: Position) -> None:
-        """Goes on at a position of which nothing is taken yet."""
+        """Goes on at a position whose epoch has given no batch yet."""
         self._running = None
         self._next = self._state = position
         self._loads += 1
         self._is_new = False
-        # The sampler's epoch counts once it is set again.
+        # The sampler's epoch has no effect until it is set again.
         self._ignored_epoch = self._sampling.epoch

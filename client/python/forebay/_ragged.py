@@ -36,11 +36,11 @@ class Padded(NamedTuple):
 
 
 class Form(NamedTuple):
-    """The form in which a loader gives such arrays.
+    """The form in which a loader gives arrays that differ in length.
 
     Attributes:
       name: "list", "offsets", "nested" or "pad".
-      padding: the value of what is added.
+      padding: the value of the elements that "pad" adds.
     """
 
     name: str
@@ -51,11 +51,11 @@ def form(name: Optional[str], padding: Any, framework: str) -> Form:
     """Checks DataLoader's arguments `ragged` and `padding_value`.
 
     Raises:
-      errors.InvalidArgument: one of them is none.
+      errors.InvalidArgument: a value is not one that the argument may have.
       errors.Unsupported: this framework has no such form.
     """
     if not isinstance(padding, bool) and isinstance(padding, numbers.Real):
-        padding = getattr(padding, "item", lambda: padding)()  # NumPy's
+        padding = getattr(padding, "item", lambda: padding)()  # a NumPy number
     if isinstance(padding, bool) or not isinstance(padding, (int, float)):
         raise errors.InvalidArgument(
             f"padding_value must be a number, not {padding!r}")
@@ -111,19 +111,19 @@ def _check_padding(padding: float, name: str, dtype: int) -> None:
 
 def maker(way: Form, view: Callable, name: str, dtype: int, shape: tuple, count: int,
           splits_offset: int, gpu: Optional[_gpu.Gpu]) -> Callable:
-    """A function of (memory, offset) that makes a batch's arrays of a field.
+    """Returns a function of (memory, offset) that makes a batch's arrays of a field.
 
-    Unless they are padded, they are the batch's memory.
+    Unless the arrays are padded, they share the batch's memory.
 
     Args:
-      way: how.
+      way: the form of the arrays.
       view: the framework: see _batch.py.
       name: of the field.
       dtype: of the arrays.
-      shape: of what lies at one index of the first axis.
-      count: of samples.
-      splits_offset: of the row splits in the memory.
-      gpu: to which torch's tensors go; None leaves them on the host.
+      shape: of the part at one index of the first axis.
+      count: the number of samples.
+      splits_offset: the offset of the row splits in the memory.
+      gpu: the GPU to which torch's tensors go; None leaves them on the host.
 
     Raises:
       errors.InvalidArgument: the padding does not fit the dtype.
@@ -148,8 +148,8 @@ def _same(value: Any) -> Any:
     return value
 
 
-# Each makes what a loader gives of the values, of the splits as an array, and of
-# the splits as numbers.
+# Each function below makes the result of one form, from the values, the splits as an
+# array, and the splits as numbers.
 
 
 def _list(values: Any, splits: Any, bounds: Tuple[int, ...],
@@ -165,7 +165,7 @@ def _offsets(values: Any, splits: Any, bounds: Tuple[int, ...],
 def _nested(values: Any, splits: Any, bounds: Tuple[int, ...],
             padding: float) -> Any:
     import torch
-    module: Any = torch  # whose checked version is older
+    module: Any = torch  # the type checker sees an older torch, without this function
     if hasattr(module.nested, "nested_tensor_from_jagged"):
         return module.nested.nested_tensor_from_jagged(values, splits)
     return module.nested.as_nested_tensor(
@@ -177,7 +177,7 @@ def _padded(values: Any, splits: Any, bounds: Tuple[int, ...],
     lengths = splits[1:] - splits[:-1]
     longest = max((end - begin for begin, end in zip(bounds, bounds[1:])), default=0)
     shape = (len(bounds) - 1, longest, *values.shape[1:])
-    if hasattr(values, "new_full"):  # torch's
+    if hasattr(values, "new_full"):  # a torch tensor
         rows = values.new_full(shape, padding)
     else:
         import numpy

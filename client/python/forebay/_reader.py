@@ -1,4 +1,4 @@
-"""A native reader: single samples of a dataset, by number."""
+"""Native readers, which read single samples of a dataset, by number."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import os
 from . import _native, errors
 from ._connection import SLICE_SECONDS, _build_pipeline, _wait
 
-MAX_FETCH = 1024  # samples of one fetch
+MAX_FETCH = 1024  # the most samples of one fetch
 
 
 class Reader:
     """A native reader, open at one daemon.
 
-    Used by one thread at a time, in the process that created it.
+    One thread at a time uses it, in the process that created it.
 
     Attributes:
       dataset_version: bytes.
@@ -50,25 +50,25 @@ class Reader:
         self.dataset_version = bytes(info.dataset_version)
         self.dataset_size = info.dataset_size
         self._fields = range(info.field_count)
-        self._names = options["fields"]  # of shards; only those have JSON
+        self._names = options["fields"]  # the fields of tar shards, which may be JSON
         self._decode = decode
         self.classes = _native.class_names(
             self._lib.forebay_reader_class_name, self._handle, info.class_count)
 
     def fetch(self, samples):
-        """Fetches 1 to MAX_FETCH samples by number; returns a list of a tuple of
-        values each.
+        """Fetches 1 to MAX_FETCH samples by number. Returns a list with a tuple of
+        values for each sample.
 
         Raises:
-          errors.ForebayError: why the first sample that failed did.
+          errors.ForebayError: the reason why the first sample that failed did.
         """
         self._ask(samples)
         return [tuple(self._value(at, number, field) for field in self._fields)
                 for at, number in enumerate(samples)]
 
     def _ask(self, samples):
-        """Returns when the samples are in the reader's memory. Raises as `fetch`;
-        those that did not fail are there all the same."""
+        """Returns when the samples are in the reader's memory. Raises as `fetch` does;
+        samples that did not fail are in the memory all the same."""
         numbers = (c.c_int64 * len(samples))(*samples)
         self._is_asked = True
         try:
@@ -107,7 +107,7 @@ class Reader:
         except (ValueError, RecursionError) as error:
             name = os.fsdecode(self._names[index])
             raise errors.DataError(
-                f"sample {number}: {name}: is no JSON: {error}") from None
+                f"sample {number}: {name}: is not JSON: {error}") from None
 
     def __del__(self):
         if self._handle:
@@ -118,7 +118,7 @@ def _array(field):
     """Copies a field as an array."""
     import numpy
     shape = tuple(field.shape[:field.rank])
-    # NumPy has no bfloat16: its bits become uint16.
+    # NumPy lacks bfloat16, so its bits become uint16.
     name = _native.DTYPE_NAMES.get(field.dtype, "").replace("bfloat16", "uint16")
     if not name:
         raise errors.DataError(

@@ -1,4 +1,4 @@
-"""Whether a dataset that turns out to be out of date may be opened again.
+"""The check whether a dataset that turns out to be out of date may be opened again.
 
 A stored index may not show that files were edited in place; the first read of
 such a file does. Until a sample was returned, nobody relies on the version.
@@ -23,7 +23,7 @@ def check_successor(uri: str, before, opened, is_new: bool) -> None:
 
     Args:
       uri: of the dataset.
-      before, opened: have dataset_version, dataset_size and classes.
+      before, opened: objects with dataset_version, dataset_size and classes.
       is_new: whether no sample was returned: the version may then differ.
 
     Raises:

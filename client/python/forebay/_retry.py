@@ -1,8 +1,8 @@
-"""How a loader waits while its daemon or its dataset cannot be reached.
+"""The waits of a loader while its daemon or its dataset cannot be reached.
 
 The library keeps what it needs to go on: the socket's place, the dataset's
 folders, the position. This module waits, starts a daemon where this package may
-do so, and logs it.
+do so, and logs both.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ _VARIABLE = "FOREBAY_REATTACH_SECONDS"
 _DEFAULT_SECONDS = 60.0
 _FIRST_PAUSE, _LAST_PAUSE = 0.05, 5.0
 _LAST_RETRY_PAUSE = 1.0  # as in the library
-_MAX_SOCKET_PATH = 107  # bytes: sockaddr_un has one more, a zero
+_MAX_SOCKET_PATH = 107  # bytes; sockaddr_un has 108, with the final zero (unix(7))
 _Result = TypeVar("_Result")
 Errors = Tuple[Type[errors.ForebayError], ...]
 
 
 def reattach_seconds() -> float:
-    """How long to wait for a batch: $FOREBAY_REATTACH_SECONDS, else 60.
+    """Returns how many seconds to wait for a batch: $FOREBAY_REATTACH_SECONDS, or 60 if
+    that is not set.
 
     Raises:
-      errors.InvalidArgument: the variable is no number of seconds.
+      errors.InvalidArgument: the variable is not a number of seconds.
     """
     given = os.environ.get(_VARIABLE)
     if not given:
@@ -46,13 +47,13 @@ def reattach_seconds() -> float:
 
 def backoff(chance: Callable[[], float] = random.random,
             last: float = _LAST_PAUSE) -> Iterator[float]:
-    """Pauses between tries, in seconds. The step doubles each time; each pause
+    """Yields pauses between tries, in seconds. The step doubles each time. Each pause
     is a random part of its step, so that a host's trainers do not all try at
     once.
 
     Args:
-      chance: draws from [0, 1).
-      last: no pause is longer.
+      chance: a function that draws from [0, 1).
+      last: the longest pause.
     """
     longest = _FIRST_PAUSE
     while True:
@@ -79,7 +80,7 @@ def until_available(what: str, attempt: Callable[[], _Result],
     except passing as error:
         if _user_error.is_marked(error):
             raise
-        why = type(error)(str(error))  # without frames, as in Retry.wait
+        why = type(error)(str(error))  # a copy without frames, as in Retry.wait
     if isinstance(why, errors.DaemonUnavailable):
         _check_directory(why)
     found: List[_Result] = []
@@ -97,8 +98,8 @@ def until_available(what: str, attempt: Callable[[], _Result],
 
 
 def _check_directory(why: errors.DaemonUnavailable) -> None:
-    """Raises the error again if no wait can help: where no daemon was ever started,
-    or none can listen."""
+    """Raises the error again if no wait can help: if no daemon was ever started in the
+    directory, or none can listen there."""
     directory = _native.runtime_dir()
     bytes_of_path = len(os.fsencode(os.path.join(directory, "session.sock")))
     if bytes_of_path > _MAX_SOCKET_PATH:
@@ -113,8 +114,8 @@ class Retry:
     """Tries to go on while no batch comes, because the daemon is away or cannot
     reach the dataset.
 
-    Logs one line when that begins, and one when it ends. Used by one thread at
-    a time.
+    Logs a line when the waiting begins, and another when it ends. One thread at a
+    time uses it.
     """
 
     def __init__(self, what: str, attach: Callable[[], bool],
@@ -123,14 +124,14 @@ class Retry:
                  passing: Errors = errors.PASSING):
         """
         Args:
-          what: is read, for messages.
-          attach: tries briefly to go on. Returns True if it does, False to be
-            called again; raises one of `passing` if nothing goes on yet.
+          what: the thing that is read, for messages.
+          attach: a function that tries briefly to go on. It returns True if it does,
+            False to be called again, and raises one of `passing` to be tried later.
           start_daemon: starts a daemon if none listens; None if this process is
             not to start one.
           seconds: how long to wait; None: `reattach_seconds()`.
-          passing: the errors to wait for the end of. All others are final, as are
-            those of the user's own code.
+          passing: the errors that may pass. All other errors are final, as are errors
+            of the user's own code.
         """
         self._what = what
         self._attach = attach
@@ -149,8 +150,8 @@ class Retry:
             `reattach_seconds()`.
           errors.ForebayError: the next daemon cannot go on; final.
         """
-        # Keeps words and no exception: an exception keeps its frames alive, and
-        # so the batches that those hold.
+        # This object keeps the words of the error, not the exception: an exception
+        # keeps its frames alive, and so the batches that they hold.
         kind, why = type(error), str(error)
         del error
         if self._began is None:
@@ -159,9 +160,10 @@ class Retry:
                 _log.warning("%s: %s: waiting up to %g s to go on", self._what,
                              why, self._seconds)
         while True:
-            # Also if it goes on at once, and stops again and again.
+            # The time also runs out for a loader that always goes on at once, but stops
+            # again each time.
             if time.monotonic() - self._began >= self._seconds:
-                raise self._given_up(kind, why) from None  # it says why
+                raise self._given_up(kind, why) from None  # its message has the cause
             try:
                 self._start()
                 while not self._attach():
@@ -184,7 +186,7 @@ class Retry:
         try:
             self._start_daemon()
         finally:
-            # A daemon that exits at once is not started again and again.
+            # A daemon that exits at once is started again only after a pause.
             self._next_start = time.monotonic() + next(self._pauses)
 
     def done(self) -> None:

@@ -19,10 +19,10 @@ class Sampling(NamedTuple):
     """An order, and the part of it that this process reads.
 
     Attributes:
-      shuffle: as DataLoader's.
-      seed: of the order; None takes DataLoader's.
-      rank, world_size: which part of it; None takes DataLoader's.
-      pad: as DataLoader's; None takes that.
+      shuffle: DataLoader's argument.
+      seed: the order's seed; None takes DataLoader's.
+      rank, world_size: the part of the order; None takes DataLoader's.
+      pad: the rule for samples that do not divide; None takes DataLoader's.
       listed: whether the sampler's own indices make each epoch.
       sampler: the argument, or an EpochOrder.
     """
@@ -73,8 +73,8 @@ class Sampling(NamedTuple):
             self.sampler.set_epoch(epoch)
 
     def count(self, drawn: Any) -> int:
-        """The number of samples in a listed epoch: the sampler's length, else that
-        of the last indices drawn."""
+        """Returns the number of samples in a listed epoch: the sampler's length. If the
+        sampler has no length, it is that of `drawn`, the last indices."""
         try:
             return len(self.sampler)
         except TypeError:
@@ -83,13 +83,13 @@ class Sampling(NamedTuple):
             return len(drawn)
 
     def _numbered(self, indices: Any, size: int) -> Any:
-        """The sampler's indices as numbers of samples: NumPy int64, (M,).
+        """Returns the sampler's indices as numbers of samples: NumPy int64, (M,).
 
         Args:
           size: of the dataset.
 
         Raises:
-          errors.InvalidArgument: an index is outside.
+          errors.InvalidArgument: an index is not one of the dataset's.
         """
         indices[indices < 0] += size
         outside = (indices < 0) | (indices >= size)
@@ -107,8 +107,9 @@ class Sampling(NamedTuple):
           size: of the dataset.
 
         Raises:
-          errors.InvalidArgument: the sampler yields something else than indices.
-          errors.StateError: the sampler lists fewer than the position has behind it.
+          errors.InvalidArgument: the sampler yields something other than indices.
+          errors.StateError: the sampler lists fewer samples than the position has
+          behind it.
         """
         before = position.portion
         if position.indices is not None or (before and before.source):
@@ -117,7 +118,8 @@ class Sampling(NamedTuple):
             self.sampler, lambda indices: self._numbered(indices, size),
             position.origin)
         portion = source.draw(before.start if before else 0, position.first, batch_size)
-        # First: an interrupted call has set all, or draws again.
+        # The generator's state is set before the indices, so that a call that was
+        # interrupted has set both, or draws again.
         position.generator = self._generator_state()
         if portion.is_last and not before:
             position.indices = portion.indices
@@ -126,7 +128,8 @@ class Sampling(NamedTuple):
             position.portion = portion
 
     def move_on(self, position: Position, batch_size: int) -> bool:
-        """Draws the next portion of a position's epoch; False if there is none."""
+        """Draws the next portion of a position's epoch. Returns False if there is no
+        further portion."""
         portion: Optional[Portion] = position.portion
         if portion is None or portion.is_last:
             return False
@@ -143,7 +146,7 @@ class Sampling(NamedTuple):
         """Sets the state of the sampler's generator, if it has one.
 
         Raises:
-          errors.StateError: it is no state of that generator.
+          errors.StateError: the bytes are not a state of that generator.
         """
         if state is not None:
             drawing.restore_own(self.sampler, {"sampler": state})
@@ -169,8 +172,8 @@ def read(sampler: Any, size: Optional[int], shuffle: Union[bool, str, None],
 
     Args:
       sampler: one of torch's, any iterable of the dataset's indices, or None.
-      size: of the dataset that it was made for; None if not known yet.
-      shuffle: as DataLoader's.
+      size: of the dataset that the sampler was made for; None if not known yet.
+      shuffle: DataLoader's argument.
       generator: a torch.Generator whose seed becomes the order's, or None.
 
     Raises:

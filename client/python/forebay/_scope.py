@@ -15,7 +15,7 @@ from typing import Callable, Mapping, Optional
 
 _CONTAINER_FILES = (".dockerenv", "run/.containerenv", "run/systemd/container",
                     "run/host/container-manager")
-# Set in containers, and in jobs of batch schedulers.
+# The variables that containers and jobs of batch schedulers have.
 _FOREIGN_VARIABLES = (
     "container", "KUBERNETES_SERVICE_HOST", "SLURM_JOB_ID", "PBS_JOBID",
     "LSB_JOBID", "SGE_TASK_ID", "_CONDOR_SCRATCH_DIR", "FLUX_JOB_ID",
@@ -23,7 +23,7 @@ _FOREIGN_VARIABLES = (
 
 
 def _read(path: pathlib.Path) -> str:
-    """A small file's text, stripped; "" if it cannot be read."""
+    """Returns a small file's text, stripped; "" if it cannot be read."""
     try:
         return path.read_text().strip()
     except OSError:
@@ -44,8 +44,8 @@ def _least_quota(texts: list[str]) -> str:
     return f"{100 * min(parts):.2f}%"
 
 
-# By the file of a limit: systemd's name for it, and how to choose among several
-# values, of which the innermost cgroup's comes first.
+# For the file of each limit: systemd's name of the limit, and the function that chooses
+# among several values, of which the innermost cgroup's comes first.
 _LIMITS: dict[str, tuple[str, Callable[[list[str]], str]]] = {
     "memory.max": ("MemoryMax", _least),
     "memory.high": ("MemoryHigh", _least),
@@ -55,12 +55,12 @@ _LIMITS: dict[str, tuple[str, Callable[[list[str]], str]]] = {
     "cpuset.cpus": ("AllowedCPUs", _innermost),
     "cpuset.mems": ("AllowedMemoryNodes", _innermost),
 }
-# A limit of single devices, which is not carried over.
+# The file of limits of single devices, which are not carried over.
 _DEVICE_LIMIT = "io.max"
 
 
 def _levels(root: pathlib.Path, uid: int) -> Optional[list[pathlib.Path]]:
-    """This process's cgroup and those above it, below the user's slice.
+    """Returns this process's cgroup and the cgroups above it, below the user's slice.
 
     Returns None unless cgroup version 2 alone is in use, and this process is in
     the user's slice.
@@ -78,7 +78,7 @@ def _levels(root: pathlib.Path, uid: int) -> Optional[list[pathlib.Path]]:
 
 
 def _limits_of(levels: list[pathlib.Path]) -> dict[str, list[str]]:
-    """The limits that these cgroups set, by file."""
+    """Returns the limits that these cgroups set, by file."""
     found = {}
     for file in (*_LIMITS, _DEVICE_LIMIT):
         texts = [_read(level / file) for level in levels]
@@ -89,7 +89,7 @@ def _limits_of(levels: list[pathlib.Path]) -> dict[str, list[str]]:
 
 
 def _delegated(root: pathlib.Path, uid: int) -> set[str]:
-    """The controllers with which the user's systemd may set limits."""
+    """Returns the controllers with which the user's systemd may set limits."""
     service = (f"sys/fs/cgroup/user.slice/user-{uid}.slice/"
                f"user@{uid}.service/cgroup.controllers")
     return set(_read(root / service).split())
@@ -97,8 +97,8 @@ def _delegated(root: pathlib.Path, uid: int) -> set[str]:
 
 def launcher(environment: Mapping[str, str], uid: int,
              root: str = "/") -> list[str]:
-    """The words to put before a command to give it a scope of its own, with the
-    limits of this process's cgroup.
+    """Returns the words to put before a command to give it a scope of its own, with
+    the limits of this process's cgroup.
 
     Args:
       environment: of this process.

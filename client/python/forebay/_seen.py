@@ -1,4 +1,5 @@
-"""The samples of an epoch that were seen, for orders that no number tells."""
+"""The samples of an epoch that were seen, for orders in which a count does not tell
+which they were."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from . import errors
 
 
 class Seen:
-    """A set of samples out of 0 to size - 1. Used by one thread at a time."""
+    """A set of samples out of 0 to size - 1. One thread at a time uses it."""
 
     def __init__(self, size: int):
         import numpy
@@ -28,26 +29,26 @@ class Seen:
         """Adds samples.
 
         Args:
-          sample_ids: a batch's, an array or tensor of integers, (N,).
+          sample_ids: the ids of a batch, an array or tensor of integers, (N,).
         """
         import numpy
         self._has[numpy.asarray(sample_ids)] = True
 
     def indices(self) -> Any:
-        """The samples in ascending order: NumPy int64, (M,)."""
+        """Returns the samples in ascending order: NumPy int64, (M,)."""
         import numpy
         return numpy.flatnonzero(self._has).astype(numpy.int64)
 
     def to_text(self) -> str:
-        """The set as text: base64 of its bits; sample 0 is the lowest bit of the
-        first byte."""
+        """Returns the set as text: base64 of its bits; sample 0 is the lowest bit of
+        the first byte."""
         import numpy
         bits = numpy.packbits(self._has, bitorder="little")
         return base64.b64encode(bits.tobytes()).decode()
 
     @classmethod
     def from_text(cls, text: Any, size: int) -> Seen:
-        """The set of which to_text made the text.
+        """Returns the set of which to_text made the text.
 
         Raises:
           errors.StateError: the text is not that of a set of this size.

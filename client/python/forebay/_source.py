@@ -28,7 +28,7 @@ class LabelledFiles(NamedTuple):
 
     Attributes:
       path: str, the folder that has all of them, in it or below it.
-      names: list of str, their paths below that.
+      names: list of str, the files' paths below `path`.
       labels: numpy int64 array, (N,).
     """
 
@@ -41,7 +41,7 @@ class NpyClasses(NamedTuple):
     """Class folders of .npy files, with the semantics of torchvision's DatasetFolder.
 
     Attributes:
-      path: as a Folder's.
+      path: see Folder.
     """
 
     path: Any

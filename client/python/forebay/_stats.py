@@ -6,12 +6,12 @@ from typing import Dict
 
 from . import _native
 
-# How many there are at present, rather than how many there ever were.
+# The statistics that are present numbers rather than totals.
 _LEVELS = ("batches_held",)
 
 
 def none() -> Dict[str, int]:
-    """All statistics, each of which is 0."""
+    """Returns all statistics, each of which is 0."""
     return {name: 0 for name, _ in _native.LoaderStats._fields_}
 
 

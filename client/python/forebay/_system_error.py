@@ -26,7 +26,7 @@ _REMEDIES = {
 
 
 def reason(error: OSError) -> str:
-    """The error in words, and what to do about it."""
+    """Returns the error in words, and what to do about it."""
     text = error.strerror or str(error)
     number = error.errno
     if number == errno.EMFILE:
@@ -40,19 +40,19 @@ def reason(error: OSError) -> str:
 
 
 def is_exhaustion(error: OSError) -> bool:
-    """Whether the system says that the host or this process has no more of
-    something."""
+    """Whether an error says that the host or this process has run out of a
+    resource."""
     return (not isinstance(error, errors.ForebayError) and
             KINDS.get(error.errno or 0) is errors.ResourceExhausted)
 
 
 @contextlib.contextmanager
 def exhaustion_of(what: str) -> Iterator[None]:
-    """Raises ResourceExhausted in place of an OSError by which the host or this
-    process has no more of something.
+    """Raises ResourceExhausted in place of an OSError that says that the host or this
+    process has run out of a resource.
 
     Args:
-      what: cannot be done then: a clause.
+      what: a clause that says what cannot be done.
     """
     try:
         yield

@@ -48,7 +48,7 @@ def tfrecord(path: Union[str, "os.PathLike[str]"], *,
         - "float32[3,4]": an array of that type and shape: a list of floats or of
           int64, or the bytes of the elements, little-endian and in C order
         - "float32[n]", "float32[n,4]": an array of any length. The daemon reads
-          all records once when it indexes them. A feature that lacks is empty
+          all records once when it indexes them. A missing feature is empty
         - "float32": a number
 
         A str is the type of the whole record, as the field "record". With None,
@@ -62,10 +62,11 @@ def tfrecord(path: Union[str, "os.PathLike[str]"], *,
 
 
 def checked_fields(fields: Any, wanted: str) -> Union[None, str, Dict[str, str]]:
-    """The fields, if they are a type, types by name, or None.
+    """Checks that the fields are a type, a dict of types by name, or None. Returns
+    them.
 
     Args:
-      wanted: such types, for messages.
+      wanted: examples of types, for messages.
     """
     if fields is None:
         return None
@@ -88,7 +89,7 @@ def checked_fields(fields: Any, wanted: str) -> Union[None, str, Dict[str, str]]
 
 
 def is_passable(text: str) -> bool:
-    """Whether the daemon gets all of a text, which ends at a 0 byte."""
+    """Whether the daemon gets a whole text: it ends a text at a 0 byte."""
     try:
         return b"\0" not in text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -97,11 +98,11 @@ def is_passable(text: str) -> bool:
 
 def _check_type(kind: str) -> None:
     if not is_passable(kind):
-        raise errors.InvalidArgument(f"fields: {kind!r} is no type")
+        raise errors.InvalidArgument(f"fields: {kind!r} is not a type")
 
 
 def names_and_types(fields: Any) -> Tuple[list, list]:
-    """The fields' names and types, as the native options have them."""
+    """Returns the fields' names and types, as the native options have them."""
     if fields is None:
         return [], []
     if isinstance(fields, str):

@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 from . import errors
 
 _TYPES = ("uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64")
-_MOST = 1 << 40  # tokens of a window
+_MOST = 1 << 40  # the most tokens of a window
 
 
 class Tokens:
@@ -17,7 +17,7 @@ class Tokens:
 
     Attributes:
       path: of the files, with braces and wildcards.
-      settings: dict of str, what samples are, as the native options have it.
+      settings: dict of str, the settings that the native options have.
     """
 
     def __init__(self, path, settings):
@@ -41,17 +41,17 @@ def tokens(path: Union[str, "os.PathLike[str]"], *, length: Optional[int],
 
     Args:
       path: of the files, a path or a URI, with braces ("{000..127}.bin") and
-        wildcards. `.npy` files have one axis. `.bin` files are Megatron-LM's, with
-        an `.idx` beside each, whose path, or that without an ending, means the same.
-        With dtype=, files have no header, as nanoGPT's.
+        wildcards. `.npy` files have one axis. `.bin` files are Megatron-LM's, with an
+        `.idx` file beside each. The path of the `.idx` file, or a path without the
+        ending, means the same files. With dtype=, files have no header, as nanoGPT's.
       length: tokens of a window; None: each document is a sample.
       stride: tokens from the start of one window to that of the next; None: `length`.
         With 1 and shuffle=True, windows are nanoGPT's random ones, but each once.
       dtype: of files without a header, such as "uint16", little-endian.
-      documents: "cross": windows run across documents. "each": none does. Only
+      documents: "cross": windows run across documents. "each": no window does. Only
         Megatron-LM's files have several documents.
-      tail: "drop": what remains behind the last whole window is left out. "keep": it
-        is a shorter window, so that samples differ in length (see DataLoader's
+      tail: "drop": the tokens behind the last whole window are left out. "keep": they
+        are a shorter window, so that samples differ in length (see DataLoader's
         ragged).
       targets: whether a batch also has the field "targets": the same window, one
         token further on. A window takes one token more then.
@@ -87,7 +87,7 @@ def _count(value, name):
 
 
 def _type(dtype):
-    """The type's name: NumPy's types and dtypes have one, too."""
+    """Returns the name of a type, which may also be NumPy's type or dtype."""
     name = getattr(dtype, "name", None) or getattr(dtype, "__name__", dtype)
     if name not in _TYPES:
         raise errors.InvalidArgument(
@@ -96,7 +96,7 @@ def _type(dtype):
 
 
 def _of_data(path):
-    """The path of the files that hold the tokens."""
+    """Returns the path of the files that hold the tokens."""
     text = os.fsdecode(os.fspath(path))
     if text.endswith(".idx"):
         return text[:-len(".idx")] + ".bin"
@@ -104,6 +104,6 @@ def _of_data(path):
 
 
 def names_and_values(dataset: Tokens) -> Tuple[List[bytes], List[bytes]]:
-    """The fields and columns of the native options."""
+    """Returns the fields and columns of the native options."""
     return ([name.encode() for name in dataset.settings],
             [value.encode() for value in dataset.settings.values()])

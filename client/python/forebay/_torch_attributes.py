@@ -15,8 +15,8 @@ _FIXED = ("batch_size", "batch_sampler", "collate_fn", "dataset", "drop_last",
 
 
 def _prefetch_factor(given: Any, has_workers: bool) -> Any:
-    """The value that torch's loader has. Without workers, torch takes no other value
-    than its default, which depends on its version."""
+    """Returns the value that torch's loader has. Without workers, torch takes only its
+    default, which depends on its version."""
     torch = sys.modules.get("torch")
     if has_workers:
         return 2 if given is None else given
@@ -33,9 +33,9 @@ class TorchAttributes:
     Attributes:
       collate_fn, generator, pin_memory, pin_memory_device, in_order, worker_init_fn:
         the arguments; without a collate_fn, the framework's default.
-      sampler: the argument; else an EpochOrder.
-      batch_sampler: the argument; else a BatchOrder; None without batches, and where
-        the lengths of samples decide.
+      sampler: the argument; without one, an EpochOrder.
+      batch_sampler: the argument; without one, a BatchOrder. None without batching, and
+        if the lengths of samples decide the batches.
       timeout, prefetch_factor, persistent_workers, multiprocessing_context: the
         arguments; where no worker runs, torch's defaults.
     """
@@ -54,9 +54,9 @@ class TorchAttributes:
     worker_init_fn: Optional[Callable[[int], None]]
     _progress: Any
     _has_open_seed: bool
-    _kind: type  # the user's
+    _kind: type  # the class that the user has called
     _arguments: Dict[str, Any]
-    _own_names: FrozenSet[str] = frozenset()  # of attributes, once all are there
+    _own_names: FrozenSet[str] = frozenset()  # attributes at initialisation's end
 
     def _note(self, arguments: Dict[str, Any]) -> None:
         """Begins the initialisation of a loader with these arguments."""
@@ -65,7 +65,7 @@ class TorchAttributes:
         self._foreign_names = frozenset(vars(self))
 
     def _forget(self) -> None:
-        """Begins the initialisation anew, with the same arguments."""
+        """Begins the initialisation again, with the same arguments."""
         self._own_names = frozenset()
 
     def _keep_order(self, sampler: EpochOrder) -> None:
@@ -87,7 +87,7 @@ class TorchAttributes:
         Args:
           given: DataLoader's arguments.
           has_workers: whether workers run the user's code.
-          collate_fn: that makes the batches.
+          collate_fn: the function that makes batches of samples.
           context: of multiprocessing, for workers.
         """
         self.generator = given["generator"]
@@ -139,13 +139,13 @@ class TorchAttributes:
 
 def _copy(kind: Any, arguments: Dict[str, Any], epoch: int, told: Optional[int],
           has_open_seed: bool, users: Dict[str, Any]) -> Any:
-    """A loader that equals another one, which has not begun.
+    """Makes a loader that equals another one that has not begun.
 
     Args:
-      epoch: that is next.
-      told: the epoch of its own sampler, if that was told one.
+      epoch: the next epoch.
+      told: the epoch that the loader's own sampler was told, if any.
       has_open_seed: whether a loaded state may set the seed.
-      users: the attributes of the user's own.
+      users: the attributes that the user has added.
     """
     from .loader import DataLoader
     made = kind.__new__(kind)

@@ -1,6 +1,6 @@
 """Reads datasets of torch and torchvision by their class names and attributes.
 
-Imports neither: a caller that passes such an object has done that.
+Imports neither library: a caller that passes such an object has imported it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from ._tfrecord import TFRecords
 _OURS = (str, bytes, os.PathLike, Manifest, TFRecords, LMDB, ArrayRecords, HDF5, Arrays,
          Concat, Folder, LabelledFiles, NpyClasses, Rows, Subset)
 _SEQUENCES = (list, tuple, dict, range)
-# Those in memory, with the channels of their images.
+# The datasets that torchvision holds in memory, with the channels of their images.
 _IN_MEMORY = {"CIFAR10": 3, "CIFAR100": 3, "EMNIST": 1, "FashionMNIST": 1, "KMNIST": 1,
               "MNIST": 1, "SEMEION": 1, "STL10": 3, "SVHN": 3, "USPS": 1}
 _CHANNELS_FIRST = ("STL10", "SVHN")
-_UNCUT = ("CIFAR10", "CIFAR100")  # give labels as they are; all others, integers
+_UNCUT = ("CIFAR10", "CIFAR100")  # give labels as they are; the others use int()
 _PATTERNS = "{}*?[]"
 
 
@@ -34,17 +34,17 @@ class TorchData(NamedTuple):
     """The contents of a dataset object.
 
     Attributes:
-      source: its samples.
-      size: how many.
-      transform: the dataset's own, for each image, or None.
-      target_transform: likewise, for each label.
-      channels: of the images; 0 if there are none.
+      source: the object's samples.
+      size: the number of samples.
+      transform: the dataset's own function of each image, or None.
+      target_transform: the dataset's own function of each label, or None.
+      channels: of the images; 0 if there are no images.
       extent: (height, width) that all images have, or None.
       classes: list of str, or None.
-      form: the types and shapes of labels and tensors, as text; equal where parts can
-        be concatenated.
-      places: folders and environments of the source, with the samples that each has
-        to have; if the daemon finds another number there, `read` has to list samples.
+      form: the types and shapes of labels and tensors, as text; equal for parts that
+        can be concatenated.
+      places: folders and environments of the source, with the number of samples that
+        each must have. If the daemon finds another number, `read` must list samples.
     """
 
     source: Source
@@ -105,7 +105,8 @@ def read(dataset: Any, is_listed: bool = False) -> TorchData:
 
 
 def _first(found: TorchData, length: int, dataset: Any) -> TorchData:
-    """The first samples of a dataset that says to have so many."""
+    """Returns the first `length` samples: an object's len() may say that it has fewer
+    samples than it lists."""
     if length == found.size:
         return found
     if length > found.size:
@@ -118,7 +119,7 @@ def _first(found: TorchData, length: int, dataset: Any) -> TorchData:
 
 
 def _read(dataset: Any, is_listed: bool) -> TorchData:
-    """The contents, without regard to the length that the object says it has."""
+    """Reads the contents, without regard to the length that the object says it has."""
     if _plain(dataset, "torch.utils.data", "Subset"):
         return _subset(dataset, is_listed)
     if _plain(dataset, "torch.utils.data", "ConcatDataset"):
@@ -162,7 +163,7 @@ def _subset(dataset: Any, is_listed: bool) -> TorchData:
 
 
 def _concat(dataset: Any, is_listed: bool) -> TorchData:
-    # The numbers of samples are those with which the ConcatDataset was made.
+    # A ConcatDataset keeps the numbers of samples that its parts had when it was made.
     ends = [0, *dataset.cumulative_sizes]
     parts = [_first(_read(part, is_listed), end - begin, part)
              for part, begin, end in zip(dataset.datasets, ends, ends[1:])]
@@ -217,7 +218,7 @@ def _images(dataset: Any, name: str, channels: int) -> TorchData:
     try:
         images = numpy.asarray(dataset.data)
     except (TypeError, ValueError, RuntimeError):
-        raise errors.Unsupported(f"the images of the {_name(dataset)} are no array"
+        raise errors.Unsupported(f"the images of the {_name(dataset)} are not an array"
                                  ) from None
     if name in _CHANNELS_FIRST and images.ndim == 4:
         images = images.transpose(0, 2, 3, 1)
@@ -243,12 +244,12 @@ def _files(found: _torch_files.Samples) -> TorchData:
 
 
 def _lsun(dataset: Any, is_listed: bool) -> TorchData:
-    """Reads an LMDB environment for each class: its number is the label."""
+    """Reads an LMDB environment for each class; the class's number is the label."""
     parts = dataset.dbs
     if is_listed or not parts or not all(_is_in_order(part) for part in parts):
         raise errors.Unsupported(
             "the LSUN's parts are not those of its folders, in the order of their keys")
-    transform = parts[0].transform  # LSUN's own is not used
+    transform = parts[0].transform  # LSUN's own transform is not used
     if any(part.transform is not transform for part in parts):
         raise errors.Unsupported("the classes of the LSUN have different transforms")
     folders = [os.path.split(os.path.abspath(part.root)) for part in parts]

@@ -1,7 +1,7 @@
-"""torchvision's datasets whose samples are image files with targets.
+"""Reads torchvision's datasets whose samples are image files with targets.
 
-Knows where each class keeps its paths and targets. Imports nothing: a dataset tells
-its class and its attributes.
+It knows where each class keeps its paths and targets. It imports nothing: a dataset
+tells its class and its attributes.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from ._counterpart import is_plainly
 from ._source import LabelledFiles
 
 _PACKAGE = "torchvision.datasets"
-# Readers of files as RGB images; the last is a method of LFW's.
+# The functions that read files as RGB images; the last one is a method of LFW's.
 _LOADERS = ("default_loader", "pil_loader", "accimage_loader", "_loader")
-_JOINT = ("OxfordIIITPet", "Places365")  # call `transforms`, not its parts
+_JOINT = ("OxfordIIITPet", "Places365")  # these call `transforms`, not its parts
 _GRAY = ("Omniglot",)
 _DOUBLED = re.compile("//+")
 
@@ -42,7 +42,8 @@ class Samples(NamedTuple):
 
 
 class Targets:
-    """Makes a sample's target of its number, which takes the label's place."""
+    """Makes a sample's target from the sample's number, which the daemon gives as the
+    label."""
 
     def __init__(self, targets: Sequence[Any], transform: Optional[Callable]):
         self._targets = targets
@@ -54,7 +55,7 @@ class Targets:
 
 
 class _Rows:
-    """The targets of CelebA: a row of a tensor, or one of each of several."""
+    """The targets of CelebA: a row of a tensor, or a row of each of several tensors."""
 
     def __init__(self, tensors: Sequence[Any]):
         self._tensors = tensors
@@ -75,12 +76,12 @@ def _refusal(dataset: Any, why: str) -> errors.ForebayError:
 
 
 def _lists(paths: str, targets: str) -> Callable[[Any], _Found]:
-    """Reads two attributes."""
+    """Returns a reader of two attributes: paths and targets."""
     return lambda dataset: (getattr(dataset, paths), getattr(dataset, targets))
 
 
 def _pairs(name: str) -> Callable[[Any], _Found]:
-    """Reads one attribute, of pairs."""
+    """Returns a reader of an attribute that holds pairs of path and target."""
     def read_pairs(dataset: Any) -> _Found:
         pairs = getattr(dataset, name)
         return [path for path, _ in pairs], [target for _, target in pairs]
@@ -89,7 +90,7 @@ def _pairs(name: str) -> Callable[[Any], _Found]:
 
 def _columns(dataset: Any, types: Sequence[str],
              known: Dict[str, Any]) -> List[Any]:
-    """Takes what is known of each type of targets."""
+    """Returns the columns of the target types that a dataset has."""
     if not types or any(name not in known for name in types):
         raise _refusal(dataset, f"has targets of the types {list(types)}, but the "
                        f"daemon gives {sorted(known)} alone")
@@ -175,7 +176,7 @@ def _class_of(dataset: Any) -> Optional[str]:
 
 
 def knows(dataset: Any) -> bool:
-    """Whether it is one of these datasets, or of a class that is derived from one
+    """Whether a dataset is one of these, or of a class that is derived from one
     without another __getitem__."""
     return _class_of(dataset) is not None
 
@@ -184,7 +185,7 @@ def read(dataset: Any) -> Samples:
     """Reads a dataset that `knows` knows.
 
     Raises:
-      errors.Unsupported: the daemon cannot read its samples; says why.
+      errors.Unsupported: the daemon cannot read its samples; the message says why.
     """
     name = _class_of(dataset)
     assert name is not None
@@ -210,20 +211,20 @@ def _labels(dataset: Any, targets: Sequence[Any]) -> Any:
         return numpy.array([operator.index(target) for target in targets],
                            numpy.int64)
     except (TypeError, OverflowError):
-        raise _refusal(dataset, "has targets that are no numbers") from None
+        raise _refusal(dataset, "has targets that are not numbers") from None
 
 
 def labelled(dataset: Any, paths: Sequence[Any],
              targets: Sequence[Any]) -> LabelledFiles:
-    """The image files of a dataset, at least one, in the order of their paths.
+    """Returns the image files of a dataset, at least one, in the order of their paths.
 
     Raises:
-      errors.Unsupported: the targets are no integers.
+      errors.Unsupported: the targets are not integers.
     """
     labels = _labels(dataset, targets)
     here = os.getcwd()
     texts = [_DOUBLED.sub("/", os.path.join(here, os.fspath(path))) for path in paths]
-    # All between the first and the last in order begin as these two do.
+    # All texts between the first and the last in sorted order begin as these two do.
     alike = os.path.commonprefix([min(texts), max(texts)])
     end = alike.rindex("/")
     return LabelledFiles(alike[:end] or "/", [text[end + 1:] for text in texts], labels)
@@ -243,7 +244,7 @@ def _check_loader(dataset: Any, is_gray: bool) -> None:
 
 def _transforms(dataset: Any, is_joint: bool
                 ) -> Tuple[Optional[Callable], Optional[Callable]]:
-    """The transforms of images and of targets."""
+    """Returns the transforms of images and of targets."""
     if not is_joint:
         return dataset.transform, dataset.target_transform
     joint = dataset.transforms

@@ -1,7 +1,7 @@
-"""torchvision's datasets of class folders: each sample is a file, labelled by its
-folder.
+"""Reads torchvision's datasets of class folders: each sample is a file, labelled by
+its folder.
 
-Imports nothing: a dataset tells its class and its attributes.
+It imports nothing: a dataset tells its class and its attributes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ IMAGE_EXTENSIONS = {".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif",
 
 
 def knows(dataset: Any) -> bool:
-    """Whether it is one of these datasets, or of a class that is derived from one
+    """Whether a dataset is one of these, or of a class that is derived from one
     without another __getitem__."""
     return is_plainly(dataset, _PACKAGE, _NAMES, "__getitem__")
 
@@ -34,7 +34,7 @@ def read(dataset: Any, is_listed: bool) -> Tuple[Source, int]:
       is_listed: whether the folders have other files than the dataset lists.
 
     Raises:
-      errors.Unsupported: the daemon cannot read its samples; says why.
+      errors.Unsupported: the daemon cannot read its samples; the message says why.
     """
     root, loader = _root(dataset), dataset.loader
     place = getattr(loader, "__module__", None), getattr(loader, "__name__", None)
@@ -63,7 +63,8 @@ def _listed(dataset: Any) -> LabelledFiles:
 
 
 def _root(dataset: Any) -> str:
-    """The folder of class folders; the own root of some datasets holds that."""
+    """Returns the folder of class folders, which some datasets have below their own
+    root."""
     if is_plainly(dataset, _PACKAGE, ("Country211",), "__getitem__"):
         return os.path.join(dataset._base_folder, dataset._split)
     if is_plainly(dataset, _PACKAGE, ("EuroSAT",), "__getitem__"):
@@ -81,8 +82,8 @@ def _check_extensions(dataset: Any, root: str, extensions: Set[str]) -> None:
 
 def _is_in_order(samples: Any, root: str) -> bool:
     """Whether samples have the labels of their class folders, and stand in the order
-    of these, each once. If there are as many samples as files, the samples are the
-    files."""
+    of the folders, each once. If there are as many samples as files, the samples are
+    the files."""
     start = os.path.join(root, "")
     folders = sorted(entry.name for entry in os.scandir(root) if entry.is_dir())
     labels = {name: label for label, name in enumerate(folders)}

@@ -1,4 +1,4 @@
-"""Batches on a GPU: tensors of torch's, made of what the daemon copied there."""
+"""Batches on a GPU: torch's tensors, made of batches that the daemon copied there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict
 from . import _native, errors
 from ._gpu import Gpu
 
-_MAX_KEPT = 256  # static tensors of pieces
+_MAX_KEPT = 256  # the most static tensors of pieces
 
 
 class TorchGpu(Gpu):
@@ -17,7 +17,7 @@ class TorchGpu(Gpu):
     def __init__(self, number: str, static_buffers: bool = False):
         """
         Args:
-          number: torch's, of the GPU; "" is the current one.
+          number: torch's number of the GPU; "" is the current one.
           static_buffers: whether all batches of one shape are written into the
             same tensors.
 
@@ -41,7 +41,7 @@ class TorchGpu(Gpu):
         self._torch = torch
         self._device = torch.device("cuda", ordinal)
         self._static = static_buffers
-        self._kept: Dict[Any, Any] = {}  # static tensors, by what they are of
+        self._kept: Dict[Any, Any] = {}  # static tensors, by field or piece
 
     def another(self) -> Gpu:
         return TorchGpu(str(self.ordinal), self._static)
@@ -90,7 +90,7 @@ class TorchGpu(Gpu):
         return make
 
     def _piece(self, piece: Any, make: Callable[[], Any]) -> Any:
-        """The static tensor of a piece, which `make` makes if there is none."""
+        """Returns the static tensor of a piece, which `make` makes if there is none."""
         if not self._static:
             return make()
         key = piece.number, piece.dtype, piece.shape, piece.order
@@ -131,7 +131,8 @@ class TorchGpu(Gpu):
 
 
 def _shaped(tensor: Any, piece: Any) -> Any:
-    """The tensor with its dimensions in their order."""
+    """Returns the tensor with its dimensions as the user's code had them; the piece
+    has them in the order of memory."""
     if piece.order is not None:
         places = sorted(range(len(piece.order)), key=piece.order.__getitem__)
         tensor = tensor.permute(places)

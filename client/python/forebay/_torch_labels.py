@@ -8,23 +8,23 @@ from . import _native, errors
 
 
 def read(dataset: Any, labels: Any, count: int, is_cut: bool) -> Tuple[str, Any]:
-    """The kind of the field of labels, see _source.Arrays, and the labels as a NumPy
-    array.
+    """Returns the kind of the field of labels, see _source.Arrays, and the labels as a
+    NumPy array.
 
     Args:
-      labels: the dataset's: a sequence, an array or a tensor.
-      count: samples in the dataset.
-      is_cut: whether the dataset's own code makes integers of them.
+      labels: the dataset's labels: a sequence, an array or a tensor.
+      count: the number of samples in the dataset.
+      is_cut: whether the dataset's own code makes integers of labels by int().
 
     Raises:
-      errors.Unsupported: only that code knows what they become.
+      errors.Unsupported: only that code knows the labels that it returns.
     """
     import numpy
     try:
         has_enough = len(labels) >= count
         array = numpy.asarray(labels[:count])
     except (TypeError, ValueError, RuntimeError, OverflowError):
-        raise _refusal(dataset, "are no numbers of one type") from None
+        raise _refusal(dataset, "are not numbers of one type") from None
     if not has_enough or array.ndim != 1 or array.dtype.kind not in "iufb":
         raise _refusal(dataset, f"are {array.dtype} {array.shape}, not one number for "
                        f"each of {count} images")
@@ -40,24 +40,25 @@ def read(dataset: Any, labels: Any, count: int, is_cut: bool) -> Tuple[str, Any]
 
 
 def _cut(dataset: Any, array: Any) -> Any:
-    """The integers that int() makes of labels."""
+    """Returns the integers that int() makes of labels."""
     import numpy
     if array.dtype.kind == "f" and not (abs(array) < 2. ** 63).all():
-        raise _refusal(dataset, "are no integers of 64 bits")
+        raise _refusal(dataset, "are not integers of 64 bits")
     if array.dtype == numpy.uint64 and (array >> numpy.uint64(63)).any():
-        raise _refusal(dataset, "are no integers of 64 bits")
+        raise _refusal(dataset, "are not integers of 64 bits")
     return array.astype(numpy.int64)
 
 
 def _collated(dataset: Any, labels: Any, count: int) -> str:
-    """NumPy's name of the type that a batch of labels has in torch's DataLoader."""
+    """Returns NumPy's name of the type that a batch of labels has in torch's
+    DataLoader."""
     import numpy
     import torch
     one: Any = labels[0]
     if not isinstance(labels, (numpy.ndarray, torch.Tensor)):
         kinds = set(map(type, labels[:count]))
         if len(kinds) > 1 or not isinstance(one, (int, float, numpy.generic)):
-            raise _refusal(dataset, "are no numbers of one type")
+            raise _refusal(dataset, "are not numbers of one type")
     if isinstance(one, torch.Tensor) and dataset.target_transform is not None:
         raise _refusal(dataset, "are tensors, and target_transform= takes them as they "
                        "are")

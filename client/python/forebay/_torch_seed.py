@@ -1,4 +1,4 @@
-"""The seed that a script has given torch, for loaders that were given none."""
+"""The seed that a script has given torch, for loaders without a seed argument."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, Dict
 
 from . import _job, errors
 
-# torch seeds itself at random, by 64 bits. Seeds of users are smaller: NumPy takes
-# no others.
+# torch seeds itself at random, by 64 bits. Seeds that users choose are below 2^32, as
+# NumPy takes no larger ones.
 _LEAST_RANDOM = 1 << 32
 
 
@@ -23,11 +23,12 @@ def is_open(given: Dict[str, Any]) -> bool:
 
 
 def draw(given: Dict[str, Any]) -> int:
-    """The seed of a loader that was given none: drawn from torch's generator, which
-    moves on by one number, if the script has seeded it; else 0.
+    """Returns the seed of a loader without a seed argument. If the script has seeded
+    torch's generator, the seed is drawn from it, which moves it on by one number. If
+    not, the seed is 0.
 
-    Processes of one job may have seeds of their own, which would split no order into
-    ranks: they get 0.
+    The ranks of a job may have generators of their own, whose seeds would not make one
+    order: such loaders get 0.
 
     Args:
       given: DataLoader's arguments.

@@ -1,7 +1,7 @@
 """Reads torchaudio's transforms by class names and attributes.
 
-Imports nothing: a transform tells its class and its arguments. What torchaudio has as
-(channel, time) is (time, channel) here, and (channel, frequency, time) is (time,
+It imports nothing: a transform tells its class and its arguments. torchaudio's
+(channel, time) is (time, channel) here, and its (channel, frequency, time) is (time,
 channel, frequency).
 """
 
@@ -39,8 +39,8 @@ _WINDOWS: Dict[str, Callable[[float], float]] = {
 
 
 def _window_of(op: Any) -> str:
-    """The name of the function that made a spectrogram's window: the op keeps its
-    values alone."""
+    """Returns the name of the function that made a spectrogram's window, of which the
+    op keeps only the values."""
     values = op.window.tolist()
     size = len(values)
     for name, value_at in _WINDOWS.items():
@@ -51,7 +51,7 @@ def _window_of(op: Any) -> str:
 
 
 def _arguments(op: Any) -> Dict[str, Any]:
-    """Those that Spectrogram and MelSpectrogram share."""
+    """Returns the arguments that Spectrogram and MelSpectrogram share."""
     if op.power not in (1, 2):
         raise NoCounterpart(f"power={op.power!r}, not 1 or 2")
     if op.onesided is False:
@@ -86,7 +86,8 @@ def _mfcc(op: Any) -> T.Transform:
 
 
 def _whole(number: Any) -> Any:
-    """An integer for a float that is one: torchaudio takes these, too."""
+    """Returns an integer for a float with an integer's value, as torchaudio takes
+    such floats, too."""
     return int(number) if isinstance(number, float) and (
         number.is_integer()) else number
 
@@ -114,8 +115,7 @@ def _is_sequence(transform: Any) -> bool:
 
 
 def owns(transform: Any) -> bool:
-    """Whether it is a transform of torchaudio's, or a Sequential that begins with
-    one."""
+    """Whether a transform is torchaudio's, or a Sequential that begins with one."""
     if _is_sequence(transform):
         return any(owns(op) for op in list(transform)[:1])
     return comes_from(transform, _PACKAGE)
@@ -128,10 +128,10 @@ def _flatten(transform: Any) -> List[Any]:
 
 
 def translate(transform: Any) -> T.Transform:
-    """The counterpart of a transform that torchaudio owns.
+    """Returns the counterpart of a transform that torchaudio owns.
 
     Raises:
-      NoCounterpart: there is none; the message says of which op, and why.
+      NoCounterpart: an op has no counterpart; the message names it and says why.
     """
     done: List[T.Transform] = []
     for op in _flatten(transform):
@@ -142,6 +142,6 @@ def translate(transform: Any) -> T.Transform:
             done.append(_COUNTERPARTS[name](op))
         except NoCounterpart as why:
             raise NoCounterpart(f"{name}: {why.args[0]}") from None
-        except (TypeError, ValueError) as why:  # torchaudio takes more than we do
+        except (TypeError, ValueError) as why:  # torchaudio allows more values
             raise NoCounterpart(f"{name}: {why}") from None
     return T.Compose(done)

@@ -1,6 +1,6 @@
 """Reads torchvision's transforms, v1 and v2, by class names and attributes.
 
-Imports nothing: a transform tells its class and its arguments.
+It imports nothing: a transform tells its class and its arguments.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from . import _transform_values, transforms as T
 from ._counterpart import NoCounterpart, check_jitter, comes_from
 
 _PACKAGE = "torchvision.transforms"
-# Pillow's numbers, which old versions take for interpolation.
+# Pillow's numbers of interpolations, which old versions of torchvision take.
 _PIL_MODES = {0: "nearest", 2: "bilinear", 3: "bicubic"}
 _FLOATS = "it would change floating-point pixels: put it before what makes those"
 
@@ -21,7 +21,7 @@ class Pixels:
     """The state of a sample's pixels between two ops.
 
     Attributes:
-      tensor: bool, whether they are a tensor (C, H, W) or a PIL image.
+      tensor: bool, whether the pixels are a tensor (C, H, W) or a PIL image.
       dtype: str, of the tensor.
       channels: int.
     """
@@ -36,25 +36,26 @@ class Pixels:
         return "tensor" if self.tensor else "pil"
 
     def beginning(self) -> List[T.Transform]:
-        """The ops to begin with, as the daemon decodes to three channels."""
+        """Returns the ops that turn the daemon's three channels into the pixels'
+        own."""
         return [T.Grayscale(1)] if self.channels == 1 else []
 
     @property
     def has_bytes(self) -> bool:
-        """Whether the user's code can take them as they are."""
+        """Whether the user's code can take the pixels as they are."""
         return self.dtype == "uint8"
 
     def take(self, result: Any, behind: Sequence[Any]) -> bool:
-        """Makes these the pixels that the user's code returned, a _code.Result;
-        False if the ops behind it cannot take them."""
+        """Takes the state of the pixels that the user's code returned, a _code.Result.
+        Returns False if the ops behind that code cannot take the pixels."""
         self.tensor = result.kind == "tensor"
-        if result.kind == "array":  # which these take as they take PIL images
+        if result.kind == "array":  # ops take arrays as they take PIL images
             return bool(behind) and type(behind[0]).__name__ in ("ToTensor",
                                                                  "ToImage")
         return result.kind != ""
 
     def ending(self, trailing: bool) -> List[T.Transform]:
-        """The ops to end with, as PIL images are made of rows of pixels."""
+        """Returns the daemon's last ops: PIL images are made of rows of pixels."""
         return [T.ToImage("NHWC")] if trailing and not self.tensor else []
 
 
@@ -175,7 +176,7 @@ _COUNTERPARTS: Dict[str, Callable[[Any, Pixels], List[T.Transform]]] = {
 
 
 def owns(transform: Any) -> bool:
-    """Whether it is a transform of torchvision, or a Sequential of torch."""
+    """Whether a transform is torchvision's, or a Sequential of torch's."""
     return comes_from(transform, _PACKAGE) or _is_sequence(transform)
 
 
@@ -185,7 +186,7 @@ def _is_sequence(transform: Any) -> bool:
 
 
 def flatten(transform: Any) -> List[Any]:
-    """The ops of nested sequences, in order."""
+    """Returns the ops of nested sequences, in order."""
     if isinstance(transform, T.Compose):
         parts = transform.transforms
     elif _is_sequence(transform):
@@ -209,10 +210,11 @@ def _is_identity(op: Any) -> bool:
 
 
 def counterparts(op: Any, pixels: Pixels) -> List[T.Transform]:
-    """The transforms that do to these pixels what an op does. Updates `pixels`.
+    """Returns the daemon's transforms that do what an op does to `pixels`. Updates
+    `pixels`.
 
     Raises:
-      NoCounterpart: there are none.
+      NoCounterpart: the op has no counterpart.
     """
     if isinstance(op, T.Transform):
         return [op]

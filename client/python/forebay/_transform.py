@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Transform:
-    """One step of a pipeline."""
+    """A step of a pipeline."""
 
     def _append(self, lib: Any, pipeline: Any) -> int:
         """Adds the step to a native pipeline; returns a status."""

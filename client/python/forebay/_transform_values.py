@@ -28,7 +28,7 @@ DTYPES = {
 
 
 class InterpolationMode(enum.Enum):
-    """How resizing computes pixels."""
+    """The ways in which resizing computes pixels."""
 
     NEAREST = "nearest"
     BILINEAR = "bilinear"
@@ -99,7 +99,8 @@ def pair(value: Any, what: str) -> Tuple[float, float]:
 
 
 def padding_sides(padding: Any) -> Tuple[int, ...]:
-    """(left, top, right, bottom) from any form of padding that torchvision takes."""
+    """Returns (left, top, right, bottom) from any form of padding that torchvision
+    takes."""
     if isinstance(padding, numbers.Integral):
         padding = (padding,)
     padding = tuple(pixels(side, "padding", 0) for side in padding)
@@ -135,7 +136,8 @@ def native_padding(sides: Tuple[int, ...], fill: Fill,
 
 def jitter(value: Any, name: str, center: float, low: float,
            high: float, clip: bool) -> Optional[Tuple[float, float]]:
-    """The range that a ColorJitter argument means; None if it changes nothing."""
+    """Returns the range that a ColorJitter argument means; None if it changes
+    nothing."""
     if value is None:
         return None
     if isinstance(value, numbers.Real):
@@ -154,7 +156,8 @@ def jitter(value: Any, name: str, center: float, low: float,
 
 
 def dtype_name(dtype: Any) -> str:
-    """ "float32" for "float32", numpy.float32, torch.float32 and the like."""
+    """Returns the name of a type: "float32" for "float32", numpy.float32,
+    torch.float32 and the like."""
     name = dtype if isinstance(dtype, str) else getattr(
         dtype, "name", getattr(dtype, "__name__", str(dtype)))
     name = name.rpartition(".")[2]
@@ -165,7 +168,7 @@ def dtype_name(dtype: Any) -> str:
 
 
 def image_dtype(dtype: Any) -> str:
-    """As dtype_name, of images."""
+    """Returns the name of a type that images may have, as dtype_name does."""
     name = dtype_name(dtype)
     if name not in _IMAGE_DTYPES:
         raise ValueError("dtype should be uint8, float16, bfloat16 or float32, "
@@ -174,7 +177,7 @@ def image_dtype(dtype: Any) -> str:
 
 
 def index(value: Any, name: str) -> int:
-    """An integer that fits in 64 bits."""
+    """Returns an integer that fits in 64 bits."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} should be an integer, not {value!r}")
     number = int(value)
@@ -184,7 +187,7 @@ def index(value: Any, name: str) -> int:
 
 
 def axis(value: Any) -> int:
-    """The number of an axis."""
+    """Returns the number of an axis, -8 to 7."""
     number = index(value, "axis")
     if not -8 <= number < 8:
         raise ValueError(f"axis should be the number of an axis, not {value!r}")

@@ -1,7 +1,7 @@
 """Translates pipelines of other libraries into Forebay's own.
 
-Ops with a counterpart are translated. Ops without one run in the trainer if they
-come last, and are refused otherwise.
+Ops with a counterpart are translated. Ops without a counterpart run in the trainer if
+they come last. If they do not come last, workers run them, or they are refused.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class Translation(NamedTuple):
     """A pipeline in two parts.
 
     Attributes:
-      transform: what the daemon does; None if it only decodes, to uint8 NCHW.
+      transform: the daemon's ops; None if it only decodes, to uint8 NCHW.
       trailing: ops of another library that the trainer then runs on each
         sample.
-      input_kind: what the first of them takes: "pil", "tensor" (C, H, W), or
+      input_kind: the input of the first of these: "pil", "tensor" (C, H, W), or
         "array" (H, W, C) by the name `image`.
-      code: ops that workers run between those of the daemon, which are not in
-        `transform` then; or None.
+      code: ops that workers run between ops of the daemon's, or None. With a `code`,
+        `transform` is None: the daemon's ops are in `code`.
       is_opaque: whether no op has a counterpart, and the first one takes the image
         as the dataset has it.
     """
@@ -67,8 +67,8 @@ def translate(transform: Any, channels: int = 3,
     Args:
       transform: of forebay.transforms, torchvision.transforms, its v2, or
         Albumentations; any other callable, which runs in the trainer; or None.
-      channels: of the images that it is for.
-      extent: (height, width) of all of them, or None if they may differ.
+      channels: of the images that the pipeline is for.
+      extent: (height, width) of all images, or None if they may differ.
 
     Raises:
       errors.Unsupported: an op without a counterpart comes before one that has
@@ -105,7 +105,7 @@ def translate(transform: Any, channels: int = 3,
 
 def _sized(transform: Optional[Transform],
            extent: Optional[Tuple[int, int]]) -> Optional[Transform]:
-    """Tells the daemon that all images have one size, which it cannot know."""
+    """Adds an op that tells the daemon that all images have one size."""
     if extent is None:
         return transform
     whole = CenterCrop(extent)
@@ -113,7 +113,7 @@ def _sized(transform: Optional[Transform],
 
 
 def makes_one_size(transform: Optional[Transform]) -> bool:
-    """Whether images of any size have the same one behind it."""
+    """Whether a transform makes images of any size one size."""
     if isinstance(transform, Compose):
         return any(map(makes_one_size, transform.transforms))
     return (isinstance(transform, (CenterCrop, RandomCrop, RandomResizedCrop)) or
@@ -121,7 +121,7 @@ def makes_one_size(transform: Optional[Transform]) -> bool:
 
 
 def names_of(trailing: tuple) -> str:
-    """The ops' names, as a list for people."""
+    """Returns the ops' names, as a list for people."""
     return ", ".join(name_of(op) for op in trailing)
 
 

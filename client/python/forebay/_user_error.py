@@ -1,6 +1,6 @@
-"""Exceptions of the user's own code, which may be of this package's classes: a dataset
-may read its files by forebay.open. No next try helps, and the epoch goes on behind
-them."""
+"""Exceptions of the user's own code. They may be of this package's classes, as a
+dataset may read its files by forebay.open. Another try does not help, and the epoch
+goes on after the sample."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _Error = TypeVar("_Error", bound=BaseException)
 
 
 def marked(error: _Error) -> _Error:
-    """The exception, marked as the user's."""
+    """Returns the exception, marked as one of the user's code."""
     with contextlib.suppress(Exception):
         setattr(error, _MARK, True)
     return error

@@ -7,14 +7,14 @@ from . import _native, errors
 
 
 def maker(kind, name, count, splits_offset, ids_offset):
-    """A function of (memory, offset) that makes a list of a field.
+    """Returns a function of (memory, offset) that makes a list of a field's values.
 
     Args:
       kind: _native.TEXT, JSON or BYTES.
-      name: the field's.
-      count: samples in the batch.
-      splits_offset: of the bytes' row splits in the memory.
-      ids_offset: of the samples' numbers.
+      name: the field's name.
+      count: the number of samples in the batch.
+      splits_offset: the offset of the bytes' row splits in the memory.
+      ids_offset: the offset of the samples' numbers.
     """
     unpack = struct.Struct(f"={count + 1}q").unpack
     splits_bytes = 8 * (count + 1)
@@ -36,7 +36,7 @@ def maker(kind, name, count, splits_offset, ids_offset):
                 at = ids_offset + 8 * len(values)
                 number, = struct.unpack("=q", memory.read(at, 8))
                 raise errors.DataError(
-                    f"sample {number}: {name}: is no JSON: {error}") from None
+                    f"sample {number}: {name}: is not JSON: {error}") from None
         return values
 
     return {_native.TEXT: texts, _native.JSON: parsed,

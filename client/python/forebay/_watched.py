@@ -1,7 +1,7 @@
 """Tells whether a dataset object has changed since a loader was opened for it.
 
-Notes what the object and its transforms hold, as far as a plan of a loader can depend
-on it. Objects of the user's own classes count by their identity alone: the trainer and
+It notes the parts of the object and of its transforms on which a loader's plan can
+depend. Objects of the user's own classes count by their identity alone: the trainer and
 the workers run their code as it is.
 """
 
@@ -17,20 +17,23 @@ from typing import Any, Dict, List, Optional, Set, Tuple, Type
 
 from . import _memory_digest
 
-# A larger array that was changed in place counts as it was.
+# The bytes of the largest array whose numbers are compared: a change in place of a
+# larger array is not noticed.
 MAX_BYTES = 256 << 20
 _PLAIN: Tuple[Type[Any], ...] = (type(None), bool, int, float, complex, str, bytes,
                                  range, pathlib.PurePath)
 _Seen = Set[Tuple[int, int]]
 _DATASETS = ("torch.utils.data", "torchvision.datasets")
-# Modules of objects that a loader can translate. Sequential and Identity are torch's.
+# The modules of objects that a loader can translate. torch's two have Sequential and
+# Identity.
 _MODULES = (*_DATASETS, "torchvision.transforms", "torchaudio.transforms",
             "torch.nn.modules.container", "torch.nn.modules.linear", "albumentations",
             "forebay")
 
 
 class Watched:
-    """Objects as they were. Used by one thread at a time."""
+    """A record of objects, which tells whether they have changed since it was made. One
+    thread at a time uses it."""
 
     def __init__(self, *things: Any):
         self._things = things
@@ -38,21 +41,21 @@ class Watched:
         self._root = self._notes.of(things)
 
     def has_changed(self) -> bool:
-        """Whether one of them is no longer as it was."""
+        """Whether one of the objects is no longer as it was."""
         return not self._root.is_of(self._things, set())
 
 
 class _Note:
-    """A thing as it was: by its identity, or its value if it is plain."""
+    """The note of a thing as it was: its identity, or its value if it is plain."""
 
     def __init__(self, thing: Any):
         self._thing = thing
 
     def is_of(self, present: Any, seen: _Seen) -> bool:
-        """Whether a thing is as the noted one was.
+        """Whether a thing is as the noted thing was.
 
         Args:
-          seen: notes and things, by their ids, that need no other comparison.
+          seen: notes and things, by their ids, that were compared already.
         """
         key = id(self), id(present)
         if key in seen:
@@ -69,7 +72,7 @@ class _Note:
 
 
 class _Plain(_Note):
-    """A list or tuple of values that cannot change."""
+    """The note of a list or tuple of values that cannot change."""
 
     def __init__(self, items: Any, is_flat: bool):
         super().__init__(tuple(items))
@@ -87,10 +90,10 @@ class _Plain(_Note):
 
 
 class _Parts(_Note):
-    """A thing that is made of others, by their names or in their order.
+    """The note of a thing that has parts, by name or in order.
 
     Attributes:
-      names, parts: of the notes of these others; set once all are noted.
+      names, parts: the parts' names and notes; set once all parts are noted.
     """
 
     names: Optional[List[Any]] = None
@@ -110,8 +113,9 @@ class _Parts(_Note):
 
 
 class _Numbers(_Note):
-    """A NumPy array without objects, or a tensor of torch's: by its numbers. Where
-    these are too many, or lie on a GPU: by its identity, and by a tensor's version."""
+    """The note of a NumPy array without objects, or of a tensor of torch's, by its
+    numbers. If there are too many numbers, or they lie on a GPU, the thing's identity
+    counts instead, and a tensor's version."""
 
     def __init__(self, thing: Any):
         super().__init__(None)
@@ -125,7 +129,7 @@ class _Numbers(_Note):
 
 
 class _Notes:
-    """Makes notes of things, one of each."""
+    """Makes notes of things, one note for each thing."""
 
     def __init__(self) -> None:
         self._known: Dict[int, _Note] = {}
@@ -152,8 +156,8 @@ class _Notes:
 
 
 def _constant(items: Any) -> Optional[_Plain]:
-    """The note of a list or tuple of values that cannot change, or of tuples of such
-    values; else None."""
+    """Returns the note of a list or tuple of values that cannot change, or of tuples of
+    such values. None for other things."""
     kinds = set(map(type, items))
     if _are_plain(kinds):
         return _Plain(items, True)
@@ -184,7 +188,7 @@ def _has_parts(thing: Any) -> bool:
 
 
 def _parts_of(thing: Any) -> Tuple[Optional[List[Any]], List[Any]]:
-    """The names of a thing's parts, if they have any, and the parts."""
+    """Returns the names of a thing's parts, if they have names, and the parts."""
     if isinstance(thing, (list, tuple)):
         return None, list(thing)
     if _has_objects(thing):
@@ -200,7 +204,7 @@ def _is_array(thing: Any) -> bool:
 
 
 def _has_objects(thing: Any) -> bool:
-    """Whether it is a NumPy array of objects."""
+    """Whether a thing is a NumPy array of objects."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and type(thing) is numpy.ndarray and thing.dtype == object
 
@@ -211,8 +215,8 @@ def _is_tensor(thing: Any) -> bool:
 
 
 def _state_of(thing: Any) -> Any:
-    """The comparable state of an array or tensor. Its last item is the digest of the
-    numbers, a list, if there is one. None for other things."""
+    """Returns the comparable state of an array or tensor. Its last item is the digest
+    of the numbers, a list, if there is one. None for other things."""
     if _is_array(thing):
         return (type(thing), thing.dtype, thing.shape, thing.strides,
                 _memory_digest.of(thing) if thing.nbytes <= MAX_BYTES else None)
@@ -223,8 +227,8 @@ def _state_of(thing: Any) -> Any:
 
 
 def _numbers(tensor: Any) -> Optional[List[int]]:
-    """The digest of a tensor's numbers; None of one that is too large, or whose numbers
-    do not lie in this process's memory."""
+    """Returns the digest of a tensor's numbers; None if the tensor is too large, or its
+    numbers do not lie in this process's memory."""
     import torch
     if (tensor.device.type != "cpu" or tensor.layout is not torch.strided or
             tensor.is_quantized or
@@ -238,4 +242,4 @@ def _version(tensor: Any) -> int:
     try:
         return int(tensor._version)
     except RuntimeError:
-        return -1  # an inference tensor counts none
+        return -1  # an inference tensor has no version counter

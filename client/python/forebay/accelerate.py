@@ -6,9 +6,9 @@
     loader = forebay.DataLoader("/data/train", 32, shuffle=True, distributed=True)
     model, optimizer, loader = prepare(accelerator, model, optimizer, loader)
 
-`Accelerator.prepare` itself knows torch's DataLoader only: it hands on any other
-as it is, so that the last batch of an epoch does not end the accumulation of
-gradients, and a checkpoint does not tell the loader's position.
+`Accelerator.prepare` itself knows torch's DataLoader only. It returns other loaders
+as they are: the last batch of an epoch then does not end the accumulation of
+gradients, and a checkpoint does not have the loader's position.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class PreparedLoader(DataLoaderStateMixin):
             among the ranks; None: the loader splits them.
 
         Raises:
-          errors.InvalidArgument: the loader is not that of this process's rank.
+          errors.InvalidArgument: the loader was not made for this process's rank.
         """
         ranks = accelerator.num_processes
         of_rank = loader.rank, loader.world_size
@@ -51,12 +51,13 @@ class PreparedLoader(DataLoaderStateMixin):
                 f"accelerator has rank {accelerator.process_index} of {ranks}: make "
                 "the loader after it, with distributed=True")
         self.loader = loader
-        # While the batch after is here already: the state before it.
+        # The state before the batch that was read ahead; None if no batch was.
         self._state: Optional[Dict[str, Any]] = None
         self.gradient_state = GradientState()
         batch_size = shard.batch_size if shard is not None else loader.batch_size
         self.total_batch_size = (batch_size or 1) * ranks
-        # gather_for_metrics cuts what shards have padded, and must not cut else.
+        # gather_for_metrics cuts off the samples that shards have added, and must not
+        # cut if they have added none.
         self._drop_last = (loader.drop_last or (ranks > 1 and shard is None) or
                            (shard is not None and shard.drop_last))
         self._device = accelerator.device if accelerator.device_placement else None
@@ -71,19 +72,20 @@ class PreparedLoader(DataLoaderStateMixin):
         return len(self.loader)
 
     def set_epoch(self, epoch: int) -> None:
-        """As DataLoader.set_epoch."""
+        """Sets the next epoch; see DataLoader.set_epoch."""
         self.loader.set_epoch(epoch)
 
     def state_dict(self) -> Dict[str, Any]:
-        """As DataLoader.state_dict."""
+        """Returns the position; see DataLoader.state_dict."""
         return self.loader.state_dict() if self._state is None else self._state
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
-        """As DataLoader.load_state_dict."""
+        """Goes on at a position; see DataLoader.load_state_dict."""
         self.loader.load_state_dict(state)
 
     def batches_before(self) -> int:
-        """Batches of the epoch that a loaded state has behind it."""
+        """Returns the number of the epoch's batches before the position of a loaded
+        state."""
         loader = self.loader
         progress = loader._progress
         try:
@@ -93,7 +95,8 @@ class PreparedLoader(DataLoaderStateMixin):
             return progress.state.first
 
     def _batches_left(self) -> Optional[int]:
-        """Batches left in the running epoch; None if only its end tells."""
+        """Returns the number of batches left in the running epoch; None if it is not
+        known before the end."""
         try:
             len(self.loader)
         except TypeError:
@@ -117,7 +120,7 @@ class PreparedLoader(DataLoaderStateMixin):
             self.end()
 
     def _looking_ahead(self, batches: Iterator[Any]) -> Iterator[Tuple[Any, bool]]:
-        """The batches, each with whether it is the last."""
+        """Yields the batches, each with whether it is the last."""
         end = object()
         batch = next(batches, end)
         while batch is not end:
@@ -147,13 +150,13 @@ def prepare(accelerator: Any, *objects: Any) -> Any:
 
     Args:
       accelerator: an accelerate.Accelerator.
-      objects: as Accelerator.prepare's.
+      objects: the arguments of Accelerator.prepare.
 
     Returns:
-      The prepared objects, in order; if there is one, that.
+      The prepared objects, in order; a single object by itself.
 
     Raises:
-      errors.InvalidArgument: a loader is not that of this process's rank.
+      errors.InvalidArgument: a loader was not made for this process's rank.
     """
     others = [one for one in objects if not isinstance(one, DataLoader)]
     prepared = accelerator.prepare(*others) if others else ()

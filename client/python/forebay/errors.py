@@ -37,7 +37,7 @@ class SourceUnavailable(ForebayError, ConnectionError):
     """The daemon cannot reach the dataset's storage at present."""
 
 
-# The next try may succeed after these.
+# The errors after which another try may succeed.
 PASSING = (DaemonUnavailable, SourceUnavailable)
 
 

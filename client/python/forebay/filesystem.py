@@ -6,9 +6,9 @@
     forebay://https/host/train.csv             https://host/train.csv
     forebay::gs://bucket/train.csv             the same, chained
 
-Needs fsspec, which finds it by itself where Forebay is installed. From a
-checkout, import this module first. A chained URL needs fsspec's own file system
-of its last part, such as gcsfs or s3fs, and so does listing a bucket.
+Needs fsspec, which finds this file system by itself if Forebay is installed. From
+a checkout, import this module first. A chained URL needs fsspec's own file system
+for its last part, such as gcsfs or s3fs, and so does listing a bucket.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ def _type_of(mode: int) -> str:
 class ForebayFileSystem(fsspec.AbstractFileSystem):
     """Files of this host, of buckets and of web servers, for reading.
 
-    Local folders are listed by this process; buckets and web servers by fsspec's
-    file systems of those. All bytes come from the daemon. Threads and forks:
-    as forebay.open's files.
+    This process lists local folders; fsspec's own file systems list buckets and web
+    servers. All bytes come from the daemon. Threads and forks may use files in the same
+    way as files of forebay.open.
 
     Args:
       fo, target_protocol, target_options: the URL that this one is chained to;
-        paths lie below it. The options are those of the file system that lists.
-      root, autostart: as forebay.open's.
-      block_size: a hint, which the next power of two follows.
+        paths lie below it. The options are for the file system that lists.
+      root, autostart: see forebay.open.
+      block_size: a hint: the next power of two is used, 64 KiB to 16 MiB.
     """
 
     protocol = "forebay"
@@ -79,7 +79,7 @@ class ForebayFileSystem(fsspec.AbstractFileSystem):
         return stripped or ("/" if path else cls.root_marker)
 
     def _uri(self, path: str) -> str:
-        """The path or URI as forebay.open takes it."""
+        """Returns the path or URI as forebay.open takes it."""
         path = self._strip_protocol(path)
         if self._base is not None:
             return posixpath.join(self._base, path) if path else self._base
@@ -93,7 +93,7 @@ class ForebayFileSystem(fsspec.AbstractFileSystem):
             ", ".join(f"{scheme}/" for scheme in _SCHEMES))
 
     def _open(self, path, mode="rb", **kwargs):
-        # Files share what is cached if they have one size of blocks.
+        # Files share the cache's blocks only if they have one size of blocks.
         return _open_file(self._uri(path), mode, root=self._root,
                           block_size=self._block_size,
                           autostart=self._autostart)
@@ -123,7 +123,7 @@ class ForebayFileSystem(fsspec.AbstractFileSystem):
                 "mtime": found.st_mtime, "ino": found.st_ino}
 
     def _lister(self, uri):
-        """fsspec's file system that lists there, and the path in it."""
+        """Returns fsspec's file system that lists a URI, and the path in it."""
         scheme = uri.partition("://")[0]
         try:
             target = fsspec.filesystem(scheme, **self._target_options)
@@ -190,7 +190,7 @@ class ForebayFileSystem(fsspec.AbstractFileSystem):
 
 
 def _base_of(fo, protocol):
-    """The path or URI that a chained URL leads to."""
+    """Returns the path or URI that a chained URL leads to."""
     schemes = {scheme: scheme for scheme in _SCHEMES}
     schemes.update(gcs="gs", s3a="s3")
     if protocol in ("file", "local"):

@@ -28,7 +28,7 @@ from .accelerate import PreparedLoader
 from .loader import DataLoader
 
 _log = logging.getLogger("forebay")
-# In a checkpoint's folder: the loader's position.
+# The file of the loader's position in a checkpoint's folder.
 _STATE_FILE = "forebay_loader.pt"
 # From version 5 on, transformers counts the batches that it skips as read, and makes
 # an epoch's last step of what is left.
@@ -39,18 +39,18 @@ class Trainer(transformers.Trainer):
     """A transformers.Trainer whose batches Forebay makes.
 
     Worker processes run the dataset's code and `data_collator`, once for all equal
-    runs of this user's on this machine; `dataloader_num_workers` is how many at
-    most, and 0, the default, means as many as CPUs. Random order and augmentation
-    depend on `data_seed`, else `seed`, alone.
+    runs of this user's on this machine. There are at most `dataloader_num_workers` of
+    them; 0, the default, means as many as there are CPUs. Random order and augmentation
+    depend on `data_seed` alone, or on `seed` if `data_seed` is not set.
 
     A dataset may be a forebay.DataLoader: its batches are the model's keyword
-    arguments, so let `batch_transform` return a dict. Of several processes, each
+    arguments, so let `batch_transform` return a dict. With several processes, each
     needs the loader of its rank: make it with `distributed=True`, after the
     TrainingArguments.
 
     Checkpoints hold the loader's position: training goes on with the very next
-    sample, without reading those before. Without such a position, the epoch begins
-    again. torch's loaders stay in use for a training order that cannot be split
+    sample, without reading the samples before. Without a position, the epoch begins
+    again. torch's loaders stay in use for training orders that cannot be split
     among ranks here: group_by_length, samplers of a subclass and IterableDataset,
     with several processes; dispatch_batches; split_batches.
     """
@@ -58,12 +58,12 @@ class Trainer(transformers.Trainer):
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self._training: Optional[_TrainingLoader] = None
-        self._checkpoint: Optional[str] = None  # to go on from
+        self._checkpoint: Optional[str] = None  # the checkpoint to go on from
         self._run_trial: Any = None  # the trial of a hyperparameter search
         # The dataset, its loader's arguments and the loader, by the dataset's id.
         self._evaluation: Dict[int, Tuple[Any, Dict[str, Any], PreparedLoader]] = {}
         self.add_callback(_SavePosition(self))
-        # Before all others, which are to see the epoch as it is.
+        # This callback comes before all others, which are to see the corrected epoch.
         self.callback_handler.callbacks.insert(0, _CountEpoch(self))
 
     def __getstate__(self) -> Dict[str, Any]:
@@ -75,7 +75,7 @@ class Trainer(transformers.Trainer):
 
     def train(self, resume_from_checkpoint: Any = None, trial: Any = None, *args: Any,
               **kwargs: Any) -> Any:
-        """As transformers.Trainer.train."""
+        """Trains; see transformers.Trainer.train."""
         self._run_trial = trial
         checkpoint = resume_from_checkpoint or None
         if checkpoint is True:
@@ -91,7 +91,7 @@ class Trainer(transformers.Trainer):
             self._checkpoint = None
 
     def get_train_dataloader(self) -> Any:
-        """The training batches: a PreparedLoader, else torch's."""
+        """Returns the training batches: a PreparedLoader, or torch's loader."""
         if not self._is_ours(self.train_dataset):
             self._training = None
             return super().get_train_dataloader()
@@ -104,7 +104,8 @@ class Trainer(transformers.Trainer):
         return self._training
 
     def get_eval_dataloader(self, eval_dataset: Any = None) -> Any:
-        """The batches of a dataset, in its order: a PreparedLoader, else torch's."""
+        """Returns the batches of a dataset, in its order: a PreparedLoader, or torch's
+        loader."""
         dataset = self.eval_dataset if eval_dataset is None else eval_dataset
         if isinstance(dataset, str):
             dataset = self.eval_dataset[dataset]
@@ -113,7 +114,7 @@ class Trainer(transformers.Trainer):
         return self._evaluation_loader(dataset)
 
     def get_test_dataloader(self, test_dataset: Any) -> Any:
-        """As get_eval_dataloader."""
+        """Returns the batches of a test dataset, as get_eval_dataloader does."""
         if not self._is_ours(test_dataset, for_training=False):
             return super().get_test_dataloader(test_dataset)
         return self._evaluation_loader(test_dataset)
@@ -147,8 +148,8 @@ class Trainer(transformers.Trainer):
             dataset, "training", batch_size=self._train_batch_size, **order))
 
     def _evaluation_loader(self, dataset: Any) -> PreparedLoader:
-        """The loader of a dataset: the last one, unless its arguments have changed
-        since."""
+        """Returns the loader of a dataset: the last one, unless the arguments have
+        changed since."""
         args = self.args
         if isinstance(dataset, DataLoader):
             return PreparedLoader(self.accelerator, dataset)
@@ -163,8 +164,8 @@ class Trainer(transformers.Trainer):
         return known[2]
 
     def _own_sampler(self, dataset: Any) -> Any:
-        """The sampler that a subclass, or an argument, asks for in evaluation; None:
-        the dataset's own order."""
+        """Returns the sampler that a subclass, or an argument, asks for in evaluation;
+        None: the dataset's own order."""
         sampler = self._get_eval_sampler(dataset)
         return None if type(sampler) is SequentialSampler else sampler
 
@@ -174,7 +175,8 @@ class Trainer(transformers.Trainer):
         if args.world_size == 1:
             return PreparedLoader(self.accelerator, self._loader(
                 dataset, "evaluation", **given))
-        # gather_for_metrics drops what these repeat.
+        # The shards repeat samples so that ranks have equally many; gather_for_metrics
+        # drops the repeats.
         batches = BatchSamplerShard(
             BatchSampler(SequentialSampler(dataset), args.eval_batch_size,
                          args.dataloader_drop_last),
@@ -193,7 +195,7 @@ class Trainer(transformers.Trainer):
                           name=f"{_job.job_name()} {description}", **given)
 
     def _common_arguments(self) -> Dict[str, Any]:
-        """The arguments that all loaders have in common."""
+        """Returns the arguments that all loaders have in common."""
         args = self.args
         return {"collate_fn": self.data_collator,
                 "seed": args.seed if args.data_seed is None else args.data_seed,
@@ -234,19 +236,19 @@ class Trainer(transformers.Trainer):
 class _TrainingLoader(PreparedLoader):
     """The training batches, from a checkpoint's position on.
 
-    transformers begins in the epoch that it computes from the checkpoint's steps. Where
-    an epoch's batches are not whole steps, that may be a later epoch than the
-    position's; where it knows no length, an earlier one.
+    transformers begins in the epoch that it computes from the checkpoint's steps. If an
+    epoch's batches are not whole steps, this may be a later epoch than the position's.
+    If transformers does not know the epoch's length, it may be an earlier one.
     """
 
     def __init__(self, accelerator: Any, loader: DataLoader):
         super().__init__(accelerator, loader)
-        # While transformers' first epoch runs, from a checkpoint on.
+        # True while transformers' first epoch after a checkpoint runs.
         self._is_resumed = False
         self._first = 0  # the position's epoch
-        self._read = 0  # batches of that epoch that lie before the position
+        self._read = 0  # the number of that epoch's batches before the position
         self._asked = 0  # transformers' first epoch
-        self._ahead = 0  # epochs that transformers counts too few
+        self._ahead = 0  # the number of epochs by which transformers counts too few
 
     def go_on(self, state: Dict[str, Any]) -> None:
         """Begins at the position of this state."""
@@ -265,7 +267,8 @@ class _TrainingLoader(PreparedLoader):
         return (epoch, steps_in_epoch * batches_per_step) == (self._first, self._read)
 
     def skip(self) -> _TrainingLoader:
-        """Goes on where transformers has skipped batches: at the position."""
+        """Returns the loader that goes on at the position, where transformers would
+        skip batches."""
         self._is_resumed = False
         return self
 
@@ -281,7 +284,8 @@ class _TrainingLoader(PreparedLoader):
         if not self._is_resumed or self._read < _length(self, self._read + 1):
             yield from super().__iter__()
         if self._is_resumed:
-            # An undisturbed run has read these, too, when transformers' epoch ends.
+            # A run without a break has also read these epochs when transformers' epoch
+            # ends.
             for epoch in range(self._first + 1, self._asked + 1):
                 super().set_epoch(epoch)
                 yield from super().__iter__()
@@ -291,10 +295,10 @@ class _TrainingLoader(PreparedLoader):
         self._is_resumed = False
 
     def undisturbed(self, epoch: float, batches: int) -> float:
-        """The epoch of a run without a break, where transformers says `epoch`.
+        """Returns the epoch of a run without a break, where transformers says `epoch`.
 
         Args:
-          batches: of an epoch, as transformers counts them.
+          batches: the number of an epoch's batches, as transformers counts them.
         """
         if not self._is_resumed:
             return epoch + self._ahead
@@ -320,7 +324,8 @@ class _CountEpoch(transformers.TrainerCallback):
 
 
 def _skip_first_batches(loader: Any, *args: Any, **kwargs: Any) -> Any:
-    """accelerate.skip_first_batches, which would read what a position spares."""
+    """Replaces accelerate.skip_first_batches, which would read the batches that it
+    skips: a loader with a position need not."""
     if isinstance(loader, _TrainingLoader):
         return loader.skip()
     return accelerate.skip_first_batches(loader, *args, **kwargs)
@@ -331,7 +336,8 @@ if _COUNTS_SKIPPED:
 
 
 def _length(loader: Any, unknown: int) -> int:
-    """The batches of an epoch; `unknown` if only its end tells."""
+    """Returns the number of batches of an epoch; `unknown` if it is not known before
+    the end."""
     try:
         return len(loader)
     except TypeError:

@@ -30,7 +30,8 @@ def install() -> List[str]:
     """
     import torch.utils.data as data
     import torch.utils.data.dataloader as original
-    # Its methods look up their class there: that one stays.
+    # The methods of torch's class look up their class in the module that defines it, so
+    # the name stays there.
     theirs = original.DataLoader
     held = sorted(f"{name}.{key}" for name, module in list(sys.modules.items())
                   if name.partition(".")[0] != "torch"
@@ -45,6 +46,6 @@ def install() -> List[str]:
 
 
 def _is(value: Any, kind: type) -> bool:
-    """Whether a value is that class, or derives from it."""
-    # Stand-ins of modules that are loaded late answer isinstance by loading them.
+    """Whether a value is the class `kind`, or derives from it."""
+    # isinstance() would load modules for which objects stand in until they are used.
     return issubclass(type(value), type) and kind in type.mro(value)

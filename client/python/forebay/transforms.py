@@ -58,8 +58,8 @@ class Decode(Transform):
     """Says how images are decoded; the first transform, if it is there.
 
     With scaled, a JPEG is decoded at 1/2, 1/4 or 1/8 of its size where the first
-    Resize or RandomResizedCrop makes it smaller by at least that factor. That is
-    faster; pixels differ a little, draws do not. See images.md.
+    Resize or RandomResizedCrop makes it smaller by at least that factor. Decoding is
+    then faster, and pixels differ a little; random draws do not. See images.md.
     """
 
     def __init__(self, scaled: bool = False) -> None:
@@ -83,8 +83,8 @@ class Resize(Transform):
     """Resizes to (h, w); one number is the length of the shorter edge.
 
     max_size bounds the longer edge, and needs a size of one number. With
-    antialias, pixels equal PIL's. Without, each is computed from the four around
-    its place, as by torchvision for tensors, and by OpenCV.
+    antialias, pixels equal PIL's. Without antialias, each pixel is computed from the
+    four around its place, as torchvision does for tensors, and OpenCV does.
     """
 
     def __init__(
@@ -168,7 +168,8 @@ class RandomCrop(Transform):
 
 
 class RandomResizedCrop(Transform):
-    """Crops a random area (a fraction) and ratio (w / h); resizes it to (h, w)."""
+    """Crops a part with a random area (a fraction of the image's) and a random ratio (w
+    / h); resizes the part to (h, w)."""
 
     def __init__(
             self, size: Size, scale: Sequence[float] = (0.08, 1.0),
@@ -246,12 +247,12 @@ class Grayscale(Transform):
 class Normalize(Transform):
     """Computes (x - mean) / std per channel; needs a floating type.
 
-    Of arrays, mean and std have one value, or one for each index of `axis`.
+    For arrays, mean and std have one value, or one for each index of `axis`.
     """
 
     def __init__(self, mean: Sequence[float], std: Sequence[float],
                  inplace: bool = False, *, axis: Optional[int] = None) -> None:
-        del inplace  # the daemon writes each pixel once anyway
+        del inplace  # the daemon writes each pixel once in any case
         self.mean = [float(v) for v in mean]
         self.std = [float(v) for v in std]
         if not self.mean or not self.std:
@@ -287,8 +288,8 @@ class Slice(Transform):
 class RandomWindow(Transform):
     """Takes `length` successive elements of an array's axis, from a random place on.
 
-    The place is uniform, and one for all arrays of a sample that are of one length;
-    of several windows of an array, each has a place of its own.
+    The place is uniformly random. All arrays of a sample that have the same length are
+    cut at the same place. If an array has several windows, each has a place of its own.
     Shorter arrays are an error; with pad_if_needed, they get zeros at their end.
     """
 
@@ -335,8 +336,8 @@ class ToDtype(Transform):
     """Converts to uint8, float16, bfloat16 or float32, given as a string, a NumPy
     or a torch dtype; with scale, 0..255 becomes 0..1.
 
-    Arrays become any type of numbers, but those with a fraction no integers. With
-    scale, integers are divided by the largest one of their type.
+    Arrays become any type of numbers, but floating types do not become integers. With
+    scale, integers are divided by the largest number of their type.
     """
 
     def __init__(self, dtype: Any, scale: bool = False) -> None:

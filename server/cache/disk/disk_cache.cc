@@ -10,9 +10,11 @@
 namespace forebay::cache::disk {
 namespace {
 
-// Of unused buffers, for the next reads.
+// The bytes of unused buffers that are kept for the next reads.
 constexpr std::size_t kSpareBytes = std::size_t{8} << 20;
 
+// Returns the key of the bytes that a request asks for. The key refers to
+// `root` and to the request.
 Key KeyOf(const std::string& root, const storage::ReadRequest& request) {
   return {root, request.object, request.version, request.offset,
           request.length};
@@ -63,10 +65,12 @@ void DiskCache::Read(absl::Span<storage::ReadRequest> requests) {
     storage::ReadRequest request = std::move(taken);
     const auto root =
         request.root == nullptr ? nullptr : request.root->lasting_identity();
-    // Some servers tell no version, and the object may change. Bytes that are
-    // at hand are hardly ever read again. A record tells no mark.
+    // These requests are not served from the disk. An object without a version,
+    // which some servers do not send, may change unnoticed. A record has no
+    // field for a transaction id. A caller that sets `unless` already has the
+    // bytes, so they are hardly ever read again.
     if (root == nullptr || request.version.stamp == 0 ||
-        request.version.revision.mark != 0 || request.uncached ||
+        request.version.revision.transaction_id != 0 || request.uncached ||
         request.unless.has_value()) {
       below.push_back(std::move(request));
       continue;
@@ -142,7 +146,7 @@ void DiskCache::RecordSourceRead(std::int64_t nanos) {
 
 void DiskCache::Queue(ReadThreads::Read hit) {
   if (threads_.Push(std::move(hit))) return;
-  // The threads were stopped.
+  // The threads were stopped, and serve no more reads.
   // NOLINTNEXTLINE(bugprone-use-after-move): only what Push took has moved
   const storage::ReadRequest& request = hit.request;
   TakeJoined(request.ticket);
@@ -241,8 +245,8 @@ void DiskCache::Share(std::uint64_t ticket,
   below_->Share(ticket, purpose);
 }
 
-disk::Snapshot DiskCache::Snapshot() const {
-  disk::Snapshot snapshot = store_->Snapshot();
+disk::DiskSnapshot DiskCache::Snapshot() const {
+  disk::DiskSnapshot snapshot = store_->Snapshot();
   const std::int64_t now = clock_->NowNanos();
   base::MutexLock lock(&mutex_);
   snapshot.off = snapshot.off || slow_breaker_.IsOpen(now);

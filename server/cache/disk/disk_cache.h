@@ -14,9 +14,9 @@
 #include "server/base/memory_budget.h"
 #include "server/base/mutex.h"
 #include "server/cache/disk/circuit_breaker.h"
+#include "server/cache/disk/disk_snapshot.h"
 #include "server/cache/disk/read_threads.h"
 #include "server/cache/disk/slow_disk_detector.h"
-#include "server/cache/disk/snapshot.h"
 #include "server/cache/disk/store.h"
 #include "server/cache/disk/volume.h"
 #include "server/cache/next_use.h"
@@ -26,18 +26,23 @@
 
 namespace forebay::cache::disk {
 
-// The cache's second tier: caches on a disk of this host what was read from
-// farther away. It survives restarts of the daemon and the host. It caches only
-// roots with a lasting identity: for those on a disk of this host there would
-// be no gain. It checks all bytes that it gives out against the request. If its
-// disk fails, it reads the source below. If its disk is much slower than that
-// source, it does not use it for a while, as after a failure.
-// Thread-safe. Owned by the daemon. The source below, the budget, NextUse and
-// the clock outlive it, as do the bytes that it gave out. Read does not block,
-// except in the root's StillHas. Create and the destructor block for the disk.
-// The destructor waits for the reads in flight, on the disk and below. Errors
-// are those of the source below. Create returns RESOURCE_EXHAUSTED (the budget)
-// or UNAVAILABLE (the volume cannot be read).
+// The cache's second tier. It caches bytes that came from other hosts on a disk
+// of this host, over restarts of the daemon and the host. It caches only bytes
+// below roots with a lasting identity; roots on a disk of this host have none,
+// because caching them would gain nothing. Before the tier gives bytes out, it
+// checks that their record is the one that the request asks for. If the disk
+// fails, requests go to the source below. A disk that is much slower than the
+// source below is not used for a while, as after a failure. Thread-safe.
+//
+// The daemon owns it. The source below, the budget, NextUse and the clock
+// outlive it. Bytes that the tier gave out may outlive it.
+//
+// Read does not block, except in the root's StillHas. Create and the destructor
+// block for the disk. The destructor waits for the reads in flight, on the disk
+// and below.
+//
+// Errors are those of the source below. Create returns RESOURCE_EXHAUSTED (the
+// budget has no room) or UNAVAILABLE (the volume cannot be read).
 class DiskCache final : public storage::ByteSource {
  public:
   struct Options {
@@ -59,44 +64,52 @@ class DiskCache final : public storage::ByteSource {
   void Share(std::uint64_t ticket,
              const storage::ReadPurpose& purpose) override;
 
-  // Shares the tier's disk among jobs.
+  // Returns the interface that sets how jobs share the tier's disk.
   schedule::JobShares* shares() { return &threads_; }
 
-  // Checks whether the disk is too slow; if so, reads below what waits for it.
-  // Read does this, too; Tick does it while no one reads because all wait. Call
-  // it every second or so.
+  // Checks whether the disk is too slow. If so, sends the hits that wait for
+  // the disk to the source below. Read checks this, too; Tick is for times when
+  // all readers wait and nobody calls Read. Call it about every second.
   void Tick() { IsTooSlow(); }
 
-  // Serves the hits that are queued, and cancels later ones. After it, only
-  // callers of Read cause reads below. So the source below may be destroyed
-  // first, once no one calls Read. Call it on one thread.
+  // Serves the hits that are queued; later hits get CANCELLED. Afterwards only
+  // callers of Read cause reads below. The source below may therefore be
+  // destroyed before this tier, once nobody calls Read. Call it on one thread.
   void Stop();
 
-  disk::Snapshot Snapshot() const;
+  disk::DiskSnapshot Snapshot() const;
 
  private:
   DiskCache(const Options& options, const Deps& deps,
             base::MemoryReservation memory, std::unique_ptr<Store> store);
 
-  // Returns whether the disk is not to be used now.
+  // Returns whether the disk is not to be used now. If it has just become too
+  // slow, sends the hits that wait for it to the source below.
   bool IsTooSlow();
+  // Notes how long a read of the source below took.
   void RecordSourceRead(std::int64_t nanos);
 
-  // Queues a hit, which BeginRead has counted.
+  // Queues a hit, which BeginRead has counted, for the reading threads.
   void Queue(ReadThreads::Read hit);
-  // A read without bytes, after which the hit is served if it is still current.
+  // Returns a request without a length, by which the source below checks the
+  // object. The hit is served from the disk if the source gives no error.
   storage::ReadRequest ValidationRequest(ReadThreads::Read hit);
-  // Called on the reading threads.
+  // Reads a hit from the disk, on a reading thread. Errors are those of
+  // ReadRecord.
   absl::StatusOr<base::Bytes> ReadDisk(const ReadThreads::Read& read,
                                        const PageBuffer& scratch);
+  // Answers a hit on a reading thread: from the disk, or by a read below if the
+  // disk fails.
   void Serve(ReadThreads::Read read, const PageBuffer& scratch);
-  // The request, with a `done` that also inserts the bytes into the store.
+  // Returns the request with a `done` that also inserts the bytes into the
+  // store.
   storage::ReadRequest CachingRequest(storage::ReadRequest request);
-  // Reads below the hits that the disk does not give.
+  // Reads the hits that the disk does not give from the source below.
   void ReadBelow(absl::Span<ReadThreads::Read> hits);
   // Returns the purposes that joined the hit, and stops collecting them.
   std::vector<storage::ReadPurpose> TakeJoined(std::uint64_t ticket);
 
+  // Counts a read, for which the destructor waits until EndRead.
   void BeginRead();
   void EndRead();
 
@@ -109,14 +122,15 @@ class DiskCache final : public storage::ByteSource {
   mutable base::Mutex mutex_;
   base::CondVar all_reads_done_;
   std::uint64_t reads_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
-  // By ticket, the purposes that joined each hit in flight, for a read below
-  // instead.
+  // The purposes that joined each hit in flight, by ticket. If the hit is read
+  // below instead, the source below is told of them.
   std::unordered_map<std::uint64_t, std::vector<storage::ReadPurpose>> joined_
       ABSL_GUARDED_BY(mutex_);
   SlowDiskDetector slow_disk_ ABSL_GUARDED_BY(mutex_);
   CircuitBreaker slow_breaker_ ABSL_GUARDED_BY(mutex_){/*tolerated=*/0};
 
-  ReadThreads threads_;  // the last member, because they use the others
+  // The last member, because the threads use the others.
+  ReadThreads threads_;
 };
 
 }  // namespace forebay::cache::disk

@@ -48,6 +48,7 @@ std::vector<ReadThreads::Read> ReadThreads::TakeQueued() {
   std::vector<Read> queued;
   base::MutexLock lock(&mutex_);
   while (auto next = queue_.Pop()) {
+    // The job is not charged for a read that the disk does not serve.
     queue_.Complete(next->flow, next->cost, /*actual=*/0);
     queued.push_back(std::move(next->item));
   }

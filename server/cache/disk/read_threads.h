@@ -16,39 +16,49 @@
 
 namespace forebay::cache::disk {
 
-// The threads that read the tier's disk, forebay-ssd-N. Jobs share them by
-// weight and bytes; within a job the most urgent read is first.
+// The threads that read the tier's disk, named forebay-ssd-N. Jobs share the
+// disk by their weights and the bytes that they read. Within a job the most
+// urgent read comes first.
 //
-// Thread-safe. Owned by the tier. Push does not block. Stop and the destructor
-// serve the queued reads first. No errors.
+// Thread-safe. The tier owns it. Push does not block. Stop and the destructor
+// block until the queued reads are served. Has no errors.
 class ReadThreads final : public schedule::JobShares {
  public:
+  // The bytes of each thread's scratch buffer, which are also the most that one
+  // system call reads.
   static constexpr std::size_t kScratchBytes = std::size_t{256} << 10;
+  // A hit to read from the disk.
 
   struct Read {
     storage::ReadRequest request;
     Index::Found found;
     storage::Revision revision = {};  // of the record
   };
-  // Called on the threads, with a scratch buffer of the thread.
+  // Reads a hit and answers its request. The reading threads call this
+  // function, each with its own scratch buffer.
   using Serve = std::function<void(Read read, const PageBuffer& scratch)>;
 
   ReadThreads(int threads, Serve serve);
   ~ReadThreads() override;
 
-  // Moves from `read` and returns true, unless the threads were stopped.
+  // Queues `read` and returns true. After Stop, returns false and leaves `read`
+  // as it is.
   bool Push(Read&& read);
   // Removes and returns the reads that no thread has begun.
   std::vector<Read> TakeQueued();
-  void Stop();  // called on one thread
-  // Caps apply to sources: hits on the disk cost them nothing.
+  // Serves the queued reads, then ends the threads. Call it on one thread.
+  void Stop();
+  // Sets a job's share of the disk. Caps are ignored here: they bound what jobs
+  // read from sources, and a hit on the disk reads nothing from a source.
   void SetWeight(schedule::Flow job, double weight) override;
   void Forget(schedule::Flow job) override;
 
  private:
   using Popped = schedule::FairQueue<Read>::Popped;
 
+  // The body of a thread: serves reads until Stop was called and none are left.
   void Work(int thread);
+  // Waits for the next read; returns nullopt once the threads are to end.
   std::optional<Popped> Await();
 
   const Serve serve_;

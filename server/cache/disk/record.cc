@@ -18,9 +18,10 @@ static_assert(std::endian::native == std::endian::little);
 
 constexpr std::uint32_t kMagic = 0x43524246;  // "FBRC"
 
+// The numbers of a header, as they lie on the disk. The names follow them.
 struct HeaderFields {
   std::uint32_t magic;
-  std::uint32_t crc;  // of the header without this field
+  std::uint32_t crc;  // of numbers and names, with this field as 0
   std::uint64_t serial;
   std::uint64_t fingerprint;
   std::uint64_t version_size;
@@ -30,7 +31,7 @@ struct HeaderFields {
   std::uint32_t data_crc;
   std::uint16_t root_bytes;
   std::uint16_t object_bytes;
-  std::uint32_t zero;
+  std::uint32_t zero;  // unused; a reader refuses other values
   std::uint64_t inode;
   std::int64_t ctime_nanos;
 };
@@ -41,6 +42,8 @@ absl::Span<const std::uint8_t> BytesOf(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
+// Returns the checksum of a header: of its numbers, with `crc` set to 0, then
+// of the names.
 std::uint32_t CrcOf(HeaderFields fields, std::string_view root,
                     std::string_view object) {
   fields.crc = 0;

@@ -10,33 +10,36 @@
 #include "absl/types/span.h"
 #include "server/storage/byte_source.h"
 
-// The format of a record on the disk. A record is self-contained: it describes
-// its bytes in full, and its checksums cover all of it. A location is only a
-// hint: readers trust nothing but the record.
+// The format of a record on the disk. A record is self-contained: its header
+// says in full what its bytes are, and its checksums cover header and data. A
+// location in the index or in a footer is only a hint: readers trust only the
+// record itself.
 //
 // A record is a header (numbers, then the names of root and object), its data,
 // and zeros up to the next multiple of kRecordAlignment. Numbers are
-// little-endian, as on this machine.
+// little-endian, as on this machine. HeaderFields in record.cc has the layout.
 
 namespace forebay::cache::disk {
 
-// Reads and writes that bypass the page cache are of whole pages.
+// The unit of reads and writes that bypass the page cache (O_DIRECT).
 inline constexpr std::uint64_t kPageBytes = 4096;
 inline constexpr std::uint64_t kRecordAlignment = 16;
-// Of root and object together. Bytes with longer names are not stored.
+// The most bytes that the names of root and object have together. If the names
+// are longer, the object's bytes are not stored.
 inline constexpr std::size_t kMaxNameBytes = 8192;
 inline constexpr std::size_t kRecordHeaderBytes = 80;  // without the names
 // The largest header.
 inline constexpr std::size_t kMaxRecordHeaderBytes =
     kRecordHeaderBytes + kMaxNameBytes;
 
+// Returns `bytes` rounded up to a multiple of `unit`.
 constexpr std::uint64_t RoundUp(std::uint64_t bytes, std::uint64_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-// Identifies bytes on the disk, for all time. Valid as long as the strings that
-// it refers to. Lookups ignore the version's revision; only the record tells
-// it.
+// Identifies bytes on the disk, over restarts of the daemon and the host. A key
+// is valid as long as the strings that it refers to. Lookups ignore the
+// version's revision, which only the record has.
 struct Key {
   std::string_view root;  // its lasting identity
   std::string_view object;
@@ -45,32 +48,34 @@ struct Key {
   std::uint64_t length = 0;
 };
 
-// Ignores the revision.
+// Returns whether the keys are equal in all parts but the revision.
 bool operator==(const Key& a, const Key& b);
 
-// Returns whether a record can hold such bytes.
+// Returns whether a record can hold the bytes of `key`.
 bool Fits(const Key& key);
 
-// Part of the format: never changes.
+// Returns the hash by which the index finds a record. It is part of the format,
+// and so must never change.
 std::uint64_t FingerprintOf(const Key& key);
 
-// Returns the size of the whole record. `key` fits.
+// Returns the bytes of the whole record of `key`, which fits (see Fits).
 std::uint64_t RecordBytes(const Key& key);
 
-// Returns the header of a record in the segment `serial`. `key` fits.
+// Returns the header of a record of `data` in the segment `serial`. `key` fits
+// (see Fits).
 std::string EncodeRecordHeader(const Key& key, std::uint64_t serial,
                                absl::Span<const std::uint8_t> data);
 
-// A valid header; `key` refers to the parsed bytes.
+// A valid header. Its key refers to the parsed bytes.
 struct RecordHeader {
   Key key;
   std::uint64_t fingerprint = 0;
   std::size_t bytes = 0;       // of the header itself
-  std::uint32_t data_crc = 0;  // CRC32C
+  std::uint32_t data_crc = 0;  // CRC-32C
 };
 
-// Returns nullopt if `bytes` do not begin with a whole, undamaged header of
-// that segment.
+// Parses a header at the front of `bytes`. Returns nullopt unless it is whole,
+// undamaged, and of the segment `serial`.
 std::optional<RecordHeader> ParseRecordHeader(
     absl::Span<const std::uint8_t> bytes, std::uint64_t serial);
 

@@ -13,6 +13,7 @@
 namespace forebay::cache::disk {
 namespace {
 
+// Returns the error of a record that is not what it should be.
 absl::Status Damaged(const Index::Found& found, std::string_view why) {
   return absl::DataLossError(
       absl::StrCat(SegmentName(found.file->serial), ": the record at ",
@@ -21,10 +22,11 @@ absl::Status Damaged(const Index::Found& found, std::string_view why) {
 
 }  // namespace
 
-// Reads the record in pieces; the first has the whole header. Copies the data
-// out of the scratch buffer: it begins anywhere in its page, and cached bytes
-// should take no more memory than their length. The copy is cheap, because the
-// checksum has just brought the data into the CPU's cache.
+// The record is read in pieces of whole pages, the first of which has the whole
+// header. The data is copied out of the scratch buffer, because it begins
+// anywhere in a page and cached bytes should take no more memory than their
+// length. The copy is cheap: the checksum has just brought the data into the
+// CPU's cache.
 absl::StatusOr<base::Bytes> ReadRecord(Volume& volume,
                                        const Index::Found& found,
                                        const Key& key,

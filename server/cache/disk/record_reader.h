@@ -11,30 +11,33 @@
 
 namespace forebay::cache::disk {
 
-// The least size of a scratch buffer.
+// The fewest bytes of a scratch buffer: it must hold the largest header,
+// wherever in a page that header begins.
 inline constexpr std::size_t kMinScratchBytes =
     RoundUp(kMaxRecordHeaderBytes, kPageBytes) + kPageBytes;
 
-// Returns the data of the record of `key` in a buffer of the pool, if `found`
-// is that record, whole and undamaged. Overwrites `scratch`. Thread-safe if
-// each thread has its own scratch buffer. Blocks for the disk. Errors:
-// UNAVAILABLE (the disk failed, or there is no memory), NOT_FOUND (the record
-// has another revision), DATA_LOSS (there is no such record, or it is damaged).
+// Returns the data of the record `found`, in a buffer of the pool. First checks
+// that the record is that of `key`, whole and undamaged. Overwrites `scratch`.
+// Thread-safe if each thread has its own scratch buffer. Blocks for the disk.
+//
+// UNAVAILABLE: the disk failed, or memory is short. NOT_FOUND: the record has
+// another revision. DATA_LOSS: the record is another one, or damaged.
 absl::StatusOr<base::Bytes> ReadRecord(Volume& volume,
                                        const Index::Found& found,
                                        const Key& key,
                                        const PageBuffer& scratch,
                                        storage::BufferPool& buffers);
 
-// A record in the scratch buffer that it was read into.
+// A record in the scratch buffer that it was read into. It is valid until the
+// buffer is used again.
 struct WholeRecord {
   Key key;
   absl::Span<const std::uint8_t> data;
 };
 
 // Returns the record at a location, whatever its key, for writing it again.
-// Blocks for the disk. Errors: UNAVAILABLE and DATA_LOSS as above, and
-// OUT_OF_RANGE if `scratch` is too small.
+// Blocks for the disk. UNAVAILABLE: the disk failed. DATA_LOSS: the record is
+// another one, or damaged. OUT_OF_RANGE: `scratch` is too small for it.
 absl::StatusOr<WholeRecord> ReadWholeRecord(Volume& volume,
                                             const Index::Found& found,
                                             const PageBuffer& scratch);

@@ -17,14 +17,16 @@ namespace {
 constexpr std::size_t kScratchBytes = std::size_t{1} << 20;
 static_assert(kScratchBytes > 2 * RoundUp(kMaxRecordHeaderBytes, kPageBytes));
 
-// Reads one segment; the last part that it read serves the next call, too.
+// Reads one segment through a scratch buffer. The buffer keeps the part that
+// was read last for the next call, so a scan in order reads each page once or
+// twice.
 class SegmentScan {
  public:
   SegmentScan(Volume& volume, const SegmentFile& file, PageBuffer& scratch)
       : volume_(volume), file_(file), scratch_(scratch) {}
 
-  // Returns up to `length` bytes at `offset`: fewer at the file's end, or if
-  // the disk fails.
+  // Returns up to `length` bytes at `offset`: fewer at the file's end, and none
+  // if the disk fails.
   absl::Span<const std::uint8_t> Read(std::uint64_t offset,
                                       std::size_t length) {
     const std::uint64_t end =
@@ -47,11 +49,13 @@ class SegmentScan {
   Volume& volume_;
   const SegmentFile& file_;
   PageBuffer& scratch_;
+  // The bytes of the file that the scratch buffer has.
   std::uint64_t begin_ = 0;
   std::uint64_t end_ = 0;
 };
 
-// Finds the records by the footer.
+// Returns the locations of a sealed segment's records, from its footer; nullopt
+// if it has no valid footer.
 std::optional<std::vector<RecordLocation>> ReadFooter(Volume& volume,
                                                       const SegmentFile& file,
                                                       SegmentScan& scan) {
@@ -65,8 +69,9 @@ std::optional<std::vector<RecordLocation>> ReadFooter(Volume& volume,
   return ParseFooter(footer.span(), file.serial, file.bytes);
 }
 
-// Finds the records by their headers. Each write fills its last page with
-// zeros.
+// Finds the records of a segment by their headers, one after another. A flush
+// fills its last page with zeros, so the next record may begin at the next
+// page. The scan ends at a page that begins with no record.
 void ScanRecords(SegmentScan& scan, Recovered* segment) {
   std::uint64_t at = kPageBytes;
   for (;;) {
@@ -87,7 +92,8 @@ void ScanRecords(SegmentScan& scan, Recovered* segment) {
   segment->end = RoundUp(at, kPageBytes);
 }
 
-// Returns nullopt if the segment is useless.
+// Opens a segment and finds its records. Returns nullopt if its file or its
+// header cannot be read.
 std::optional<Recovered> RecoverSegment(Volume& volume, std::uint64_t serial,
                                         PageBuffer& scratch) {
   base::Fd fd(volume.Open(SegmentName(serial)));
@@ -110,6 +116,8 @@ std::optional<Recovered> RecoverSegment(Volume& volume, std::uint64_t serial,
   return segment;
 }
 
+// Removes the file of a segment, and logs why. A file that cannot be removed is
+// an error, because nobody would count its space.
 absl::Status Remove(Volume& volume, std::uint64_t serial, const char* why) {
   const std::string name = SegmentName(serial);
   spdlog::warn("the cache's {} {}: it is removed", name, why);

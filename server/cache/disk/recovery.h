@@ -12,21 +12,24 @@
 
 namespace forebay::cache::disk {
 
-// A segment as it was found.
+// A segment as an earlier daemon left it.
 struct Recovered {
   std::shared_ptr<const SegmentFile> file;
   std::vector<RecordLocation> locations;
-  bool sealed = false;
-  // If not sealed: where a writer continues, at a page boundary.
+  bool sealed = false;  // whether it has a footer
+  // The offset at which a writer continues a segment that is not sealed: a page
+  // boundary.
   std::uint64_t end = 0;
 };
 
 // Returns the segments that an earlier daemon left on the volume, the oldest
-// first, of at most `capacity` bytes. Removes damaged segments, and the oldest
-// that exceed the capacity. Finds the records of sealed segments by their
-// footers, of others by the records' headers. Ignores other files. Logs what it
-// removes and ignores. Blocks for the disk. Returns UNAVAILABLE if it cannot
-// list the volume or remove a segment.
+// first. Removes damaged segments, and the oldest ones if all together exceed
+// `capacity` bytes. A sealed segment's records are found by its footer; other
+// records are found by their headers. Files that are not segments are ignored.
+// Logs what it removes and ignores.
+//
+// Call it before other threads use the volume. Blocks for the disk.
+// UNAVAILABLE: the volume cannot be listed, or a segment not removed.
 absl::StatusOr<std::vector<Recovered>> Recover(Volume& volume,
                                                std::uint64_t capacity);
 

@@ -5,9 +5,12 @@
 namespace forebay::cache::disk {
 namespace {
 
+// The time until the next use of bytes of which neither NextUse nor the reader
+// says anything.
 constexpr std::int64_t kNoHintNanos = std::int64_t{600} * 1'000'000'000;
 
-// Returns half of the time until its soonest two fifths have been wanted.
+// Returns the threshold of a segment whose samples are wanted in `nanos`: half
+// of the time until the soonest two fifths of them have been wanted.
 std::int64_t ThresholdOf(std::vector<std::int64_t> nanos) {
   if (nanos.empty()) return kNever;
   const auto end = nanos.begin() + nanos.size() * 2 / 5;

@@ -11,46 +11,57 @@
 #include "server/storage/byte_source.h"
 
 // The policy of a full tier: which segment is evicted, for which records, and
-// which of its records are written again. Segments are evicted as a whole, so
-// the use of most of one counts. It is evicted for a record that is wanted in
-// less than half the time until two fifths of its own are. While loaders want
-// all that is stored, few records qualify. So a tier that is smaller than a
-// dataset mostly keeps the part that it has. For one loader that is optimal,
-// and it saves the disk. Samples of the segment that are wanted sooner still
-// are carried over into the segment that replaces it. Otherwise several loaders
-// would lose records that one of them wants soon, because each segment has some
-// of these. Simulated over six epochs, in 64 segments, with space for a quarter
-// of a dataset: two loaders hit .39 and write each record 1.5 times. They hit
-// .33 without carrying over, and .25 without eviction. One loader hits .25,
-// which is the bound, and writes 0.4 times the stored records in each epoch.
+// which of its records are written again.
 //
-// Pure functions of their arguments and the answers of `next_use`.
+// Segments are evicted as a whole, so the use of most of a segment counts. The
+// threshold of a segment is half the time until two fifths of its samples have
+// been wanted. A segment is evicted for a new record that is wanted sooner than
+// this threshold. While loaders want all that is stored, few new records
+// qualify. A tier that is smaller than a dataset then mostly keeps the part
+// that it has. That is optimal for one loader, and it saves writes to the disk.
+//
+// Samples of the segment that are wanted within three fifths of the threshold
+// are carried over into the segment that replaces it. Otherwise, with several
+// loaders, records that one of them wants soon would be lost, because each
+// segment has some of these.
+//
+// Simulated over six epochs, in 64 segments, with space for a quarter of a
+// dataset: two loaders hit .39 and write each record 1.5 times. They hit .33
+// without carrying over, and .25 without eviction. One loader hits .25, which
+// is the bound, and writes 0.4 times the stored records in each epoch.
+//
+// The functions depend on their arguments and the answers of `next_use` alone.
+// They are thread-safe, do not block, and have no errors.
 
 namespace forebay::cache::disk {
 
+// The segment to evict next.
 struct SegmentVictim {
   Index::SegmentId segment = 0;
-  // Evicted for records that are wanted sooner than in so many nanoseconds.
+  // The threshold: the segment is evicted for records that are wanted in less
+  // than this time.
   std::int64_t threshold_nanos = 0;
 };
 
-// Returns the segment with the largest threshold; of two that are never wanted,
-// the least recently used. Samples of unknown next use, as after a restart,
-// count as wanted as long from now as their segment has been unused. Returns
-// nullopt if `drawn` is empty.
+// Returns the segment with the largest threshold; of several with the same
+// threshold, the least recently used. After a restart, the next use of a sample
+// may be unknown. The time until its next use then counts as equal to the time
+// for which its segment has been unused. Returns nullopt if `drawn` is empty.
 std::optional<SegmentVictim> ChooseVictim(
     absl::Span<const Index::DrawnSegment> drawn, const NextUse& next_use,
     std::int64_t now_nanos);
 
-// Returns which samples of an evicted segment are worth writing again: those
-// known to be wanted in less than three fifths of its threshold.
+// Returns for each of `samples`, which an evicted segment had, whether to write
+// it again. A sample is written again if NextUse knows that it is wanted in
+// less than three fifths of `threshold_nanos`.
 std::vector<bool> SamplesToCarryOver(
     std::int64_t threshold_nanos, absl::Span<const storage::SampleRef> samples,
     const NextUse& next_use, std::int64_t now_nanos);
 
-// Returns the time until bytes that were just read are wanted again. If NextUse
-// does not know, the reader's hint counts, and without a hint ten minutes. Such
-// bytes displace what was of no use for twice as long.
+// Returns the time in nanoseconds until bytes that were just read are wanted
+// again. If NextUse does not know, the reader's hint counts, and without a hint
+// (INT64_MAX) ten minutes. Bytes without a hint therefore displace segments
+// that were unused for twenty minutes.
 std::int64_t TimeToNextUse(const storage::SampleRef& sample,
                            std::int64_t hint_nanos, const NextUse& next_use,
                            std::int64_t now_nanos);

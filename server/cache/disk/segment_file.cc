@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::align_val_t kAlignment{kPageBytes};
 
+// Returns the error of a read or write that the disk refused.
 absl::Status Refused(const SegmentFile& file, const std::string& why) {
   return absl::UnavailableError(
       absl::StrCat(SegmentName(file.serial), ": ", why));
@@ -28,7 +29,8 @@ absl::Status MoveAll(const SegmentFile& file, std::size_t total, Move move) {
     if (moved < 0) {
       return Refused(file, std::strerror(static_cast<int>(-moved)));
     }
-    // A partly moved page is moved again as a whole.
+    // If only a part of a page was moved, the whole page is moved again:
+    // without the page cache, a call must begin at a page boundary.
     const std::size_t pages = moved / kPageBytes * kPageBytes;
     if (pages == 0) return Refused(file, "the disk moves no whole page");
     done += pages;

@@ -11,15 +11,16 @@
 
 namespace forebay::cache::disk {
 
-// An open segment. Its holders can read it even after its file was removed.
+// An open segment. Its owners can read it even after its file was removed.
 struct SegmentFile {
   base::Fd fd;
   std::uint64_t serial = 0;
   std::uint64_t bytes = 0;  // of the file
 };
 
-// Memory of whole pages, for reads and writes that bypass the page cache.
-// Aborts if there is no memory, as `new` does.
+// Memory of whole pages, aligned to a page, for reads and writes that bypass
+// the page cache. It owns the memory. If memory is short, the constructor
+// throws as `new` does, which ends the process.
 class PageBuffer {
  public:
   explicit PageBuffer(std::size_t bytes);
@@ -33,11 +34,13 @@ class PageBuffer {
   absl::Span<std::uint8_t> span_;
 };
 
-// Read and write all of `pages`, whole pages, at `offset`, in as many system
-// calls as it takes. Block for the disk. Return UNAVAILABLE, with the reason,
-// if the disk fails or moves less than a page.
+// Reads all of `pages` from `offset` on, in as many system calls as it takes.
+// The size of `pages` and `offset` are multiples of a page. Thread-safe. Blocks
+// for the disk. UNAVAILABLE: the disk fails, or moves less than a page at a
+// time; the message has the reason.
 absl::Status ReadPages(Volume& volume, const SegmentFile& file,
                        absl::Span<std::uint8_t> pages, std::uint64_t offset);
+// Writes all of `pages` from `offset` on, with the same contract as ReadPages.
 absl::Status WritePages(Volume& volume, const SegmentFile& file,
                         absl::Span<const std::uint8_t> pages,
                         std::uint64_t offset);

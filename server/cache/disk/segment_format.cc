@@ -10,28 +10,33 @@
 namespace forebay::cache::disk {
 namespace {
 
+// Names have 16 hexadecimal digits, so that they sort like the serials.
 constexpr std::string_view kNamePrefix = "segment-";
 constexpr std::size_t kNameDigits = 16;
 
 constexpr std::uint64_t kHeaderMagic = 0x4745'5359'4245'5246;  // "FREBYSEG"
 constexpr std::uint64_t kTailMagic = 0x4c49'4154'4745'5346;    // "FSEGTAIL"
+// The version of the format. Segments of another version are removed when the
+// daemon starts.
 constexpr std::uint32_t kFormat = 2;
 
+// The header, as it lies on the disk. Zeros fill the rest of its page.
 struct SegmentHeader {
   std::uint64_t magic;
   std::uint32_t format;
-  std::uint32_t crc;  // of the header without this field
+  std::uint32_t crc;  // of the header, with this field as 0
   std::uint64_t serial;
   std::uint64_t bytes;
 };
 static_assert(std::is_trivially_copyable_v<SegmentHeader>);
 
-// The last bytes of a footer, and of the file.
+// The last bytes of a footer, and of the file. The records' locations lie right
+// before the tail. Zeros before the locations fill the footer's first page.
 struct Tail {
   std::uint64_t magic;
   std::uint64_t serial;
   std::uint32_t records;
-  std::uint32_t crc;  // of the locations, and the tail without this field
+  std::uint32_t crc;  // of the locations, then the tail with this field as 0
 };
 static_assert(std::is_trivially_copyable_v<Tail>);
 static_assert(sizeof(RecordLocation) == 16 &&
@@ -52,7 +57,8 @@ std::uint32_t CrcOf(absl::Span<const std::uint8_t> locations, Tail tail) {
   return base::Crc32c(BytesOf(tail), base::Crc32c(locations));
 }
 
-// Returns the tail of that segment, or nullopt if `bytes` do not end with one.
+// Returns the tail of segment `serial`, or nullopt if `bytes` do not end with
+// it.
 std::optional<Tail> TailAt(absl::Span<const std::uint8_t> bytes,
                            std::uint64_t serial) {
   Tail tail;
@@ -62,6 +68,7 @@ std::optional<Tail> TailAt(absl::Span<const std::uint8_t> bytes,
   return tail;
 }
 
+// Returns whether a record can lie at the location and end at `end` or before.
 bool IsWithin(const RecordLocation& location, std::uint64_t end) {
   return location.offset % kRecordAlignment == 0 &&
          location.offset >= kPageBytes && location.bytes > kRecordHeaderBytes &&

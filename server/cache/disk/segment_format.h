@@ -10,44 +10,54 @@
 #include "absl/types/span.h"
 #include "server/cache/disk/record.h"
 
-// The format of a segment: a file with a header page, records one after
-// another, and, once it is full, a footer at its end with their locations. A
-// write may leave the rest of a page empty. A segment without a footer is
-// scanned.
+// The format of a segment, a file of fixed size. It has a header page, records
+// one after another, and once it is full a footer at its end with the records'
+// locations. Where a write ended, the rest of the page is zeros, and the next
+// record begins at the next page. The records of a segment without a footer are
+// found by a scan of their headers (recovery.h).
+//
+// The functions are thread-safe and never block. Functions that read a
+// segment's bytes return false or nullopt if the bytes are damaged.
 
 namespace forebay::cache::disk {
 
 inline constexpr std::uint64_t kMaxSegmentBytes = std::uint64_t{1} << 30;
 
-// For example "segment-000000000000002a".
+// Returns the file name of a segment, such as "segment-000000000000002a".
 std::string SegmentName(std::uint64_t serial);
-// Returns nullopt if it is not the name of a segment.
+// Returns the serial in the name of a segment; nullopt for other names.
 std::optional<std::uint64_t> SerialOf(std::string_view name);
 
-// The location of a record. Only a hint: readers verify the record.
+// The location of a record. It is only a hint: readers verify the record. A
+// footer is an array of RecordLocation, so its layout is part of the format.
 struct RecordLocation {
   std::uint64_t fingerprint = 0;
   std::uint32_t offset = 0;  // in the segment; a multiple of kRecordAlignment
   std::uint32_t bytes = 0;   // of the record
 };
 
-// Returns the first page of a segment of `bytes` bytes, whole pages.
+// Returns the first page of a segment whose file has `bytes` bytes, a multiple
+// of a page.
 std::string EncodeSegmentHeader(std::uint64_t serial, std::uint64_t bytes);
-// Returns whether `page` is the header of that segment.
+// Returns whether `page` is the header of segment `serial`, whose file has
+// `bytes` bytes.
 bool IsSegmentHeader(absl::Span<const std::uint8_t> page, std::uint64_t serial,
                      std::uint64_t bytes);
 
-// Returns the size of a footer for so many records, in whole pages.
+// Returns the number of bytes of a footer for `records` records, a multiple of
+// a page.
 std::uint64_t FooterBytes(std::uint64_t records);
+// Returns the footer of segment `serial` with the records at `locations`.
 std::string EncodeFooter(std::uint64_t serial,
                          absl::Span<const RecordLocation> locations);
-// Returns the size of the footer, in bytes, as its last page tells. Returns
-// nullopt if there is none.
+// Returns the number of bytes of the whole footer that ends with `last_page`,
+// the segment's last page. Returns nullopt if the page is not the end of a
+// footer.
 std::optional<std::uint64_t> FooterBytesAt(
     absl::Span<const std::uint8_t> last_page, std::uint64_t serial,
     std::uint64_t segment_bytes);
-// Parses the whole `footer`. All locations lie between header and footer.
-// Returns nullopt if it is damaged.
+// Returns the locations of a whole `footer`, all of which lie between the
+// segment's header and its footer. Returns nullopt if the footer is damaged.
 std::optional<std::vector<RecordLocation>> ParseFooter(
     absl::Span<const std::uint8_t> footer, std::uint64_t serial,
     std::uint64_t segment_bytes);

@@ -38,7 +38,8 @@ SegmentWriter::SegmentWriter(Volume* volume,
 }
 
 bool SegmentWriter::HasSpace(std::uint64_t record_bytes) const {
-  // Includes the last page, which a flush fills.
+  // The end of the records is rounded up to a page, because a flush fills the
+  // last page with zeros.
   const std::uint64_t records_end = RoundUp(end() + record_bytes, kPageBytes);
   return records_end + FooterBytes(locations_.size() + 1) <= file_->bytes;
 }

@@ -9,12 +9,15 @@
 
 namespace forebay::cache::disk {
 
-// Detects a disk that is too slow to be useful. Either most recent reads took
-// longer than 100 ms and than twice the usual time of the source below; or one
-// read has been in flight for longer than a second and than twice that time,
-// because a disk that hangs completes none. Time in the queue does not count.
+// Detects a disk that is too slow to be useful. A disk is too slow in two
+// cases, where "usual time" is the median time of reads from the source below:
+// - most recent reads took longer than 100 ms and twice the usual time;
+// - a read has been in flight for longer than a second and twice the usual
+//   time. A disk that hangs completes no reads that could be counted.
+// Time in the queue does not count.
 //
-// Not thread-safe. Never blocks. No errors.
+// Not thread-safe: its owner locks. Callers pass the time. Never blocks. Has no
+// errors.
 class SlowDiskDetector {
  public:
   // Begins a read of the disk. Returns its number.
@@ -22,8 +25,7 @@ class SlowDiskDetector {
     begun_at_nanos_.emplace(++last_, now_nanos);
     return last_;
   }
-  // Ends a read. Returns true if the disk is not slow: recent reads were fast
-  // enough.
+  // Ends a read. Returns true if recent reads were fast enough.
   bool End(std::uint64_t read, std::int64_t now_nanos) {
     const auto begun = begun_at_nanos_.find(read);
     const bool is_slow = now_nanos - begun->second > LimitNanos(kSlowNanos);
@@ -31,6 +33,7 @@ class SlowDiskDetector {
     slow_reads_ = is_slow ? slow_reads_ + 1 : std::max(slow_reads_ - 1, 0);
     return slow_reads_ == 0;
   }
+  // Notes the time that a read of the source below took.
   void RecordSourceRead(std::int64_t nanos) { source_.Add(nanos); }
 
   // Returns true if the disk is too slow, and then forgets the reads that have
@@ -47,13 +50,18 @@ class SlowDiskDetector {
  private:
   static constexpr std::int64_t kSlowNanos = 100'000'000;
   static constexpr std::int64_t kHungNanos = 1'000'000'000;
+  // The surplus of slow reads over fast ones at which the disk is too slow. A
+  // short pause of the device slows down only the reads that are in flight
+  // during it.
   static constexpr int kMaxSlow = 64;
 
+  // Returns the time above which a read is too slow: `least`, or twice the
+  // usual time of the source if that is more.
   std::int64_t LimitNanos(std::int64_t least) const {
     return std::max(least, 2 * source_.Quantile(0.5));
   }
 
-  std::map<std::uint64_t, std::int64_t> begun_at_nanos_;  // oldest first
+  std::map<std::uint64_t, std::int64_t> begun_at_nanos_;  // by read's number
   std::uint64_t last_ = 0;
   int slow_reads_ = 0;  // recent slow reads minus fast ones; at least 0
   schedule::QuantileSketch source_;

@@ -1,12 +1,19 @@
-// How the store works. Entries that are worth it wait, in bounded memory, for
-// the writing thread. The thread appends them to the open segment in large
-// writes, and adds them to the index when they are on the disk. A full segment
-// gets its footer and is never written again. At the capacity, a segment is
-// evicted with all of its records. Its file is removed before the next one is
-// created, so the files never exceed the capacity. Readers of an evicted
-// segment hold its file open and can still read it. So can the writing thread,
-// which carries over the samples that are wanted soonest into the next segment.
-// It skips that if the disk has no space for both.
+// How the store works.
+//
+// Entries that are worth storing wait, in bounded memory, for the writing
+// thread. The thread appends them to the open segment in large writes, and adds
+// them to the index once they can be read from the disk. A full segment gets
+// its footer and is never written again.
+//
+// At the capacity, a segment is evicted with all of its records. Its file is
+// removed before the next one is created, so the files never exceed the
+// capacity. Readers of an evicted segment have its file open and can still read
+// it. The writing thread can too: it carries the samples that are wanted
+// soonest over into the next segment. If the disk has no space for both files,
+// nothing is carried over.
+//
+// Nothing depends on the order of writes. A crash loses the entries that wait,
+// and the footer of the open segment, whose records are found by a scan.
 #include "server/cache/disk/store.h"
 
 #include <pthread.h>
@@ -28,22 +35,28 @@
 namespace forebay::cache::disk {
 namespace {
 
-// Memory for the index: one part in so many of the capacity. Entries of 56 KiB
-// or more can use all of the capacity.
+// The capacity is divided by this number to get the memory for the index. An
+// index entry takes 56 bytes, so records of 56 KiB or more can use all of the
+// capacity. If records are smaller, the index is full before the disk is.
 constexpr std::uint64_t kIndexPart = 1024;
 constexpr std::uint64_t kMinIndexBytes = std::uint64_t{256} << 10;
-// However small the entries, the index has space for those of so many segments.
+// A segment is sealed once its records fill one eighth of the index. Even tiny
+// records are thus spread over at least eight segments, which are evicted one
+// by one.
 constexpr std::uint64_t kSegmentsOfIndex = 8;
-// Candidates for eviction.
+// How many segments are drawn as candidates for eviction, and how many samples
+// of each are drawn.
 constexpr std::size_t kSegmentsDrawn = 64;
 constexpr std::size_t kSamplesDrawn = 16;
 constexpr std::int64_t kThresholdLifetimeNanos =
     1'000'000'000;  // how long it is valid
-// A few bad sectors do not make a bad disk.
+// How many failed reads in a row do not stop the use of the disk: a few bad
+// sectors do not make a bad disk.
 constexpr int kReadFailuresTolerated = 3;
 
-// Some hundreds of segments: few enough to keep all of them open, and so small
-// that evicting one loses little.
+// Returns the bytes of a segment. A large tier gets some hundreds of segments:
+// few enough to keep all of them open, and so small that evicting one loses
+// little. A small tier gets at least 8 segments.
 std::uint64_t SegmentBytesFor(std::uint64_t capacity) {
   constexpr std::uint64_t kUsual = std::uint64_t{64} << 20;
   const std::uint64_t bytes =
@@ -52,6 +65,7 @@ std::uint64_t SegmentBytesFor(std::uint64_t capacity) {
   return std::max(bytes / kPageBytes, std::uint64_t{4}) * kPageBytes;
 }
 
+// Returns the bytes of memory for the index of a tier.
 std::uint64_t IndexBytesFor(std::uint64_t capacity) {
   return std::max(capacity / kIndexPart, kMinIndexBytes);
 }
@@ -78,6 +92,8 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(
 }
 
 std::uint64_t Store::Entry::memory() const {
+  // The bytes of the Entry itself and of its place in the queue, and those that
+  // the allocator adds.
   constexpr std::uint64_t kBesides = 256;
   return storage::HeldBytes(bytes.size()) + object.size() + kBesides;
 }
@@ -116,7 +132,8 @@ absl::Status Store::LoadSegments() {
   for (Recovered& segment : found) {
     const Index::SegmentId id = index_.AddSegment(segment.file, now);
     for (const RecordLocation& location : segment.locations) {
-      // Of two records with one fingerprint, the later one is current.
+      // Segments come oldest first. A record in a later one is current, and
+      // replaces an earlier record of the same fingerprint.
       if (const auto older = index_.Find(location.fingerprint, {}, now))
         index_.Drop(*older);
       index_.Add(id, location, storage::SampleRef());
@@ -227,7 +244,8 @@ std::int64_t Store::AdmissionThreshold(std::int64_t now_nanos) {
         now_nanos - threshold_at_nanos_ < kThresholdLifetimeNanos) {
       return threshold_nanos_;
     }
-    // Concurrent callers use the previous threshold.
+    // The time is set before the threshold is computed, so that concurrent
+    // callers use the previous threshold instead of computing it too.
     threshold_at_nanos_ = now_nanos;
     drawn = Draw();
   }
@@ -249,10 +267,10 @@ bool Store::IsAtLimit() {
   return !has_space || index_.records() >= index_.capacity();
 }
 
-disk::Snapshot Store::Snapshot() const {
+disk::DiskSnapshot Store::Snapshot() const {
   const std::int64_t now = deps_.clock->NowNanos();
   base::MutexLock lock(&mutex_);
-  disk::Snapshot snapshot = counted_;
+  disk::DiskSnapshot snapshot = counted_;
   snapshot.off = read_breaker_.IsOpen(now) || write_breaker_.IsOpen(now);
   snapshot.entries = index_.records();
   snapshot.entry_bytes = index_.record_bytes();
@@ -282,7 +300,7 @@ bool Store::Await(std::vector<Entry>* batch) {
     if (ending_) return false;
     work_or_end_.Wait(&mutex_);
   }
-  // About one write.
+  // A batch is about one write of the segment's buffer.
   for (std::uint64_t bytes = 0; bytes < kBufferBytes && !waiting_.empty();) {
     bytes += waiting_.front().bytes.size();
     batch->push_back(std::move(waiting_.front()));
@@ -330,13 +348,15 @@ bool Store::MakeSpace(const Entry& entry) {
   return writer_ != nullptr;
 }
 
-// Drops the evicted segment if the disk has no space for both.
+// Creates the file of the next segment. If the disk has no space for it, resets
+// `evicted`, because the space of a removed file becomes free only when the
+// file is closed.
 bool Store::OpenSegment(std::optional<EvictedSegment>* evicted) {
   const std::uint64_t serial = next_serial_++;
   const std::string name = SegmentName(serial);
   int fd = volume_->Create(name, options_.segment_bytes);
-  // Other programs have filled the disk: evict a segment before the next
-  // attempt.
+  // Other programs have filled the disk, so one more segment is evicted before
+  // the next attempt.
   if (fd == -ENOSPC || fd == -EDQUOT) {
     evicted->reset();
     if (Evict().has_value()) {
@@ -368,7 +388,7 @@ std::optional<Store::EvictedSegment> Store::Evict() {
     base::MutexLock lock(&mutex_);
     drawn = Draw();
   }
-  // Only this thread removes segments.
+  // The victim still exists afterwards: only this thread removes segments.
   const auto victim =
       ChooseVictim(drawn, *deps_.next_use, deps_.clock->NowNanos());
   if (!victim.has_value()) return std::nullopt;
@@ -385,9 +405,10 @@ std::optional<Store::EvictedSegment> Store::Evict() {
   return evicted;
 }
 
-// Carries over at most half of the records, and of the bytes, of an evicted
-// segment into the one that replaces it. Leaves space there for a record of
-// `reserved` bytes. Carried records are misses until they are published.
+// Carries over records of an evicted segment into the segment that replaces it:
+// at most half of the records, and at most half a segment of bytes. Leaves
+// space for a record of `reserved` bytes. Carried records are misses until they
+// are published.
 void Store::CarryOver(const EvictedSegment& evicted, std::uint64_t reserved) {
   const Index::RemovedSegment& removed = evicted.removed;
   const std::vector<bool> chosen =
@@ -432,7 +453,7 @@ void Store::RemoveFile(const SegmentFile& file) {
   const std::string name = SegmentName(file.serial);
   const int error = volume_->Remove(name);
   if (error < 0) {
-    // Its space remains in use.
+    // The file's space stays counted as used.
     WriteFailed(absl::StrCat(name, ": ", std::strerror(-error)));
     return;
   }
@@ -465,7 +486,9 @@ void Store::SealOpen() {
   index_.Seal(*std::exchange(open_, std::nullopt));
 }
 
-// Published records remain valid: they are on the disk.
+// Gives up the open segment after a failed write. Its published records can
+// still be read, so they remain valid. A segment without published records is
+// removed.
 void Store::Abandon(const absl::Status& status) {
   WriteFailed(
       std::string_view(status.message().data(), status.message().size()));

@@ -17,8 +17,11 @@ namespace {
 
 constexpr char kLockName[] = "lock";
 
+// Returns a system call's result, or minus errno if it failed.
 int OrErrno(int result) { return result < 0 ? -errno : result; }
 
+// Returns PERMISSION_DENIED unless the directory belongs to the daemon's user
+// and nobody else may use it: others could put bytes there that jobs train on.
 absl::Status CheckOurs(int directory, const std::string& path) {
   struct stat stat;
   if (fstat(directory, &stat) != 0) return base::ErrnoStatus(errno, path);
@@ -32,7 +35,7 @@ absl::Status CheckOurs(int directory, const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Directory>> Directory::Lock(
+absl::StatusOr<std::unique_ptr<CacheDirectory>> CacheDirectory::Lock(
     const std::string& path) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
     return base::ErrnoStatus(errno, path);
@@ -56,11 +59,11 @@ absl::StatusOr<std::unique_ptr<Directory>> Directory::Lock(
     }
     return base::ErrnoStatus(errno, absl::StrCat(path, "/lock"));
   }
-  return std::unique_ptr<Directory>(
-      new Directory(path, std::move(directory), std::move(lock)));
+  return std::unique_ptr<CacheDirectory>(
+      new CacheDirectory(path, std::move(directory), std::move(lock)));
 }
 
-int Directory::List(std::vector<std::string>* names) {
+int CacheDirectory::List(std::vector<std::string>* names) {
   const int fd =
       openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return -errno;
@@ -85,8 +88,10 @@ int Directory::List(std::vector<std::string>* names) {
   return -error;
 }
 
-// Falls back to the page cache if the file system does not allow bypassing it.
-int Directory::OpenFile(const std::string& name, int flags) {
+// Some file systems refuse O_DIRECT with EINVAL (open(2)). Their files are
+// opened without O_DIRECT and go through the page cache. O_NONBLOCK is for the
+// case that `name` is a FIFO, whose opening would block the daemon.
+int CacheDirectory::OpenFile(const std::string& name, int flags) {
   flags |= O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   const int fd = openat(directory_.get(), name.c_str(), flags | O_DIRECT, 0600);
   if (fd >= 0 || errno != EINVAL) return OrErrno(fd);
@@ -94,12 +99,13 @@ int Directory::OpenFile(const std::string& name, int flags) {
   return OrErrno(openat(directory_.get(), name.c_str(), flags & ~O_EXCL, 0600));
 }
 
-int Directory::Create(const std::string& name, std::uint64_t bytes) {
+int CacheDirectory::Create(const std::string& name, std::uint64_t bytes) {
   const int fd = OpenFile(name, O_CREAT | O_EXCL);
   if (fd < 0) return fd;
   const auto length = static_cast<off_t>(bytes);
   int result = OrErrno(fallocate(fd, 0, 0, length));
-  // Not every file system can reserve the space.
+  // Some file systems cannot reserve space. There the disk may turn out to be
+  // full when the segment is written.
   if (result == -EOPNOTSUPP) result = OrErrno(ftruncate(fd, length));
   if (result == 0) return fd;
   close(fd);
@@ -107,7 +113,7 @@ int Directory::Create(const std::string& name, std::uint64_t bytes) {
   return result;
 }
 
-int Directory::Open(const std::string& name) {
+int CacheDirectory::Open(const std::string& name) {
   base::Fd fd(OpenFile(name, 0));
   if (!fd) return fd.Release();
   struct stat stat;
@@ -116,28 +122,28 @@ int Directory::Open(const std::string& name) {
   return fd.Release();
 }
 
-int Directory::Remove(const std::string& name) {
+int CacheDirectory::Remove(const std::string& name) {
   return OrErrno(unlinkat(directory_.get(), name.c_str(), 0));
 }
 
-std::int64_t Directory::Size(int fd) {
+std::int64_t CacheDirectory::Size(int fd) {
   struct stat stat;
   if (fstat(fd, &stat) != 0) return -errno;
   return stat.st_size;
 }
 
-ssize_t Directory::Pread(int fd, void* buffer, std::size_t length,
-                         off_t offset) {
+ssize_t CacheDirectory::Pread(int fd, void* buffer, std::size_t length,
+                              off_t offset) {
   const ssize_t got = pread(fd, buffer, length, offset);
   return got < 0 ? -errno : got;
 }
 
-ssize_t Directory::Pwrite(int fd, const void* buffer, std::size_t length,
-                          off_t offset) {
+ssize_t CacheDirectory::Pwrite(int fd, const void* buffer, std::size_t length,
+                               off_t offset) {
   const ssize_t written = pwrite(fd, buffer, length, offset);
   return written < 0 ? -errno : written;
 }
 
-int Directory::Sync(int fd) { return OrErrno(fdatasync(fd)); }
+int CacheDirectory::Sync(int fd) { return OrErrno(fdatasync(fd)); }
 
 }  // namespace forebay::cache::disk

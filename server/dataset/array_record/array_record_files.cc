@@ -5,7 +5,7 @@
 
 #include "server/base/status.h"
 #include "server/dataset/array_record/array_record_format.h"
-#include "server/dataset/array_record/first_records.h"
+#include "server/dataset/array_record/first_array_records.h"
 
 namespace forebay::dataset::array_record {
 namespace {
@@ -23,12 +23,13 @@ ExampleFiles::FormatPtr Make(RecordFields fields, base::MemoryBudget* budget) {
   return std::make_shared<const ArrayRecordFormat>(std::move(fields), budget);
 }
 
+// Guesses the fields from the files' first records.
 absl::StatusOr<FieldGuess> Guess(const records::RecordRequest& request,
                                  const records::RecordRequest::Files& files,
                                  base::WorkingMemory& memory,
                                  const std::stop_token& stop) {
   FOREBAY_ASSIGN_OR_RETURN(
-      const FirstRecords first,
+      const FirstArrayRecords first,
       ReadFirstRecords(*request.source, request.root, files, memory, stop));
   return tfrecord::GuessFields(first.records);
 }

@@ -5,7 +5,8 @@
 
 namespace forebay::dataset::array_record {
 
-// How ArrayRecord files are read. Thread-safe; never blocks.
+// Returns the functions by which an ExampleChoice reads ArrayRecord files.
+// Thread-safe; never blocks; has no errors.
 const tfrecord::ExampleFiles& ArrayRecordFiles();
 
 }  // namespace forebay::dataset::array_record

@@ -1,3 +1,11 @@
+// A record's extent is its chunk, and its place there is the number of earlier
+// records with the same extent. To read a record, the chunk is decompressed as
+// a whole, and the records before that record are skipped. If the chunk has
+// several records, KeptChunks may already have them decompressed, or may keep
+// them now.
+//
+// Where possible, values point into the chunk as it was read, so that nothing
+// is copied. All other values point into memory that MadeValues keeps.
 #include "server/dataset/array_record/array_record_format.h"
 
 #include <algorithm>
@@ -16,10 +24,12 @@ namespace {
 
 using Bytes = absl::Span<const std::uint8_t>;
 
+// The start of text(). The text of the fields follows.
 constexpr std::string_view kName = "array_record ";
 
-// A value of a record that lies in a chunk or was unpacked, as one of a sample
-// whose bytes are those of the chunk.
+// Turns a value of `record` into a value of the sample, whose bytes are
+// `chunk`. A range of a record that lies in the chunk becomes a range of the
+// chunk. A range of any other record becomes MadeBytes, which `made` keeps.
 FieldValue InChunk(const FieldValue& value, Bytes record, Bytes chunk) {
   const auto* const range = std::get_if<FieldRange>(&value);
   if (range == nullptr) return value;
@@ -43,7 +53,7 @@ ArrayRecordFormat::ArrayRecordFormat(tfrecord::RecordFields fields,
 absl::StatusOr<std::shared_ptr<const records::RecordFormat>>
 ArrayRecordFormat::Parse(std::string_view text, base::MemoryBudget* budget) {
   if (!text.starts_with(kName))
-    return absl::DataLossError("is of records that are no ArrayRecords");
+    return absl::DataLossError("is of records that are not ArrayRecords");
   FOREBAY_ASSIGN_OR_RETURN(
       tfrecord::RecordFields fields,
       tfrecord::RecordFields::Parse(text.substr(kName.size())));
@@ -61,8 +71,8 @@ std::vector<Field> ArrayRecordFormat::FieldsOf(
     const records::RecordIndex& index) const {
   std::vector<Field> fields;
   for (std::size_t i = 0; i < fields_.fields().size(); ++i) {
-    const tfrecord::RecordField& field = fields_.fields()[i];
-    // Without records there are no bounds.
+    const tfrecord::TfrecordField& field = fields_.fields()[i];
+    // An index without records has no bounds.
     std::uint64_t longest =
         i < index.bounds().size() ? index.bounds()[i].longest : 0;
     if (field.type.kind == proto::FieldKind::kLabel && !fields_.is_payload())
@@ -80,6 +90,7 @@ absl::StatusOr<Bytes> ArrayRecordFormat::FindPayload(
     return absl::DataLossError(
         absl::StrCat("its chunk has only ", records, " records"));
   };
+  // Only a chunk that other records share is worth keeping.
   const bool has_others =
       place > 0 || (number + 1 < index.size() && index.PlaceOf(number + 1) > 0);
   Version digest = {};
@@ -88,19 +99,24 @@ absl::StatusOr<Bytes> ArrayRecordFormat::FindPayload(
     if (const auto kept = chunks_.Find(digest); kept.has_value()) {
       if (place >= kept->size()) return lacks(kept->size());
       const Bytes payload = kept->At(place);
+      // The chunk may be evicted at any time, so `made` gets a copy of the
+      // record.
       if (payload.empty()) return Bytes();
       FOREBAY_ASSIGN_OR_RETURN(const auto copy,
-                               made->AddUnpacked(payload.size()));
+                               made->AddDecompressed(payload.size()));
       std::copy(payload.begin(), payload.end(), copy.begin());
       return copy;
     }
   }
+  // The last bound is that of the decompressed bytes of a chunk. If a chunk has
+  // changed since the scan, this bound limits the memory that decompressing it
+  // may take.
   const std::uint64_t most =
       index.bounds().empty() ? 0 : index.bounds().back().longest;
   FOREBAY_ASSIGN_OR_RETURN(
       Chunk records, Chunk::Read(index.ExtentOf(number).offset, chunk, most,
                                  [made](std::uint64_t bytes) {
-                                   return made->AddUnpacked(bytes);
+                                   return made->AddDecompressed(bytes);
                                  }));
   if (place >= records.left()) return lacks(records.left());
   if (has_others) chunks_.Add(digest, records);

@@ -22,17 +22,19 @@
 
 namespace forebay::dataset::array_record {
 
-// ArrayRecord files, whose records have these fields. A record is read with all
-// of its chunk, whose hashes are checked then, and unpacked. Some chunks of
-// many records are kept unpacked.
+// The format of ArrayRecord files, whose records have the given fields. A
+// record is read with all of its chunk. The chunk's hashes are then checked,
+// and its records are decompressed, unless KeptChunks already has the
+// decompressed records.
 //
 // Threads, ownership, blocking and errors are as RecordFormat says.
 class ArrayRecordFormat final : public records::RecordFormat {
  public:
-  // The budget outlives it; it is for the chunks that are kept. If it is null,
-  // none are.
+  // Takes the memory of kept chunks from `budget`, which outlives the format.
+  // If `budget` is null, no chunk is kept.
   ArrayRecordFormat(tfrecord::RecordFields fields, base::MemoryBudget* budget);
-  // DATA_LOSS: the text is none of a format.
+  // Makes the format again that has this text(). Fails with DATA_LOSS if the
+  // text is that of another format.
   static absl::StatusOr<std::shared_ptr<const RecordFormat>> Parse(
       std::string_view text, base::MemoryBudget* budget);
 
@@ -48,14 +50,16 @@ class ArrayRecordFormat final : public records::RecordFormat {
                             MadeValues* made) const override;
 
  private:
-  // Returns the bytes of a record in its chunk, or unpacked.
+  // Returns the bytes of record `number` of the index. `chunk` has the bytes of
+  // the record's extent. The result lies in `chunk` or in memory that `made`
+  // keeps.
   absl::StatusOr<absl::Span<const std::uint8_t>> FindPayload(
       const records::RecordIndex& index, std::uint64_t number,
       absl::Span<const std::uint8_t> chunk, MadeValues* made) const;
 
   const tfrecord::RecordFields fields_;
   const std::string text_;
-  mutable KeptChunks chunks_;
+  mutable KeptChunks chunks_;  // a cache, which locks itself
 };
 
 }  // namespace forebay::dataset::array_record

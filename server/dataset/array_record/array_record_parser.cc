@@ -1,3 +1,10 @@
+// The footer lists all chunks with their numbers of records and bytes. So a
+// file whose values have fixed lengths needs no other read. A chunk is read and
+// decompressed only to measure values whose lengths vary. Chunks to measure
+// that lie close together share a read of up to most_read_ bytes.
+//
+// The bounds of a chunk that is not measured are 0 and the bytes of all its
+// records. Every value in the chunk is within them.
 #include "server/dataset/array_record/array_record_parser.h"
 
 #include <algorithm>
@@ -13,8 +20,9 @@ namespace {
 
 using proto::FieldKind;
 
-// Whether batches have room for the field's longest value.
-bool Varies(const tfrecord::RecordField& field) {
+// Whether the field's values vary in length, so that batches reserve room for
+// the longest one.
+bool Varies(const tfrecord::TfrecordField& field) {
   const FieldKind kind = field.type.kind;
   return kind != FieldKind::kImage && kind != FieldKind::kLabel &&
          !field.type.array.has_value();
@@ -24,7 +32,7 @@ bool HasVarying(const tfrecord::RecordFields& fields) {
   return std::any_of(fields.fields().begin(), fields.fields().end(), Varies);
 }
 
-// Memory of one chunk at a time.
+// Room for the decompressed records of one chunk. `memory` counts its bytes.
 class Room {
  public:
   explicit Room(base::WorkingMemory* memory) : memory_(memory) {}
@@ -80,13 +88,13 @@ std::optional<ByteRange> ArrayRecordParser::next_read() const {
 }
 
 absl::Status ArrayRecordParser::Take(absl::Span<const std::uint8_t> bytes) {
-  absl::Status seen = See(bytes);
+  absl::Status seen = Parse(bytes);
   return absl::IsResourceExhausted(seen) ? seen : base::Annotate(seen, name_);
 }
 
-absl::Status ArrayRecordParser::See(absl::Span<const std::uint8_t> bytes) {
+absl::Status ArrayRecordParser::Parse(absl::Span<const std::uint8_t> bytes) {
   if (const auto wanted = finder_.wanted(); wanted.has_value()) {
-    FOREBAY_RETURN_IF_ERROR(finder_.See(bytes));
+    FOREBAY_RETURN_IF_ERROR(finder_.Parse(bytes));
     if (!finder_.found().has_value()) return absl::OkStatus();
     FOREBAY_ASSIGN_OR_RETURN(next_, finder_.found()->Next());
     return Proceed();
@@ -97,7 +105,8 @@ absl::Status ArrayRecordParser::See(absl::Span<const std::uint8_t> bytes) {
     const absl::Status measured = Measure(
         chunk, first,
         bytes.subspan(chunk.begin - read->offset, chunk.end - chunk.begin));
-    // A damaged chunk is told when a record is read.
+    // A damaged chunk does not fail the scan. The error comes when one of its
+    // records is read.
     if (!measured.ok() && !absl::IsDataLoss(measured))
       return absl::IsResourceExhausted(measured)
                  ? measured
@@ -111,11 +120,11 @@ bool ArrayRecordParser::IsMeasured(const ListedChunk& chunk) const {
   return fields_->has_rows() || (has_varying_ && chunk.records > 1);
 }
 
-// Adds chunks, as far as some must be seen.
 absl::Status ArrayRecordParser::Proceed() {
   measured_.clear();
   while (next_.has_value()) {
     if (IsMeasured(*next_)) {
+      // The read ends before this chunk. The next call goes on with it.
       if (!measured_.empty() &&
           next_->end - measured_.front().first.begin > most_read_)
         return absl::OkStatus();
@@ -131,11 +140,14 @@ absl::Status ArrayRecordParser::Proceed() {
 absl::Status ArrayRecordParser::Add(const ListedChunk& chunk) {
   FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.begins, chunk.records));
   FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.ends, chunk.records));
-  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.unpacked, chunk.records));
+  FOREBAY_RETURN_IF_ERROR(
+      memory_->MakeRoom(found_.decompressed, chunk.records));
+  // Every record has the extent of its chunk. Until Measure sets a record's own
+  // decompressed length, it is that of all records of the chunk together.
   found_.begins.insert(found_.begins.end(), chunk.records, chunk.begin);
   found_.ends.insert(found_.ends.end(), chunk.records, chunk.end);
-  found_.unpacked.insert(found_.unpacked.end(), chunk.records,
-                         chunk.decoded_bytes);
+  found_.decompressed.insert(found_.decompressed.end(), chunk.records,
+                             chunk.decoded_bytes);
   const std::size_t fields = fields_->fields().size();
   found_.bounds.resize(fields + 1);
   found_.bounds[fields].Add({chunk.decoded_bytes, chunk.decoded_bytes});
@@ -144,13 +156,16 @@ absl::Status ArrayRecordParser::Add(const ListedChunk& chunk) {
       found_.bounds[i].Add({0, chunk.decoded_bytes});
   }
   if (chunk.decoded_bytes <= largest_) return absl::OkStatus();
-  // Whoever reads a record has to unpack all of its chunk.
+  // Each read of a record decompresses all of its chunk. The scan fails here,
+  // early, if the memory has no room for the largest one.
   largest_ = chunk.decoded_bytes;
   FOREBAY_RETURN_IF_ERROR(memory_->Grow(largest_));
   memory_->Shrink(largest_);
   return absl::OkStatus();
 }
 
+// Sets the decompressed length of each record to its own length, and adds the
+// bounds of the fields' values.
 absl::Status ArrayRecordParser::Measure(const ListedChunk& chunk,
                                         std::size_t first,
                                         absl::Span<const std::uint8_t> bytes) {
@@ -162,7 +177,7 @@ absl::Status ArrayRecordParser::Measure(const ListedChunk& chunk,
   std::vector<records::LengthBounds> bounds;
   for (std::uint64_t i = 0; i < chunk.records && records.left() > 0; ++i) {
     const absl::Span<const std::uint8_t> record = records.Next();
-    found_.unpacked[first + i] = record.size();
+    found_.decompressed[first + i] = record.size();
     fields_->Measure(record, &bounds);
   }
   for (std::size_t i = 0; i < bounds.size(); ++i)

@@ -22,20 +22,21 @@
 
 namespace forebay::dataset::array_record {
 
-// Finds the records of an ArrayRecord file by its list of chunks. A record's
-// extent is its chunk. The bounds that it finds are those of the fields'
-// values, and last that of the bytes of a chunk's records.
+// Finds the records of an ArrayRecord file in its list of chunks. A record's
+// extent is its chunk. The parser finds bounds for the lengths of each field's
+// values. After these come the bounds of the decompressed bytes of a chunk.
 //
-// Chunks themselves are read only where the list does not tell how long values
-// are: if the fields have rows, or if some vary in length and a chunk has
-// several records.
+// The parser reads chunks only where the list does not tell the lengths of
+// values: if the fields have rows, or if some field varies in length and a
+// chunk has several records.
 //
 // Threads, ownership and blocking are as ObjectParser says. Errors name the
-// file: DATA_LOSS: it is no ArrayRecord file, or damaged; UNIMPLEMENTED: its
-// records are transposed.
+// file. DATA_LOSS: it is not an ArrayRecord file, or is damaged. UNIMPLEMENTED:
+// its records are transposed.
 class ArrayRecordParser final : public records::RecordParser {
  public:
-  // Fields and memory outlive it. DATA_LOSS: no ArrayRecord file has that size.
+  // Makes the parser of a file of `size` bytes. `fields` and `memory` outlive
+  // the parser. Fails with DATA_LOSS if no ArrayRecord file has that size.
   static absl::StatusOr<std::unique_ptr<records::RecordParser>> Create(
       std::string name, std::uint64_t size, const ReadSizes& read_sizes,
       const tfrecord::RecordFields* fields, base::WorkingMemory* memory);
@@ -50,23 +51,31 @@ class ArrayRecordParser final : public records::RecordParser {
                     const tfrecord::RecordFields* fields,
                     base::WorkingMemory* memory);
 
+  // Whether the parser must read the chunk to learn the lengths of its values.
   bool IsMeasured(const ListedChunk& chunk) const;
-  absl::Status See(absl::Span<const std::uint8_t> bytes);
+  absl::Status Parse(absl::Span<const std::uint8_t> bytes);
+  // Adds the records of listed chunks up to the end of the list, or until the
+  // chunks to measure fill a read.
   absl::Status Proceed();
+  // Adds the chunk's records. If the chunk is not measured, adds bounds of
+  // values that hold whatever the chunk contains.
   absl::Status Add(const ListedChunk& chunk);
+  // Measures the values of a chunk, whose bytes in the file are `bytes`. Its
+  // first record has the number `first` in the file.
   absl::Status Measure(const ListedChunk& chunk, std::size_t first,
                        absl::Span<const std::uint8_t> bytes);
 
   const std::string name_;
   FooterFinder finder_;
-  const std::uint64_t most_read_;  // bytes
+  const std::uint64_t most_read_;  // most bytes of a read of several chunks
   const tfrecord::RecordFields* const fields_;
   base::WorkingMemory* const memory_;
-  const bool has_varying_;  // fields
-  std::optional<ListedChunk> next_;
-  // By the next read: chunks, and the numbers of their first records.
+  const bool has_varying_;           // whether any field varies in length
+  std::optional<ListedChunk> next_;  // the first chunk not added yet
+  // The chunks that the next read measures, each with the number in the file of
+  // its first record.
   std::vector<std::pair<ListedChunk, std::size_t>> measured_;
-  std::uint64_t largest_ = 0;  // bytes of a chunk's records
+  std::uint64_t largest_ = 0;  // bytes of records in the largest chunk
   records::FileRecords found_;
 };
 

@@ -1,3 +1,7 @@
+// Positions without block headers are computed, so that no table of blocks is
+// needed. The content before an offset is the content of all earlier blocks,
+// plus the bytes between the header of the offset's own block and the offset.
+// The functions below convert in both directions.
 #include "server/dataset/array_record/blocks.h"
 
 #include <algorithm>
@@ -7,16 +11,19 @@
 namespace forebay::dataset::array_record {
 namespace {
 
+// Bytes of a block without its header: the block's content.
 constexpr std::uint64_t kContentBytes = kBlockBytes - kBlockHeaderBytes;
 
-// Bytes of the file before `offset` that are no headers.
+// Returns the number of content bytes in the file before `offset`: the bytes
+// that do not belong to block headers.
 constexpr std::uint64_t ContentBefore(std::uint64_t offset) {
   const std::uint64_t in_block = offset % kBlockBytes;
   return offset / kBlockBytes * kContentBytes +
          std::max(in_block, kBlockHeaderBytes) - kBlockHeaderBytes;
 }
 
-// Where the byte lies before which there are so many that are no headers.
+// Returns the offset in the file of the content byte before which the file has
+// `content` other content bytes.
 constexpr std::uint64_t OffsetOf(std::uint64_t content) {
   return content / kContentBytes * kBlockBytes + kBlockHeaderBytes +
          content % kContentBytes;

@@ -6,36 +6,43 @@
 
 #include "absl/types/span.h"
 
-// The blocks of a Riegeli file. It is a sequence of chunks that a header
-// interrupts at every multiple of 64 KiB, wherever that is. The headers serve
-// readers that look for a chunk; those who know where one begins step over
-// them (github.com/google/riegeli, doc/riegeli_records_file_format.md).
+// The blocks of a Riegeli file, the format below ArrayRecord. The file is a
+// sequence of chunks. A block header of 24 bytes lies at every multiple of 64
+// KiB, and interrupts any chunk there. Block headers serve readers that look
+// for a chunk from the middle of a file. Readers that know where a chunk begins
+// step over them (github.com/google/riegeli,
+// doc/riegeli_records_file_format.md).
 
 namespace forebay::dataset::array_record {
 
 inline constexpr std::uint64_t kBlockBytes = std::uint64_t{1} << 16;
 inline constexpr std::uint64_t kBlockHeaderBytes = 24;
 
-// Whether a chunk can begin there: not in a block's header, nor right behind
-// it. One that begins with a block begins before the header.
+// Whether a chunk can begin at `offset` in a file: neither within a block
+// header nor right after it. A chunk at a block's start counts as beginning
+// before the block header.
 constexpr bool CanBeginChunk(std::uint64_t offset) {
   const std::uint64_t in_block = offset % kBlockBytes;
   return in_block == 0 || in_block > kBlockHeaderBytes;
 }
 
-// A part of a file, without the headers of blocks. Points to its bytes.
-// Thread-safe; immutable; never blocks; has no errors.
+// Presents a part of a file without its block headers. Thread-safe and
+// immutable; points to the caller's bytes; never blocks; has no errors.
 class Blocks {
  public:
-  // `bytes` lie in the file at `offset`, where a chunk can begin.
+  // Presents `bytes`, which lie in the file at `offset`. A chunk must be able
+  // to begin at `offset`.
   Blocks(std::uint64_t offset, absl::Span<const std::uint8_t> bytes);
 
-  // Bytes without headers. All below counts in these.
+  // Number of bytes without block headers. All positions and lengths below
+  // leave block headers out.
   std::uint64_t size() const { return size_; }
-  // Returns so many bytes if no header interrupts them. All lie within size().
+  // Returns the `length` bytes from `begin` on, or nothing if a block header
+  // interrupts them. All these bytes must lie within size().
   std::optional<absl::Span<const std::uint8_t>> Piece(
       std::uint64_t begin, std::uint64_t length) const;
-  // Copies the bytes from `begin` on; all lie within size().
+  // Fills `out` with the bytes from `begin` on, stepping over block headers.
+  // All these bytes must lie within size().
   void Copy(std::uint64_t begin, absl::Span<std::uint8_t> out) const;
 
  private:

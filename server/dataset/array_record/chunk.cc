@@ -1,12 +1,29 @@
-// A chunk is a header of 40 bytes and its data:
+// A chunk of a Riegeli file is a header of 40 bytes and data
+// (doc/riegeli_records_file_format.md, "Chunk"):
 //
-//   hash of the rest of the header, bytes of data, their hash    u64 each
-//   type u8; number of records u56; bytes of all records         u64
+// header_hash u64         hash of the rest of the header
+// data_size u64           bytes of data
+// data_hash u64           hash of the data
+// chunk_type u8           'r' for simple chunks, 't' for transposed ones
+// num_records u56
+// decoded_data_size u64   bytes of all records, decompressed
 //
-// The data of a simple chunk (type 'r') is the codec, a byte; the bytes of the
-// lengths, a varint; the lengths, a varint each record; and the records. If it
-// is compressed, lengths and records are each a varint, the bytes that they
-// have, and one compressed stream. All but varints is little-endian.
+// The data of a simple chunk is:
+//
+// compression_type u8     the codec
+// varint                  bytes of the sizes that follow, as stored
+// sizes                   a varint for each record: its length in bytes
+// values                  the records
+//
+// If the codec is not 0, the sizes and the values are one compressed stream
+// each. A varint before each stream tells how many bytes it decompresses to.
+// Numbers that are not varints are little-endian.
+//
+// Read asks for one room and fills it from the front: the data, if a block
+// header interrupts it; the decompressed sizes; the decompressed values. For
+// each record, the sizes need at most as many bytes as a varint of
+// decoded_data_size. The header's numbers limit the room's size. header_hash
+// and `most` keep damaged numbers from asking for too much.
 #include "server/dataset/array_record/chunk.h"
 
 #include <highwayhash/c_bindings.h>
@@ -31,22 +48,25 @@ static_assert(std::endian::native == std::endian::little);
 using Bytes = absl::Span<const std::uint8_t>;
 using Room = absl::Span<std::uint8_t>;
 
+// The types of chunks that hold records (chunk_type).
 constexpr char kSimple = 'r';
 constexpr char kTransposed = 't';
-// No chunk has more bytes of records; sums of some such numbers do not
-// overflow.
+// Limit of a chunk's bytes of records. Sums of a few numbers below it do not
+// overflow 64 bits.
 constexpr std::uint64_t kMostDecoded = std::uint64_t{1} << 60;
 
+// A chunk's header, without header_hash.
 struct Header {
-  std::uint64_t data_bytes = 0;
+  std::uint64_t data_bytes = 0;  // data_size
   std::uint64_t data_hash = 0;
-  char type = 0;
-  std::uint64_t records = 0;
-  std::uint64_t decoded_bytes = 0;
+  char type = 0;                    // chunk_type
+  std::uint64_t records = 0;        // num_records
+  std::uint64_t decoded_bytes = 0;  // decoded_data_size
 };
 
 std::uint64_t HashOf(Bytes bytes) {
-  // "Riegeli/", "records\n", twice.
+  // Riegeli hashes with HighwayHash. Its key is the text "Riegeli/records\n"
+  // twice, as little-endian numbers.
   alignas(32) constexpr HHKey kKey = {0x2f696c6567656952, 0x0a7364726f636572,
                                       0x2f696c6567656952, 0x0a7364726f636572};
   return HighwayHash64(kKey, reinterpret_cast<const char*>(bytes.data()),
@@ -59,17 +79,20 @@ std::uint64_t NumberAt(const std::uint8_t* bytes) {
   return number;
 }
 
+// Reads a header and checks its hash. A block header may interrupt it, so it is
+// copied.
 absl::StatusOr<Header> ReadHeader(const Blocks& blocks) {
   if (blocks.size() < kChunkHeaderBytes) {
     return absl::DataLossError(
         absl::StrCat("is truncated: ", blocks.size(),
-                     " bytes are left, which are no header of a chunk"));
+                     " bytes are left, which are not a header of a chunk"));
   }
   std::array<std::uint8_t, kChunkHeaderBytes> bytes;
   blocks.Copy(0, absl::MakeSpan(bytes));
   if (HashOf(Bytes(bytes).subspan(8)) != NumberAt(bytes.data())) {
     return absl::DataLossError(
-        "is no ArrayRecord file, or damaged: the hash of a chunk's header does "
+        "is not an ArrayRecord file, or damaged: the hash of a chunk's header "
+        "does "
         "not match");
   }
   return Header{.data_bytes = NumberAt(&bytes[8]),
@@ -79,6 +102,8 @@ absl::StatusOr<Header> ReadHeader(const Blocks& blocks) {
                 .decoded_bytes = NumberAt(&bytes[32])};
 }
 
+// Checks the header of a chunk. `blocks` presents the part of the file that
+// begins with the chunk; it has `file_bytes` bytes in the file.
 absl::Status CheckHeader(const Header& header, std::uint64_t file_bytes,
                          const Blocks& blocks, std::uint64_t most) {
   if (header.type == kTransposed) return IsTransposed();
@@ -90,7 +115,8 @@ absl::Status CheckHeader(const Header& header, std::uint64_t file_bytes,
         absl::StrCat("is truncated: a chunk has ", header.data_bytes,
                      " bytes, of which ", left, " are there"));
   }
-  // Writers pad chunks of short records.
+  // Writers pad a chunk until it has at least a byte for each record. So a
+  // damaged header cannot claim more records than the file has bytes.
   if (header.data_bytes == 0 || header.records > file_bytes) {
     return absl::DataLossError(
         absl::StrCat("is damaged: a chunk of ", header.data_bytes,
@@ -105,20 +131,21 @@ absl::Status CheckHeader(const Header& header, std::uint64_t file_bytes,
   return absl::OkStatus();
 }
 
+// Returns the error of data that passed its hash and still contradicts itself.
 absl::Status Malformed() {
   return absl::DataLossError(
       "is damaged: the lengths of a chunk's records are none, or do not fit "
       "together");
 }
 
-// Unpacks what a chunk has compressed, of at most out->size() bytes, to the
-// front of `out`, which it takes.
-absl::StatusOr<Bytes> Unpack(Codec codec, Bytes packed, Room* out) {
-  if (codec == Codec::kNone) return packed;
-  const auto length = TakeVarint(&packed);
+// Decompresses a compressed part of a chunk to the front of `out`, and removes
+// that front from `out`. Returns `compressed` itself if there is no codec.
+absl::StatusOr<Bytes> Decompress(Codec codec, Bytes compressed, Room* out) {
+  if (codec == Codec::kNone) return compressed;
+  const auto length = TakeVarint(&compressed);
   if (!length.has_value() || *length > out->size()) return Malformed();
   const Room room = out->first(*length);
-  FOREBAY_RETURN_IF_ERROR(Decompress(codec, packed, room));
+  FOREBAY_RETURN_IF_ERROR(Decompress(codec, compressed, room));
   out->remove_prefix(*length);
   return room;
 }
@@ -126,20 +153,23 @@ absl::StatusOr<Bytes> Unpack(Codec codec, Bytes packed, Room* out) {
 }  // namespace
 
 absl::StatusOr<Chunk> Chunk::Read(std::uint64_t offset, Bytes bytes,
-                                  std::uint64_t most, UnpackRoom room) {
+                                  std::uint64_t most, DecompressionRoom room) {
   const Blocks blocks(offset, bytes);
   FOREBAY_ASSIGN_OR_RETURN(const Header header, ReadHeader(blocks));
   FOREBAY_RETURN_IF_ERROR(CheckHeader(header, bytes.size(), blocks, most));
+  // The codec decides how much room is needed, so it is read before the data is
+  // joined or checked.
   std::uint8_t first = 0;
   blocks.Copy(kChunkHeaderBytes, {&first, 1});
-  const bool is_packed = first != static_cast<std::uint8_t>(Codec::kNone);
+  const bool is_compressed = first != static_cast<std::uint8_t>(Codec::kNone);
   std::optional<Bytes> data =
       blocks.Piece(kChunkHeaderBytes, header.data_bytes);
   Room out;
   const std::uint64_t lengths =
-      is_packed ? header.records * VarintBytes(header.decoded_bytes) : 0;
+      is_compressed ? header.records * VarintBytes(header.decoded_bytes) : 0;
   const std::uint64_t wanted = (data.has_value() ? 0 : header.data_bytes) +
-                               lengths + (is_packed ? header.decoded_bytes : 0);
+                               lengths +
+                               (is_compressed ? header.decoded_bytes : 0);
   if (wanted > 0) {
     FOREBAY_ASSIGN_OR_RETURN(out, room(wanted));
   }
@@ -149,6 +179,7 @@ absl::StatusOr<Chunk> Chunk::Read(std::uint64_t offset, Bytes bytes,
     out.remove_prefix(joined.size());
     data = joined;
   }
+  // The hash is checked before any of the data is parsed or decompressed.
   if (HashOf(*data) != header.data_hash) {
     return absl::DataLossError(
         "is damaged: the hash of a chunk's data does not match");
@@ -159,9 +190,10 @@ absl::StatusOr<Chunk> Chunk::Read(std::uint64_t offset, Bytes bytes,
   if (!length_bytes.has_value() || *length_bytes > data->size())
     return Malformed();
   FOREBAY_ASSIGN_OR_RETURN(const Bytes length_list,
-                           Unpack(codec, data->first(*length_bytes), &out));
-  FOREBAY_ASSIGN_OR_RETURN(const Bytes records,
-                           Unpack(codec, data->subspan(*length_bytes), &out));
+                           Decompress(codec, data->first(*length_bytes), &out));
+  FOREBAY_ASSIGN_OR_RETURN(
+      const Bytes records,
+      Decompress(codec, data->subspan(*length_bytes), &out));
   if (records.size() != header.decoded_bytes) return Malformed();
   Chunk chunk(header.records, length_list, records);
   FOREBAY_RETURN_IF_ERROR(chunk.Check());

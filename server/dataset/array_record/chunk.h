@@ -10,32 +10,34 @@
 
 namespace forebay::dataset::array_record {
 
-// A chunk's header. It is followed by its data, and perhaps by padding.
+// Bytes of a chunk's header. The chunk's data and perhaps padding follow it.
 inline constexpr std::uint64_t kChunkHeaderBytes = 40;
 
-// The records of a chunk of a Riegeli file, to be taken one after the other.
-// They are what the file has, or were unpacked. Used by one thread; points to
-// what Read was given; never blocks.
+// Iterates over the records of a chunk of a Riegeli file. The records lie in
+// the file's bytes, or were decompressed. Used by one thread; points to the
+// bytes that Read was given and to the room that it got; never blocks. Only
+// Read has errors. Copies iterate independently.
 class Chunk {
  public:
-  // Reads the chunk that begins a part of a file: `bytes`, which lie at
-  // `offset`, where a chunk can begin. It may end before they do. Checks the
-  // hashes of header and data. If the records are compressed, or a block's
-  // header interrupts them, asks for room once, to unpack them into: for their
-  // lengths, the records, and what is compressed.
+  // Reads the chunk at the start of `bytes`, which lie in the file at `offset`.
+  // The chunk may end before `bytes` do. Checks the hashes of its header and
+  // its data. Asks for `room` at most once: for records that are compressed or
+  // that a block header interrupts. The room has to hold the decompressed
+  // lengths and records, and the chunk's data without block headers.
   //
-  // Errors give the reason alone: DATA_LOSS: it is damaged, ends before its
-  // time, or has more than `most` bytes of records; UNIMPLEMENTED: its records
-  // are transposed, or are compressed in an unknown way; those of `room`.
+  // Errors give the reason alone. DATA_LOSS: the chunk is damaged, is
+  // truncated, or has more than `most` bytes of records. UNIMPLEMENTED: its
+  // records are transposed, or compressed by an unknown codec. The errors of
+  // `room` are passed on.
   static absl::StatusOr<Chunk> Read(std::uint64_t offset,
                                     absl::Span<const std::uint8_t> bytes,
-                                    std::uint64_t most, UnpackRoom room);
+                                    std::uint64_t most, DecompressionRoom room);
 
-  // Records that are left.
+  // Number of records not taken yet.
   std::uint64_t left() const { return left_; }
-  // Takes the next one; there is one.
+  // Takes the next record. left() is not 0.
   absl::Span<const std::uint8_t> Next();
-  // Takes so many, which there are.
+  // Takes and drops `records` records. `records` is at most left().
   void Skip(std::uint64_t records);
 
  private:
@@ -43,15 +45,18 @@ class Chunk {
         absl::Span<const std::uint8_t> records)
       : left_(left), lengths_(lengths), records_(records) {}
 
-  // Checks that they fit together. DATA_LOSS: they do not.
+  // Checks that the lengths fit the records. Fails with DATA_LOSS if they do
+  // not.
   absl::Status Check() const;
 
   std::uint64_t left_;
-  absl::Span<const std::uint8_t> lengths_;  // a varint each
-  absl::Span<const std::uint8_t> records_;  // one behind the other
+  // The lengths and the bytes of the records left. Each length is a varint, and
+  // the records lie back to back.
+  absl::Span<const std::uint8_t> lengths_;
+  absl::Span<const std::uint8_t> records_;
 };
 
-// The error of records that are transposed.
+// Returns the error of a file whose records are transposed (chunk type 't').
 absl::Status IsTransposed();
 
 }  // namespace forebay::dataset::array_record

@@ -16,39 +16,45 @@ namespace {
 using Bytes = absl::Span<const std::uint8_t>;
 using Room = absl::Span<std::uint8_t>;
 
+// Returns the error of a compressed part that `codec` cannot decompress.
 absl::Status Damaged(std::string_view codec) {
   return absl::DataLossError(
-      absl::StrCat("is damaged: what a chunk has, packed with ",
-                   std::string(codec), ", cannot be unpacked"));
+      absl::StrCat("is damaged: what a chunk has, compressed with ",
+                   std::string(codec), ", cannot be decompressed"));
 }
 
-bool UnpackBrotli(Bytes packed, Room out) {
+// Decompresses one stream, which marks its own end but does not tell its
+// length.
+bool DecompressBrotli(Bytes compressed, Room out) {
   const std::unique_ptr<BrotliDecoderState,
                         decltype(&BrotliDecoderDestroyInstance)>
       state(BrotliDecoderCreateInstance(nullptr, nullptr, nullptr),
             BrotliDecoderDestroyInstance);
   if (state == nullptr) return false;
-  std::size_t unseen = packed.size();
-  const std::uint8_t* next = packed.data();
+  std::size_t unseen = compressed.size();
+  const std::uint8_t* next = compressed.data();
   std::size_t room = out.size();
   std::uint8_t* to = out.data();
   const BrotliDecoderResult result = BrotliDecoderDecompressStream(
       state.get(), &unseen, &next, &room, &to, nullptr);
+  // The stream must end with the input, and fill all of the room.
   return result == BROTLI_DECODER_RESULT_SUCCESS && unseen == 0 && room == 0;
 }
 
-bool UnpackSnappy(Bytes packed, Room out) {
-  const auto* const bytes = reinterpret_cast<const char*>(packed.data());
+// Decompresses the stream if the length that it tells is that of the room.
+bool DecompressSnappy(Bytes compressed, Room out) {
+  const auto* const bytes = reinterpret_cast<const char*>(compressed.data());
   std::size_t length = 0;
-  return snappy::GetUncompressedLength(bytes, packed.size(), &length) &&
+  return snappy::GetUncompressedLength(bytes, compressed.size(), &length) &&
          length == out.size() &&
-         snappy::RawUncompress(bytes, packed.size(),
+         snappy::RawUncompress(bytes, compressed.size(),
                                reinterpret_cast<char*>(out.data()));
 }
 
-bool UnpackZstd(Bytes packed, Room out) {
-  const std::size_t length =
-      ZSTD_decompress(out.data(), out.size(), packed.data(), packed.size());
+// Decompresses all frames of the stream, which must fill the room.
+bool DecompressZstd(Bytes compressed, Room out) {
+  const std::size_t length = ZSTD_decompress(
+      out.data(), out.size(), compressed.data(), compressed.size());
   return ZSTD_isError(length) == 0 && length == out.size();
 }
 
@@ -62,21 +68,23 @@ absl::StatusOr<Codec> CodecOf(std::uint8_t byte) {
     case Codec::kZstd:
       return codec;
   }
-  return absl::UnimplementedError(
-      absl::StrCat("a chunk is packed by a method that is not known, number ",
-                   static_cast<unsigned>(byte)));
+  return absl::UnimplementedError(absl::StrCat(
+      "a chunk is compressed by a method that is not known, number ",
+      static_cast<unsigned>(byte)));
 }
 
-absl::Status Decompress(Codec codec, Bytes packed, Room out) {
-  // The libraries take no null pointer.
+absl::Status Decompress(Codec codec, Bytes compressed, Room out) {
+  // The libraries do not accept null pointers, which empty spans may have.
   std::uint8_t nowhere = 0;
   if (out.empty()) out = {&nowhere, 0};
-  if (packed.empty()) packed = {&nowhere, 0};
+  if (compressed.empty()) compressed = {&nowhere, 0};
   if (codec == Codec::kBrotli)
-    return UnpackBrotli(packed, out) ? absl::OkStatus() : Damaged("brotli");
+    return DecompressBrotli(compressed, out) ? absl::OkStatus()
+                                             : Damaged("brotli");
   if (codec == Codec::kSnappy)
-    return UnpackSnappy(packed, out) ? absl::OkStatus() : Damaged("snappy");
-  return UnpackZstd(packed, out) ? absl::OkStatus() : Damaged("zstd");
+    return DecompressSnappy(compressed, out) ? absl::OkStatus()
+                                             : Damaged("snappy");
+  return DecompressZstd(compressed, out) ? absl::OkStatus() : Damaged("zstd");
 }
 
 }  // namespace forebay::dataset::array_record

@@ -7,8 +7,8 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
-// How bytes in a chunk are compressed. Functions are thread-safe and never
-// block; their errors give the reason alone.
+// The codecs of a Riegeli chunk (compression_type). Functions are thread-safe
+// and never block. Their errors give the reason alone.
 
 namespace forebay::dataset::array_record {
 
@@ -19,13 +19,14 @@ enum class Codec : std::uint8_t {
   kZstd = 'z',
 };
 
-// UNIMPLEMENTED: the byte of a chunk names no such codec.
+// Returns the codec whose compression_type is `byte`. Fails with UNIMPLEMENTED
+// if there is no such codec.
 absl::StatusOr<Codec> CodecOf(std::uint8_t byte);
 
-// Decompresses into `out`, which it fills exactly; it writes nowhere else. If
-// it fails, `out` holds anything. `codec` is not kNone. DATA_LOSS: `packed` is
-// damaged, or is not what `out` has room for.
-absl::Status Decompress(Codec codec, absl::Span<const std::uint8_t> packed,
+// Decompresses into `out`, which the result fills exactly. Writes nowhere else,
+// and leaves `out` undefined on failure. `codec` is not kNone. Fails with
+// DATA_LOSS if `compressed` is damaged or decompresses to another size.
+absl::Status Decompress(Codec codec, absl::Span<const std::uint8_t> compressed,
                         absl::Span<std::uint8_t> out);
 
 }  // namespace forebay::dataset::array_record

@@ -1,3 +1,13 @@
+// The footer and the postscript are Riegeli chunks, whose records are protocol
+// buffers (cpp/layout.proto of ArrayRecord). The postscript is one
+// RiegeliPostscript. The first record of the footer is a RiegeliFooterMetadata,
+// which tells the numbers of chunks and of records. Each further record is an
+// ArrayRecordFooter, the entry of a chunk: its offset, its number of records
+// and their bytes.
+//
+// A chunk ends where the next one begins. So Next returns a chunk only after it
+// has read the following entry. Entries must ascend, and all of them together
+// must have exactly the number of records that the metadata tells.
 #include "server/dataset/array_record/footer.h"
 
 #include <algorithm>
@@ -19,7 +29,7 @@ using Bytes = absl::Span<const std::uint8_t>;
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 
-// The fields' numbers in the .proto file.
+// The numbers of the fields in layout.proto.
 constexpr std::uint32_t kFooterOffset = 1;         // of RiegeliPostscript
 constexpr std::uint32_t kMagic = 2;                // of RiegeliPostscript
 constexpr std::uint32_t kArrayRecordMetadata = 1;  // of RiegeliFooterMetadata
@@ -31,6 +41,8 @@ constexpr std::uint32_t kChunkOffset = 1;          // of ArrayRecordFooter
 constexpr std::uint32_t kDecodedBytes = 2;         // of ArrayRecordFooter
 constexpr std::uint32_t kChunkRecords = 3;         // of ArrayRecordFooter
 
+// The magic number of a RiegeliPostscript, and the version of
+// ArrayRecordMetadata that this reader knows.
 constexpr std::uint64_t kMagicNumber = 0x71930e704fdae05e;
 constexpr std::uint64_t kKnownVersion = 1;
 
@@ -44,8 +56,9 @@ absl::Status Damaged(std::string_view what) {
       absl::StrCat("is damaged: its list of chunks ", std::string(what)));
 }
 
-// Calls `each(tag, number)` for the numbers of a message, and `text(tag, view)`
-// for what else it has, as bytes.
+// Parses a message. Calls `each(tag, number)` for each varint field and
+// `text(tag, view)` for each field of bytes. Returns false if the message is
+// malformed.
 template <typename Number, typename Text>
 bool ReadMessage(Bytes message, Number each, Text text) {
   try {
@@ -73,7 +86,8 @@ absl::StatusOr<std::uint64_t> FooterOffset(std::uint64_t size, Bytes block) {
   FOREBAY_CHECK(size % kBlockBytes == 0 && size >= kBlockBytes &&
                 block.size() == kBlockBytes);
   const auto no_room = [](std::uint64_t) { return Damaged("lies elsewhere"); };
-  // Three copies in a block are never interrupted, and never compressed.
+  // The postscript lies within one block, and writers do not compress it.
+  // Reading it therefore never asks for room.
   auto chunk = Chunk::Read(size - kBlockBytes, block, kBlockBytes, no_room);
   if (!chunk.ok()) {
     return base::Annotate(chunk.status(),
@@ -91,8 +105,9 @@ absl::StatusOr<std::uint64_t> FooterOffset(std::uint64_t size, Bytes block) {
       kNoText);
   if (!read || magic != kMagicNumber || !offset.has_value()) {
     return absl::DataLossError(
-        "is no ArrayRecord file: it ends in no list of chunks");
+        "is not an ArrayRecord file: it ends in no list of chunks");
   }
+  // The footer lies between the file's signature and the last block.
   if (*offset == 0 || *offset >= size - kBlockBytes || !CanBeginChunk(*offset))
     return Damaged(absl::StrCat("cannot lie at byte ", *offset));
   return *offset;
@@ -101,41 +116,46 @@ absl::StatusOr<std::uint64_t> FooterOffset(std::uint64_t size, Bytes block) {
 absl::StatusOr<Footer> Footer::Read(std::uint64_t offset, Bytes bytes,
                                     base::WorkingMemory* memory) {
   Footer footer(offset, memory);
-  // The chunk may point to what it is read from.
+  // The footer outlives `bytes`, but its chunk may point into the bytes from
+  // which it was read. The footer therefore keeps a copy of `bytes`.
   FOREBAY_RETURN_IF_ERROR(memory->Grow(bytes.size()));
   footer.counted_ += bytes.size();
-  footer.packed_ = std::make_unique_for_overwrite<std::uint8_t[]>(bytes.size());
-  std::copy(bytes.begin(), bytes.end(), footer.packed_.get());
+  footer.compressed_ =
+      std::make_unique_for_overwrite<std::uint8_t[]>(bytes.size());
+  std::copy(bytes.begin(), bytes.end(), footer.compressed_.get());
   const auto room =
       [&](std::uint64_t length) -> absl::StatusOr<absl::Span<std::uint8_t>> {
     FOREBAY_RETURN_IF_ERROR(memory->Grow(length));
     footer.counted_ += length;
-    footer.unpacked_ = std::make_unique_for_overwrite<std::uint8_t[]>(length);
-    return absl::MakeSpan(footer.unpacked_.get(), length);
+    footer.decompressed_ =
+        std::make_unique_for_overwrite<std::uint8_t[]>(length);
+    return absl::MakeSpan(footer.decompressed_.get(), length);
   };
   FOREBAY_ASSIGN_OR_RETURN(
-      footer.list_, Chunk::Read(offset, {footer.packed_.get(), bytes.size()},
-                                UINT64_MAX, room));
+      footer.list_,
+      Chunk::Read(offset, {footer.compressed_.get(), bytes.size()}, UINT64_MAX,
+                  room));
   if (footer.list_->left() == 0) return Damaged("has no beginning");
   FOREBAY_RETURN_IF_ERROR(footer.ReadMetadata(footer.list_->Next()));
   FOREBAY_ASSIGN_OR_RETURN(footer.next_, footer.NextBegin());
   return footer;
 }
 
+// The moved-from footer must not release the memory that it no longer owns.
 Footer::Footer(Footer&& other) noexcept
     : offset_(other.offset_),
       memory_(other.memory_),
       counted_(std::exchange(other.counted_, 0)),
-      packed_(std::move(other.packed_)),
-      unpacked_(std::move(other.unpacked_)),
+      compressed_(std::move(other.compressed_)),
+      decompressed_(std::move(other.decompressed_)),
       list_(other.list_),
       records_left_(other.records_left_),
       last_begin_(other.last_begin_),
       next_(other.next_) {}
 
 Footer::~Footer() {
-  packed_.reset();
-  unpacked_.reset();
+  compressed_.reset();
+  decompressed_.reset();
   memory_->Shrink(counted_);
 }
 
@@ -178,7 +198,7 @@ absl::Status Footer::ReadMetadata(Bytes metadata) {
   return absl::OkStatus();
 }
 
-// Returns the next chunk of the list, without its end.
+// Takes the next entry of the list. The end of its chunk is not known yet.
 absl::StatusOr<std::optional<ListedChunk>> Footer::NextBegin() {
   if (list_->left() == 0) {
     if (records_left_ == 0) return std::nullopt;
@@ -193,7 +213,8 @@ absl::StatusOr<std::optional<ListedChunk>> Footer::NextBegin() {
         if (tag == kChunkRecords) chunk.records = number;
       },
       kNoText);
-  // The file's signature lies before the first one.
+  // The file's signature, a chunk without records, lies at byte 0. So the first
+  // chunk of records begins after byte 0.
   if (!read || chunk.begin <= last_begin_ || chunk.begin >= offset_ ||
       !CanBeginChunk(chunk.begin)) {
     return Damaged(
@@ -208,12 +229,13 @@ absl::StatusOr<std::optional<ListedChunk>> Footer::NextBegin() {
   return chunk;
 }
 
+// Reads one entry ahead, for the end of the chunk that it returns.
 absl::StatusOr<std::optional<ListedChunk>> Footer::Next() {
   if (!next_.has_value()) return std::nullopt;
   ListedChunk chunk = *next_;
   FOREBAY_ASSIGN_OR_RETURN(next_, NextBegin());
   chunk.end = next_.has_value() ? next_->begin : offset_;
-  // A chunk is padded to a byte a record.
+  // A chunk is padded until it has at least a byte for each record.
   if (chunk.records > chunk.end - chunk.begin) {
     return Damaged(absl::StrCat("has one of ", chunk.records, " records in ",
                                 chunk.end - chunk.begin, " bytes"));

@@ -11,37 +11,42 @@
 #include "server/base/working_memory.h"
 #include "server/dataset/array_record/chunk.h"
 
-// The end of an ArrayRecord file, behind its records: a chunk that lists the
-// others, the footer, and in the last 64 KiB one that says where the footer
-// lies, the postscript (github.com/google/array_record, cpp/layout.proto). All
-// is a stranger's. Errors give the reason alone.
+// The end of an ArrayRecord file, after its records. It has two chunks
+// (github.com/google/array_record, cpp/layout.proto). The footer lists all
+// other chunks. The postscript lies in the last 64 KiB, and tells where the
+// footer begins.
+//
+// The file is untrusted. Errors give the reason alone.
 
 namespace forebay::dataset::array_record {
 
-// Returns where the footer begins: before the last block. `block` is the last
-// one of a file of `size` bytes. DATA_LOSS: it is none of an ArrayRecord file.
+// Returns the offset of the footer in a file of `size` bytes. `block` is the
+// file's last block, which has the postscript. The footer begins before that
+// block. Fails with DATA_LOSS if `block` is not the end of an ArrayRecord file.
 // Thread-safe; never blocks.
 absl::StatusOr<std::uint64_t> FooterOffset(
     std::uint64_t size, absl::Span<const std::uint8_t> block);
 
-// A chunk of records in a file.
+// A chunk of records, as the footer lists it. Offsets are in bytes from the
+// start of the file.
 struct ListedChunk {
-  std::uint64_t begin = 0;  // bytes
-  std::uint64_t end = 0;    // of it and its padding; bytes
-  std::uint64_t records = 0;
-  std::uint64_t decoded_bytes = 0;  // of all records
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;            // after the chunk's padding
+  std::uint64_t records = 0;        // number of its records
+  std::uint64_t decoded_bytes = 0;  // bytes of all its records, decompressed
 
   bool operator==(const ListedChunk&) const = default;
 };
 
-// The footer of a file: its chunks, to be taken one after the other. Used by
-// one thread; owns its bytes, which it counts; never blocks.
+// Iterates over the chunks that the footer of a file lists. Used by one thread;
+// owns the footer's bytes, which `memory` counts; never blocks. Errors give the
+// reason alone.
 class Footer {
  public:
-  // Of the chunk that begins `bytes`, which lie in the file at `offset`. The
-  // memory outlives it. DATA_LOSS: it is no footer, or damaged; UNIMPLEMENTED:
-  // it is of another version, or the records are transposed;
-  // RESOURCE_EXHAUSTED: that of the memory.
+  // Reads the footer from the start of `bytes`, which lie in the file at
+  // `offset`. `memory` outlives the footer. DATA_LOSS: the chunk is not a
+  // footer, or is damaged. UNIMPLEMENTED: the file has another version, or its
+  // records are transposed. RESOURCE_EXHAUSTED: the error of `memory`.
   static absl::StatusOr<Footer> Read(std::uint64_t offset,
                                      absl::Span<const std::uint8_t> bytes,
                                      base::WorkingMemory* memory);
@@ -49,9 +54,9 @@ class Footer {
   Footer& operator=(Footer&&) = delete;
   ~Footer();
 
-  // Takes the next chunk; nothing after the last one. Chunks have a record at
-  // least, and lie one behind the other before the footer. DATA_LOSS: the list
-  // is damaged.
+  // Takes the next chunk; returns nothing after the last one. Each chunk has at
+  // least one record. Chunks come in the order of the file, do not overlap, and
+  // lie before the footer. Fails with DATA_LOSS if the list is damaged.
   absl::StatusOr<std::optional<ListedChunk>> Next();
 
  private:
@@ -62,15 +67,16 @@ class Footer {
   absl::Status ReadMetadata(absl::Span<const std::uint8_t> metadata);
   absl::StatusOr<std::optional<ListedChunk>> NextBegin();
 
-  const std::uint64_t offset_;
+  const std::uint64_t offset_;  // of the footer in the file
   base::WorkingMemory* const memory_;
-  std::uint64_t counted_ = 0;  // bytes
-  std::unique_ptr<std::uint8_t[]> packed_;
-  std::unique_ptr<std::uint8_t[]> unpacked_;
-  std::optional<Chunk> list_;
-  std::uint64_t records_left_ = 0;
-  std::uint64_t last_begin_ = 0;
-  std::optional<ListedChunk> next_;  // without its end
+  std::uint64_t counted_ = 0;  // bytes that memory_ counts for this footer
+  // The footer's chunk as stored, and its records if they are compressed.
+  std::unique_ptr<std::uint8_t[]> compressed_;
+  std::unique_ptr<std::uint8_t[]> decompressed_;
+  std::optional<Chunk> list_;        // the entries not taken yet
+  std::uint64_t records_left_ = 0;   // records that these entries must have
+  std::uint64_t last_begin_ = 0;     // offset of the last chunk taken
+  std::optional<ListedChunk> next_;  // the next chunk, without its end
 };
 
 }  // namespace forebay::dataset::array_record

@@ -15,21 +15,22 @@ absl::StatusOr<FooterFinder> FooterFinder::Create(std::uint64_t size,
   if (size > 0 && size % kBlockBytes == 0)
     return FooterFinder(size, read_bytes, memory);
   return absl::DataLossError(
-      absl::StrCat("is no ArrayRecord file, or truncated: it has ", size,
+      absl::StrCat("is not an ArrayRecord file, or truncated: it has ", size,
                    " bytes, but such files have blocks of ", kBlockBytes));
 }
 
 FooterFinder::FooterFinder(std::uint64_t size, std::uint64_t read_bytes,
                            base::WorkingMemory* memory)
     : size_(size), memory_(memory) {
-  // Whole blocks, so that the footer's may be among them.
+  // The read has whole blocks. Its last one holds the postscript, and the
+  // others may hold the footer.
   const std::uint64_t blocks =
       std::max(read_bytes / kBlockBytes, std::uint64_t{1});
   const std::uint64_t length = std::min(size, blocks * kBlockBytes);
   wanted_ = ByteRange{size - length, length};
 }
 
-absl::Status FooterFinder::See(absl::Span<const std::uint8_t> bytes) {
+absl::Status FooterFinder::Parse(absl::Span<const std::uint8_t> bytes) {
   FOREBAY_CHECK(wanted_.has_value() && bytes.size() == wanted_->length);
   const ByteRange seen = *wanted_;
   wanted_ = std::nullopt;

@@ -13,24 +13,27 @@
 
 namespace forebay::dataset::array_record {
 
-// Finds the footer of a file. It reads nothing itself: it says what to read,
-// and is given the bytes. Used by one thread; never blocks. Errors give the
-// reason alone and end it.
+// Finds the footer of a file. The finder reads nothing itself: it tells the
+// caller which bytes it needs next. Used by one thread; owns the footer until
+// the caller moves it; never blocks. Errors give the reason alone, and end the
+// search.
 class FooterFinder {
  public:
-  // Of a file of `size` bytes. Reads at least so many of them from its end, if
-  // it has them. The memory outlives it, and what it finds. DATA_LOSS: no
+  // Begins the search in a file of `size` bytes. The first read has the last
+  // `read_bytes` of the file, rounded down to whole blocks, but at least one
+  // block. A long read often has the footer, too, which saves the second read.
+  // `memory` outlives the finder and the footer. Fails with DATA_LOSS if no
   // ArrayRecord file has that size.
   static absl::StatusOr<FooterFinder> Create(std::uint64_t size,
                                              std::uint64_t read_bytes,
                                              base::WorkingMemory* memory);
 
-  // Returns what to read next; nothing if the footer was found.
+  // Returns the range to read next, or nothing if the search is over.
   std::optional<ByteRange> wanted() const { return wanted_; }
-  // Takes the bytes of wanted(). DATA_LOSS: it is no ArrayRecord file, or
-  // damaged; others: those of Footer.
-  absl::Status See(absl::Span<const std::uint8_t> bytes);
-  // The footer, if it was found.
+  // Takes the bytes of wanted(). Fails with DATA_LOSS if the file is not an
+  // ArrayRecord file or is damaged; the other errors are those of Footer.
+  absl::Status Parse(absl::Span<const std::uint8_t> bytes);
+  // The footer; nothing until it was found.
   std::optional<Footer>& found() { return found_; }
 
  private:
@@ -42,7 +45,7 @@ class FooterFinder {
   std::uint64_t size_;
   base::WorkingMemory* memory_;
   std::optional<ByteRange> wanted_;
-  std::uint64_t footer_offset_ = 0;  // 0: unknown; bytes
+  std::uint64_t footer_offset_ = 0;  // in bytes; 0 while it is unknown
   std::optional<Footer> found_;
 };
 

@@ -1,3 +1,7 @@
+// A kept chunk is one string: the number of records and their ends as u64, then
+// the records. Finding a record takes two loads. The digest of a chunk's bytes
+// is its key, so that a chunk of a changed file is never mistaken for the old
+// one.
 #include "server/dataset/array_record/kept_chunks.h"
 
 #include <algorithm>
@@ -23,6 +27,8 @@ std::uint64_t ChunkRecords::NumberAt(std::uint64_t place) const {
 
 absl::Span<const std::uint8_t> ChunkRecords::At(std::uint64_t place) const {
   FOREBAY_CHECK(place < size());
+  // The number at index 0 is the count of records. The end of record `place` is
+  // therefore the number at index `place + 1`.
   const std::uint64_t begin = place == 0 ? 0 : NumberAt(place);
   const std::uint64_t end = NumberAt(place + 1);
   const char* const records =
@@ -43,10 +49,11 @@ std::optional<ChunkRecords> KeptChunks::Find(const Version& digest) {
 }
 
 void KeptChunks::Add(const Version& digest, Chunk chunk) {
-  // Another thread may have kept it meanwhile.
+  // Another thread may have kept the chunk since the caller's Find.
   if (!WasSeen(digest) || cache_.Find(digest) != nullptr) return;
   const std::uint64_t records = chunk.left();
   std::uint64_t bytes = (records + 1) * sizeof(std::uint64_t);
+  // The first pass measures the records, so that the string is allocated once.
   for (Chunk all = chunk; all.left() > 0;) bytes += all.Next().size();
   cache_.Keep(digest, bytes, [&] {
     auto kept = std::make_shared<std::string>();

@@ -15,52 +15,67 @@
 #include "server/base/mutex.h"
 #include "server/dataset/array_record/chunk.h"
 #include "server/dataset/dataset.h"
-#include "server/dataset/unpacked_cache.h"
+#include "server/dataset/decompressed_cache.h"
 
 namespace forebay::dataset::array_record {
 
-// The records of a chunk, unpacked. Immutable; shares their bytes.
+// The decompressed records of a chunk. Immutable and thread-safe; shares
+// ownership of the bytes; never blocks; has no errors.
 class ChunkRecords {
  public:
   explicit ChunkRecords(std::shared_ptr<const std::string> kept)
       : kept_(std::move(kept)) {}
 
+  // Number of records.
   std::uint64_t size() const { return NumberAt(0); }
-  // `place` is less than size().
+  // Returns record number `place` of the chunk, which is less than size().
   absl::Span<const std::uint8_t> At(std::uint64_t place) const;
 
  private:
+  // Returns the number at index `place` of the u64 numbers at the start of
+  // `kept_`.
   std::uint64_t NumberAt(std::uint64_t place) const;
 
-  // Their number; the end of each; the records, one behind the other.
+  // The bytes: the number of records and the end of each record (u64 each),
+  // then the records back to back. Ends count from the start of the first
+  // record.
   const std::shared_ptr<const std::string> kept_;
 };
 
-// Keeps the records of chunks that have many, so that one that is read record
-// by record is not unpacked for each. Keeps a chunk when it is read once more
-// soon after: it costs little to find out, where samples are shuffled.
-// Thread-safe, and otherwise as UnpackedCache says.
+// Keeps the decompressed records of some chunks, so that a chunk whose records
+// are read in order is not decompressed for each record. A chunk is kept when
+// it is read a second time, if its digest is still among the last 64 that were
+// recorded. Where samples are shuffled, few chunks are kept, and each read
+// costs only a digest more.
+//
+// Thread-safe; owns what it keeps. Blocks and fails as DecompressedCache does.
 class KeptChunks {
  public:
-  // Without a budget it keeps nothing.
+  // Takes its memory from `budget`. Keeps nothing if `budget` is null.
   explicit KeptChunks(base::MemoryBudget* budget)
       : cache_(budget, kMostBytes) {}
 
-  // Tells apart chunks by their bytes in the file.
+  // Returns a digest of a chunk's bytes in the file, by which Find finds the
+  // chunk.
   static Version DigestOf(absl::Span<const std::uint8_t> chunk);
 
+  // Returns the records of a kept chunk, or nothing if the chunk is not kept.
   std::optional<ChunkRecords> Find(const Version& digest);
-  // Takes a chunk that was not found, with all of its records.
+  // Keeps a chunk that Find did not find, if it was read lately (WasSeen). No
+  // record was taken from `chunk` yet.
   void Add(const Version& digest, Chunk chunk);
 
  private:
+  // Most bytes that all kept chunks take.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
 
-  // Whether it was seen of late.
+  // Returns whether `digest` is in `seen_`. Records it there if it is not.
   bool WasSeen(const Version& digest);
 
-  UnpackedCache cache_;
+  DecompressedCache cache_;
   base::Mutex mutex_;
+  // The digests of the last chunks that were read and not found, as a ring.
+  // next_seen_ is the index of the oldest.
   std::array<Version, 64> seen_ ABSL_GUARDED_BY(mutex_) = {};
   std::size_t next_seen_ ABSL_GUARDED_BY(mutex_) = 0;
 };

@@ -7,15 +7,17 @@
 
 #include "absl/types/span.h"
 
-// Numbers as protocol buffers have them: seven bits a byte, the lowest first,
-// and the highest bit of all bytes but the last.
+// Varints, the numbers of protocol buffers and Riegeli: seven bits a byte, the
+// lowest first. The highest bit is set in all bytes but the last.
 
 namespace forebay::dataset::array_record {
 
-// Takes a number off the front of `bytes`. Returns nothing, and takes nothing,
-// if there is none. Thread-safe; never blocks.
+// Removes a number from the front of `bytes`, and returns it. Returns nothing,
+// and removes nothing, if `bytes` do not begin with a number of at most 64
+// bits. Thread-safe; never blocks.
 inline std::optional<std::uint64_t> TakeVarint(
     absl::Span<const std::uint8_t>* bytes) {
+  // Nine bytes hold 63 bits, so the tenth is 0 or 1.
   constexpr std::size_t kMostBytes = 10;
   std::uint64_t number = 0;
   for (std::size_t i = 0; i < kMostBytes && i < bytes->size(); ++i) {
@@ -29,7 +31,7 @@ inline std::optional<std::uint64_t> TakeVarint(
   return std::nullopt;
 }
 
-// Bytes that a number takes, without leading zeros.
+// Returns the bytes of a number's shortest varint.
 constexpr std::uint64_t VarintBytes(std::uint64_t number) {
   std::uint64_t bytes = 1;
   for (; number > 0x7f; number >>= 7) ++bytes;

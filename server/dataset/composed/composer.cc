@@ -10,8 +10,8 @@
 #include "server/base/index_list.h"
 #include "server/base/sealed_memory.h"
 #include "server/base/status.h"
+#include "server/dataset/composed/composed_keys.h"
 #include "server/dataset/composed/concatenation.h"
-#include "server/dataset/composed/key_list.h"
 #include "server/dataset/composed/subset.h"
 #include "server/dataset/memory/array_dataset.h"
 #include "server/dataset/produced/produced_dataset.h"
@@ -47,6 +47,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Composer::Open(
         return absl::InvalidArgumentError(
             absl::StrCat(spec.uri(), ": it was not said where it lies"));
       }
+      // A table in memory needs a root, too: the table names files below the
+      // root.
       if (inputs.memory) {
         FOREBAY_ASSIGN_OR_RETURN(
             const auto table,
@@ -100,9 +102,12 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Composer::OpenArrays(
       base::SealedMemory::Map(inputs.memory, budget_, "arrays in memory"));
   FOREBAY_ASSIGN_OR_RETURN(DatasetPtr dataset, memory::ArrayDataset::Create(
                                                    spec, std::move(memory)));
+  // If two loaders send equal arrays, the later one's copy is dropped here.
   base::MutexLock lock(&mutex_);
   std::erase_if(arrays_,
                 [](const auto& item) { return item.second.expired(); });
+  // The map does not own datasets, so that a dataset is freed when its last
+  // loader is closed.
   std::weak_ptr<const Dataset>& known = arrays_[dataset->version()];
   if (DatasetPtr same = known.lock()) return same;
   known = dataset;

@@ -23,18 +23,21 @@ class DatasetSpec;
 
 namespace forebay::dataset::composed {
 
-// Opens any dataset. The catalog opens those of files and objects; the composer
-// makes those of other datasets and of memory. Loaders that send equal arrays
-// share one copy.
+// Opens any dataset. The catalog opens datasets of files and objects; the
+// composer makes subsets, concatenations and datasets in memory. Loaders that
+// send equal arrays share one copy.
 //
-// Thread-safe; owns nothing that it hands out. Catalog and budget outlive it
-// and the datasets. Open blocks as Catalog's does.
+// Thread-safe. Owns nothing that it hands out. The catalog and the budget
+// outlive the composer and the datasets. Open blocks as Catalog::Open does.
+// Only Open has errors.
 class Composer {
  public:
   Composer(Catalog* catalog, base::MemoryBudget* budget)
       : catalog_(catalog), budget_(budget) {}
 
-  // As Catalog::Open. Further errors: those of SealedMemory, IndexList,
+  // Opens the dataset that `spec` describes. `inputs` are those that the client
+  // sent with `spec`. The other parameters and the errors are those of
+  // Catalog::Open. Further errors: those of SealedMemory, IndexList,
   // NumbersOfKeys, RecordLayout and Concatenation; INVALID_ARGUMENT: a part
   // lacks an input.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
@@ -45,20 +48,25 @@ class Composer {
  private:
   using DatasetPtr = std::shared_ptr<const Dataset>;
 
+  // Opens all parts of a spec, each by Open.
   absl::StatusOr<std::vector<DatasetPtr>> OpenParts(
       const DatasetInputs& inputs, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
       const Opening& opening);
-  // By keys, if `keys`, their number, is not 0.
+  // Makes a subset of `whole`. `inputs` has a list of `keys` keys, or of
+  // numbers if `keys` is 0.
   absl::StatusOr<DatasetPtr> OpenSubset(DatasetPtr whole,
                                         const DatasetInputs& inputs,
                                         std::uint64_t keys);
+  // Makes a dataset of arrays in memory. If an equal dataset is open, returns
+  // that one.
   absl::StatusOr<DatasetPtr> OpenArrays(const DatasetInputs& inputs,
                                         const proto::DatasetSpec& spec);
 
   Catalog* const catalog_;
   base::MemoryBudget* const budget_;
   base::Mutex mutex_;
+  // The open datasets of arrays in memory, by version.
   std::map<Version, std::weak_ptr<const Dataset>> arrays_
       ABSL_GUARDED_BY(mutex_);
 };

@@ -7,11 +7,18 @@
 #include "absl/strings/str_join.h"
 #include "server/dataset/version_digest.h"
 
+// A sample's part is found by binary search over the parts' ends, and calls are
+// forwarded to the part. Sources are numbered across all parts, in order: a
+// part's sources begin at its item of first_sources_. So caches see the same
+// source samples as through the part alone.
+
 namespace forebay::dataset::composed {
 namespace {
 
+// A URI names at most this number of parts.
 constexpr std::size_t kNamedParts = 3;
 
+// Whether two fields have the same name and type. Their lengths may differ.
 bool IsSame(const Field& a, const Field& b) {
   return a.name == b.name && a.kind == b.kind && a.array == b.array &&
          a.has_rows == b.has_rows;
@@ -23,6 +30,7 @@ std::string NamesOf(const std::vector<Field>& fields) {
   });
 }
 
+// Checks that part `number`, `other`, has the fields of the first part.
 absl::Status CheckFields(const Dataset& first, const Dataset& other,
                          std::size_t number) {
   const std::vector<Field>& expected = first.fields();
@@ -42,6 +50,8 @@ absl::Status CheckFields(const Dataset& first, const Dataset& other,
       ") are of other types than those of part 0 (", first.uri(), ")"));
 }
 
+// Returns an empty list, for parts whose classes differ. The list is never
+// destroyed, since datasets may outlive static objects.
 const std::vector<std::string>& NoClasses() {
   static const auto* const none = new std::vector<std::string>();
   return *none;
@@ -49,6 +59,8 @@ const std::vector<std::string>& NoClasses() {
 
 }  // namespace
 
+// The number of samples must fit 64 bits, since ends_ has running sums of the
+// parts' sizes.
 absl::StatusOr<std::shared_ptr<const Dataset>> Concatenation::Create(
     std::vector<std::shared_ptr<const Dataset>> parts) {
   if (parts.empty()) {
@@ -138,11 +150,11 @@ std::uint64_t Concatenation::SizeOf(std::uint64_t id) const {
   return parts_[sample.part]->SizeOf(sample.id);
 }
 
-absl::StatusOr<absl::Span<const std::uint8_t>> Concatenation::Unpack(
-    std::uint64_t id, absl::Span<const std::uint8_t> packed,
-    UnpackRoom room) const {
+absl::StatusOr<absl::Span<const std::uint8_t>> Concatenation::Decompress(
+    std::uint64_t id, absl::Span<const std::uint8_t> compressed,
+    DecompressionRoom room) const {
   const SampleInPart sample = Locate(id);
-  return parts_[sample.part]->Unpack(sample.id, packed, room);
+  return parts_[sample.part]->Decompress(sample.id, compressed, room);
 }
 
 std::string Concatenation::NameOf(std::uint64_t id) const {
@@ -183,6 +195,7 @@ void Concatenation::FindSamples(const SourceSample& sample,
       std::upper_bound(first_sources_.begin(), first_sources_.end(),
                        sample.source) -
       first_sources_.begin() - 1);
+  // The part appends its own numbers, which are then shifted to this dataset's.
   const std::size_t before = ids->size();
   parts_[part]->FindSamples({sample.source - first_sources_[part], sample.id},
                             ids);

@@ -13,13 +13,15 @@
 
 namespace forebay::dataset::composed {
 
-// Several datasets with equal fields, one after the other. Labels are the
-// parts' own. It has classes only if those of all parts are equal. As Dataset
-// says; shares the parts.
+// Several datasets with equal fields, concatenated. Labels are those of the
+// parts. The concatenation has classes only if all parts have equal classes.
+//
+// Threads, blocking and errors are as Dataset says. Shares the parts.
 class Concatenation final : public Dataset {
  public:
-  // INVALID_ARGUMENT: there are no parts; or, naming the part, their fields
-  // differ, or their samples are 2^64 or more.
+  // Concatenates `parts`. INVALID_ARGUMENT: there are no parts; or, naming a
+  // part, its fields differ from the first part's, or there are 2^64 samples or
+  // more.
   static absl::StatusOr<std::shared_ptr<const Dataset>> Create(
       std::vector<std::shared_ptr<const Dataset>> parts);
 
@@ -35,18 +37,18 @@ class Concatenation final : public Dataset {
                    absl::Span<std::uint64_t> bytes) const override;
   bool shares_extents() const override;
   std::uint64_t SizeOf(std::uint64_t id) const override;
-  absl::StatusOr<absl::Span<const std::uint8_t>> Unpack(
-      std::uint64_t id, absl::Span<const std::uint8_t> packed,
-      UnpackRoom room) const override;
+  absl::StatusOr<absl::Span<const std::uint8_t>> Decompress(
+      std::uint64_t id, absl::Span<const std::uint8_t> compressed,
+      DecompressionRoom room) const override;
   std::string NameOf(std::uint64_t id) const override;
   std::uint64_t largest_sample() const override { return largest_sample_; }
   const std::vector<std::string>& classes() const override { return *classes_; }
-  // A digest of the parts' versions.
+  // Returns a digest of the parts' versions.
   const Version& version() const override { return version_; }
   const std::shared_ptr<const storage::Root>& root() const override {
     return parts_.front()->root();
   }
-  // Names some of the parts.
+  // Returns the URIs of the first parts.
   std::string uri() const override;
 
   std::vector<const Dataset*> sources() const override;
@@ -55,7 +57,7 @@ class Concatenation final : public Dataset {
                    std::vector<std::uint64_t>* ids) const override;
 
  private:
-  // A sample by its part and its number there.
+  // A sample, identified by its part and its number in that part.
   struct SampleInPart {
     std::size_t part = 0;
     std::uint64_t id = 0;
@@ -63,15 +65,18 @@ class Concatenation final : public Dataset {
 
   explicit Concatenation(std::vector<std::shared_ptr<const Dataset>> parts);
 
+  // Returns the part of sample `id`, and the sample's number in that part.
   SampleInPart Locate(std::uint64_t id) const;
-  // The number of the part's first sample.
+  // Returns the number of the part's first sample.
   std::uint64_t BeginOf(std::size_t part) const {
     return part == 0 ? 0 : ends_[part - 1];
   }
 
   const std::vector<std::shared_ptr<const Dataset>> parts_;
-  std::vector<std::uint64_t> ends_;         // samples up to each part's end
-  std::vector<std::size_t> first_sources_;  // each part's first, among all
+  // For each part, the number of its last sample, plus 1.
+  std::vector<std::uint64_t> ends_;
+  // For each part, the index of its first source.
+  std::vector<std::size_t> first_sources_;
   std::vector<Field> fields_;
   std::uint64_t largest_sample_ = 0;
   const std::vector<std::string>* classes_;  // a part's, or an empty list

@@ -9,15 +9,15 @@
 
 namespace forebay::dataset::composed {
 
-// The inputs that a client sent with a dataset's spec, as its format needs
-// them.
+// The inputs that a client sent with a dataset's spec. The spec's format
+// decides which of them are needed.
 struct DatasetInputs {
-  // For a dataset of files or objects: its root.
+  // The root of a dataset of files or objects.
   std::shared_ptr<const storage::Root> root = nullptr;
-  // For a dataset in memory: its samples. For a subset: its list. For images
-  // that a table in memory names: the table.
+  // The samples of a dataset in memory, the list of a subset, or the table of a
+  // manifest without a name.
   base::Fd memory = base::Fd();
-  // For a dataset that is made of others: their inputs, in the spec's order.
+  // The inputs of the parts of a composed dataset, in the spec's order.
   std::vector<DatasetInputs> parts = {};
 };
 

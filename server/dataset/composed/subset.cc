@@ -8,11 +8,12 @@
 namespace forebay::dataset::composed {
 namespace {
 
+// Returns the bytes of the largest sample in the list.
 std::uint64_t LargestOf(const Dataset& whole, const base::IndexList& list) {
   std::uint64_t largest = 0;
   for (std::uint64_t i = 0; i < list.size(); ++i) {
     largest = std::max(largest, whole.At(list.At(i)).length);
-    // No sample is larger.
+    // The whole has no larger sample, so the search may end.
     if (largest == whole.largest_sample()) break;
   }
   return largest;
@@ -31,6 +32,7 @@ Subset::Subset(std::shared_ptr<const Dataset> whole,
                    .Get()),
       largest_sample_(LargestOf(*whole_, *list_)) {}
 
+// The list may have a sample of the whole several times, or not at all.
 void Subset::FindSamples(const SourceSample& sample,
                          std::vector<std::uint64_t>* ids) const {
   std::vector<std::uint64_t> of_whole;

@@ -13,12 +13,15 @@
 
 namespace forebay::dataset::composed {
 
-// Some of a dataset's samples, in the order of a list and as often as the list
-// names them. Their numbers are positions in the list. As Dataset says; shares
-// the whole and the list.
+// A dataset of some of another dataset's samples, as a list names them: in its
+// order, and a sample several times if the list names it several times. A
+// sample's number is its position in the list.
+//
+// Threads, blocking and errors are as Dataset says. Shares the whole and the
+// list.
 class Subset final : public Dataset {
  public:
-  // The list's numbers are below the whole's size.
+  // All numbers in `list` are less than the size of `whole`.
   Subset(std::shared_ptr<const Dataset> whole,
          std::shared_ptr<const base::IndexList> list);
 
@@ -47,10 +50,10 @@ class Subset final : public Dataset {
   std::uint64_t SizeOf(std::uint64_t id) const override {
     return whole_->SizeOf(list_->At(id));
   }
-  absl::StatusOr<absl::Span<const std::uint8_t>> Unpack(
-      std::uint64_t id, absl::Span<const std::uint8_t> packed,
-      UnpackRoom room) const override {
-    return whole_->Unpack(list_->At(id), packed, room);
+  absl::StatusOr<absl::Span<const std::uint8_t>> Decompress(
+      std::uint64_t id, absl::Span<const std::uint8_t> compressed,
+      DecompressionRoom room) const override {
+    return whole_->Decompress(list_->At(id), compressed, room);
   }
   std::string NameOf(std::uint64_t id) const override {
     return whole_->NameOf(list_->At(id));
@@ -59,7 +62,7 @@ class Subset final : public Dataset {
   const std::vector<std::string>& classes() const override {
     return whole_->classes();
   }
-  // A digest of the whole's version and the list.
+  // Returns a digest of the whole's version and the list.
   const Version& version() const override { return version_; }
   const std::shared_ptr<const storage::Root>& root() const override {
     return whole_->root();

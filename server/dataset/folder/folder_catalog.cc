@@ -15,14 +15,26 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+// An opening takes the index that other loaders have open, if it is still
+// right; otherwise the index on disk, if it is; otherwise it scans or lists the
+// root. The index of a local folder is compared with the folder at each opening
+// (IsUsable). If another caller made the index while this caller waited, the
+// index need not be settled: it is about as new as an own scan would be.
+//
+// If a read finds that an index is wrong, the index is marked stale in memory.
+// MarkStale must not block, so RemoveStale removes the index's file later.
+// Until then stale_ keeps the file from being loaded.
+
 namespace forebay::dataset::folder {
 namespace {
 
 using storage::local::LocalRoot;
 
-// Set in the keys of remote roots. No device has so large a number.
+// A bit set in the keys of remote roots. No device has such a large number.
 constexpr std::uint64_t kNoDevice = std::uint64_t{1} << 63;
 
+// Returns the kind of a folder of images or audio files, by the fields that the
+// user asked for.
 absl::StatusOr<FolderKind> ImagesOrAudio(
     const google::protobuf::RepeatedPtrField<std::string>& fields,
     const storage::Root& root) {
@@ -36,7 +48,7 @@ absl::StatusOr<FolderKind> ImagesOrAudio(
       "\"label\", or \"audio\" alone"));
 }
 
-// Returns what is a sample there.
+// Returns which files of the folder are samples.
 absl::StatusOr<FolderKind> KindOf(const proto::DatasetSpec& spec,
                                   const storage::Root& root) {
   const auto& fields = spec.fields();
@@ -53,7 +65,8 @@ absl::StatusOr<FolderKind> KindOf(const proto::DatasetSpec& spec,
       "\"label\", or \"array\" alone"));
 }
 
-// Tells apart the indexes of one root.
+// Returns a number that tells the indexes of one root apart. The number is
+// saved in index files, so it must not change.
 std::uint32_t FormatOf(FolderKind kind) {
   if (kind == FolderKind::kImages) return proto::DatasetSpec::IMAGE_FOLDER;
   const bool are_audio =
@@ -63,6 +76,7 @@ std::uint32_t FormatOf(FolderKind kind) {
   return format | static_cast<std::uint32_t>(kind) << 8;
 }
 
+// Returns the field that has a file's contents.
 Field ContentOf(FolderKind kind) {
   if (kind == FolderKind::kImages)
     return {.name = "image", .kind = proto::FieldKind::kImage};
@@ -71,14 +85,18 @@ Field ContentOf(FolderKind kind) {
   return {.name = "array", .kind = proto::FieldKind::kArray};
 }
 
+// Returns the key of a local folder. The key has the folder's device and inode,
+// and does not depend on its path.
 absl::StatusOr<FolderKey> LocalKey(const LocalRoot& root, FolderKind kind) {
   const auto fd = root.OpenDirectory("");
   if (!fd.ok()) return base::Annotate(fd.status(), root.uri());
-  FOREBAY_ASSIGN_OR_RETURN(const DirectoryStamp stamp,
-                           StampOf(fd->get(), root.uri()));
-  return FolderKey{stamp.device, stamp.inode, FormatOf(kind)};
+  FOREBAY_ASSIGN_OR_RETURN(const DirectoryVersion version,
+                           VersionOfDirectory(fd->get(), root.uri()));
+  return FolderKey{version.device, version.inode, FormatOf(kind)};
 }
 
+// Returns the key of a bucket, which has a digest of the bucket's identity in
+// place of device and inode.
 FolderKey RemoteKey(const storage::Root& root, FolderKind kind) {
   const auto identity = root.identity();
   FOREBAY_CHECK(identity != nullptr);
@@ -86,8 +104,8 @@ FolderKey RemoteKey(const storage::Root& root, FolderKind kind) {
   return {hash.high64 | kNoDevice, hash.low64, FormatOf(kind)};
 }
 
-// Digests the paths by which links are resolved. Never 0, which means that an
-// index has no links.
+// Returns a digest of the paths by which symbolic links are resolved. The
+// digest is never 0: 0 means that an index has no links.
 std::uint64_t LinkContext(const LocalRoot& root,
                           const proto::DatasetSpec& spec) {
   std::string paths = root.uri();
@@ -97,7 +115,9 @@ std::uint64_t LinkContext(const LocalRoot& root,
   return XXH3_64bits(paths.data(), paths.size()) | 1;
 }
 
-// Whether changes since the index was made must show, and none does.
+// Whether an index may be used again: every change since its scan would show,
+// and none shows. `is_new` says that the index was made while the caller
+// waited.
 bool IsUsable(const LocalRoot& root, const FolderIndex& index,
               std::uint64_t link_context, bool is_new,
               std::vector<std::string>* warnings, const std::stop_token& stop) {
@@ -161,15 +181,18 @@ absl::StatusOr<std::shared_ptr<const FolderIndex>> FolderCatalog::FindLocal(
   scan.threads = options_.scan_threads;
   scan.now_nanos = options_.wall_clock();
   auto scanned = ScanFolder(root, scan);
+  // If memory does not suffice for the former and the new index, the former is
+  // freed first.
   if (absl::IsResourceExhausted(scanned.status()) && known.item != nullptr) {
     known.item.reset();
     scanned = ScanFolder(root, scan);
   }
   FOREBAY_ASSIGN_OR_RETURN(IndexPtr index, std::move(scanned));
-  // Another would have to be built anew in any case.
+  // An index that is not settled is not saved, since the next opening could not
+  // use it.
   if (index->IsSettled()) Save(root, key, *index, warnings);
   if (known.item == nullptr || !index->IsSameAs(*known.item)) return index;
-  // One copy in memory where nothing has changed.
+  // If nothing has changed, loaders go on to share one copy in memory.
   known.item->Confirm(scan.now_nanos);
   return known.item;
 }
@@ -196,12 +219,12 @@ absl::StatusOr<std::shared_ptr<const FolderIndex>> FolderCatalog::FindRemote(
   Save(root, key, **index, warnings);
   if (earlier == nullptr || earlier->version() != (*index)->version())
     return index;
-  // One copy in memory where nothing has changed.
+  // If nothing has changed, loaders go on to share one copy in memory.
   earlier->Confirm(scan.now_nanos);
   return earlier;
 }
 
-// Returns null if the disk has none, or a damaged one.
+// If loading fails, adds a warning, unless the index is missing.
 std::shared_ptr<const FolderIndex> FolderCatalog::Load(
     const storage::Root& root, const FolderKey& key,
     std::vector<std::string>* warnings) const {
@@ -253,8 +276,9 @@ void FolderCatalog::RemoveStale() {
     keys = stale_;
   }
   for (const FolderKey& key : keys) {
-    // If the file stays, a read finds it wrong again. Perhaps it is a new one's
-    // by now: then the next daemon makes one more.
+    // If the file cannot be removed, a read will find again that it is stale.
+    // If a new index has replaced the file meanwhile, the new index is removed.
+    // The next daemon then scans once more.
     if (absl::IsUnavailable(store_->Remove(key))) continue;
     base::MutexLock lock(&mutex_);
     stale_.erase(key);

@@ -27,23 +27,24 @@ class DatasetSpec;
 
 namespace forebay::dataset::folder {
 
-// All open datasets of class folders of images, and of folders of .npy files
-// and of audio files, on this host's file systems and in buckets. Loaders of
-// one root share its index in memory, and later find it on disk.
+// Opens datasets of class folders of images, and of folders of .npy files or
+// audio files, on this host's file systems and in buckets. Loaders of the same
+// root share its index in memory. A later loader finds the index on disk.
 //
-// A local index is used again only if every directory is as it was scanned, and
-// the files that are checked have their sizes and times (revalidation.h).
-// Nothing but a new list tells whether a bucket's index still holds. That index
-// is used again while its list is recent. It is used later, too, if no list can
-// be had: reads refuse an object of another version.
+// The index of a local folder is used again only if no directory has changed,
+// and the checked files have the sizes and times of the index (revalidation.h).
+// Only a new list tells whether a bucket has changed. A bucket's index is used
+// again while its list is recent. It is also used, at any age, if the bucket
+// cannot be listed: reads refuse objects of other versions.
 //
-// Thread-safe; owns nothing that it hands out, and need not outlive it. Open
-// blocks for the disk or the network, and for another Open of the same root,
-// but returns soon after its stop is requested unless others wait for the same.
-// MarkStale does not block, RemoveStale for the disk.
+// Thread-safe. Owns nothing that it hands out, and datasets may outlive it.
+// Open blocks for the disk or the network, and for another Open of the same
+// root. It returns soon after its stop is requested, unless other openings wait
+// for the same index. MarkStale does not block; RemoveStale blocks for the
+// disk.
 class FolderCatalog {
  public:
-  // `kept`, unless it is null, outlives the catalog.
+  // `kept` outlives the catalog; null if idle indexes are not kept.
   explicit FolderCatalog(const CatalogOptions& options,
                          KeptIndexes* kept = nullptr)
       : options_(options),
@@ -53,39 +54,47 @@ class FolderCatalog {
                    : std::make_optional<FolderIndexStore>(
                          options.index_directory, options.budget)) {}
 
-  // A root that is no local folder must have an identity, and the catalog a
-  // lister. Adds to `warnings`, a sentence each, what failed without harm, such
-  // as saving the index. Errors: those of ScanFolder and ListFolder; CANCELLED:
-  // stopped; INVALID_ARGUMENT: the spec has other fields.
+  // Opens the dataset below `root`. A root that is not a local folder must have
+  // an identity, and needs CatalogOptions::lister. Adds a sentence to
+  // `warnings` for each failure without harm, such as that the index could not
+  // be saved. CANCELLED: the opening was stopped. INVALID_ARGUMENT: the spec
+  // asks for other fields. Others: those of ScanFolder and ListFolder.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       std::vector<std::string>* warnings, const std::stop_token& stop);
 
-  // To be called when a file was not as an index of this version says: the next
-  // Open scans or lists anew.
+  // Makes the next Open scan or list again. Called when a file differed from
+  // what the index of the version `version` says.
   void MarkStale(const Version& version);
-  // Removes the files of indexes that were marked. Call it now and then.
+  // Removes the files of indexes that were marked stale. To be called
+  // periodically.
   void RemoveStale();
 
  private:
   using IndexPtr = std::shared_ptr<const FolderIndex>;
   using Search = SingleFlight<FolderKey, FolderIndex>;
 
-  // The scan's kind, link context and stop are given.
+  // Finds the index of a folder of this host. The caller has set the scan's
+  // kind, link context and stop.
   absl::StatusOr<IndexPtr> FindLocal(const storage::local::LocalRoot& root,
                                      const FolderKey& key, ScanOptions scan,
                                      Search::Known known,
                                      std::vector<std::string>* warnings) const;
+  // Finds the index of a bucket. The caller has set the scan's kind and stop.
   absl::StatusOr<IndexPtr> FindRemote(const storage::Root& root,
                                       const FolderKey& key, ScanOptions scan,
                                       const Search::Known& known,
                                       std::vector<std::string>* warnings) const;
+  // Loads the index from disk. Returns null if the disk has no index, or a
+  // damaged or stale one.
   IndexPtr Load(const storage::Root& root, const FolderKey& key,
                 std::vector<std::string>* warnings) const;
+  // Saves the index, if there is an index directory. Adds a warning if that
+  // fails.
   void Save(const storage::Root& root, const FolderKey& key,
             const FolderIndex& index, std::vector<std::string>* warnings) const;
 
-  // Whether the index on disk is one that was marked.
+  // Whether the index on disk was marked stale.
   bool IsStaleOnDisk(const FolderKey& key) const;
 
   const CatalogOptions options_;
@@ -93,7 +102,7 @@ class FolderCatalog {
   const std::optional<FolderIndexStore> store_;
   Search search_;
   mutable base::Mutex mutex_;
-  // The indexes whose files are yet to be removed.
+  // The stale indexes whose files are not removed yet.
   mutable std::set<FolderKey> stale_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -13,11 +13,14 @@
 
 namespace forebay::dataset::folder {
 
-// A dataset of files, in class folders or right in one folder. It may share its
-// index with others, and has a root of its own to read through.
+// A dataset of files, in class folders or right in one folder: each file is a
+// sample. Datasets with roots of their own may share an index.
+//
+// Threads, ownership, blocking and errors are as Dataset says.
 class FolderDataset final : public Dataset {
  public:
-  // `content` is the field that is made of a file, without its lengths.
+  // `content` is the field whose values are the files' bytes. The constructor
+  // sets its `longest` and `shortest`.
   FolderDataset(std::shared_ptr<const FolderIndex> index,
                 std::shared_ptr<const storage::Root> root, Field content)
       : index_(std::move(index)),

@@ -10,19 +10,27 @@
 #include "server/dataset/index_file.h"
 #include "server/dataset/version_digest.h"
 
+// The samples of a directory are consecutive. So a sample's directory, which
+// has its path and label, is found by binary search. A directory's path is
+// stored once, and the names of its files follow it. Create checks every
+// offset, since the parts may come from a damaged file. Later calls rely on
+// these checks.
+
 namespace forebay::dataset::folder {
 namespace {
 
-// The coarsest times that file systems keep (FAT's).
+// The granularity of the coarsest times that file systems store: FAT's two
+// seconds.
 constexpr std::int64_t kTimeGranuleNanos = 2'000'000'000;
 
+// Whether a run of concatenated names has neither a slash nor a NUL.
 bool HasNamesOnly(std::string_view run) {
   return run.find('/') == run.npos && run.find('\0') == run.npos;
 }
 
 }  // namespace
 
-FileRecord::FileRecord(std::uint32_t name_offset, std::size_t name_length,
+FolderFile::FolderFile(std::uint32_t name_offset, std::size_t name_length,
                        std::uint64_t size, std::int64_t mtime_nanos)
     : name_offset_(name_offset),
       mtime_low_(static_cast<std::uint32_t>(mtime_nanos)),
@@ -52,14 +60,15 @@ std::uint64_t FolderIndex::EndOf(std::size_t directory) const {
 }
 
 std::string_view FolderIndex::NameOf(const DirectoryRecord& directory,
-                                     const FileRecord& record) const {
+                                     const FolderFile& record) const {
   return std::string_view(parts_.names)
       .substr(
           directory.path_offset + directory.path_length + record.name_offset(),
           record.name_length());
 }
 
-// Fills in the classes on the way.
+// A directory without a slash in its path is a class. The directories below it
+// follow, and have its label.
 absl::Status FolderIndex::CheckDirectories() {
   const auto& directories = parts_.directories;
   const std::uint64_t names = parts_.names.size();
@@ -93,18 +102,18 @@ absl::Status FolderIndex::CheckDirectories() {
   return absl::OkStatus();
 }
 
-// Digests them on the way.
+// The version digests the records as they lie in memory, with the offsets of
+// names, and then the names.
 absl::Status FolderIndex::CheckRecords() {
   VersionDigest digest;
-  smallest_sample_ = size() == 0 ? 0 : FileRecord::kLargestSize;
+  smallest_sample_ = size() == 0 ? 0 : FolderFile::kLargestSize;
   for (std::size_t i = 0; i < parts_.directories.size(); ++i) {
     const DirectoryRecord& directory = parts_.directories[i];
     last_change_nanos_ =
-        std::max(last_change_nanos_, directory.stamp.ctime_nanos);
+        std::max(last_change_nanos_, directory.version.ctime_nanos);
     const std::uint64_t count = EndOf(i) - directory.first_sample;
     if (count == 0) continue;
     digest.Add(PathOf(directory)).Add(directory.label).Add(count);
-    // The records, with where their names lie, and the names.
     digest.AddItems(&parts_.records[directory.first_sample], count);
     FOREBAY_RETURN_IF_ERROR(CheckNames(directory, EndOf(i), digest));
   }
@@ -119,9 +128,9 @@ absl::Status FolderIndex::CheckNames(const DirectoryRecord& directory,
           .substr(directory.path_offset + directory.path_length);
   std::uint64_t largest = largest_sample_;
   std::uint64_t smallest = smallest_sample_;
-  // Names mostly lie one behind the other: then one search is for all of such a
-  // run.
-  std::uint64_t first = directory.first_sample;  // of the run
+  // Names are mostly contiguous. A run of contiguous names is checked and
+  // digested at once, which is faster than name by name.
+  std::uint64_t first = directory.first_sample;  // the run's first sample
   std::uint64_t run_begin = 0;
   std::uint64_t run_end = 0;
   const auto end_run = [&](std::uint64_t next) {
@@ -132,7 +141,7 @@ absl::Status FolderIndex::CheckNames(const DirectoryRecord& directory,
     return absl::OkStatus();
   };
   for (std::uint64_t id = directory.first_sample; id < end; ++id) {
-    const FileRecord& record = parts_.records[id];
+    const FolderFile& record = parts_.records[id];
     const std::uint64_t offset = record.name_offset();
     const std::uint64_t length = record.name_length();
     if (offset > names.size() || length == 0 || length > names.size() - offset)
@@ -162,7 +171,7 @@ const DirectoryRecord& FolderIndex::DirectoryOf(std::uint64_t id) const {
 
 Sample FolderIndex::At(std::uint64_t id) const {
   const DirectoryRecord& directory = DirectoryOf(id);
-  const FileRecord& record = parts_.records[id];
+  const FolderFile& record = parts_.records[id];
   const std::string_view path = PathOf(directory);
   const std::string_view name = NameOf(directory, record);
   Sample sample;
@@ -173,6 +182,9 @@ Sample FolderIndex::At(std::uint64_t id) const {
   return sample;
 }
 
+// A directory that changes twice within kTimeGranuleNanos may have the same
+// time after both changes. If the scan began longer than that after the last
+// known change, it saw both.
 bool FolderIndex::IsSettled() const {
   const std::int64_t scanned = scanned_at_nanos_;
   return scanned > last_change_nanos_ &&
@@ -186,13 +198,13 @@ bool FolderIndex::IsSameAs(const FolderIndex& other) const {
                     other.parts_.directories.begin(),
                     other.parts_.directories.end(),
                     [](const DirectoryRecord& a, const DirectoryRecord& b) {
-                      return a.stamp == b.stamp;
+                      return a.version == b.version;
                     });
 }
 
 std::uint64_t FolderIndex::memory() const {
   std::uint64_t bytes = sizeof(FolderIndex) + parts_.names.capacity() +
-                        parts_.records.capacity() * sizeof(FileRecord) +
+                        parts_.records.capacity() * sizeof(FolderFile) +
                         parts_.directories.capacity() * sizeof(DirectoryRecord);
   for (const std::string& name : classes_) {
     bytes += sizeof(std::string) + name.capacity();
@@ -200,12 +212,12 @@ std::uint64_t FolderIndex::memory() const {
   return bytes;
 }
 
-// Each directory may be a class. Its name is kept once more then, in a vector
-// that grows.
+// Each directory may be a class. If so, its name is stored a second time, in a
+// vector whose capacity may be twice its size.
 std::uint64_t FolderIndex::Bytes(std::uint64_t directories,
                                  std::uint64_t samples, std::uint64_t names) {
   constexpr std::uint64_t kClass = 3 * sizeof(std::string) + base::HeapBytes(0);
-  return sizeof(FolderIndex) + 2 * names + samples * sizeof(FileRecord) +
+  return sizeof(FolderIndex) + 2 * names + samples * sizeof(FolderFile) +
          directories * (sizeof(DirectoryRecord) + kClass);
 }
 

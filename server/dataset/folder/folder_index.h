@@ -17,58 +17,67 @@
 
 namespace forebay::dataset::folder {
 
-// The state of a directory. It changes when anything is added, removed or
-// renamed in it.
-struct DirectoryStamp {
+// The state of a directory. It changes when an entry is added, removed or
+// renamed in the directory.
+struct DirectoryVersion {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
-  std::int64_t mtime_nanos = 0;  // since the epoch, as ctime_nanos
+  std::int64_t mtime_nanos = 0;  // both times since the Unix epoch
   std::int64_t ctime_nanos = 0;
 
-  friend bool operator==(const DirectoryStamp&,
-                         const DirectoryStamp&) = default;
+  friend bool operator==(const DirectoryVersion&,
+                         const DirectoryVersion&) = default;
 };
 
-// A directory of the tree and its own files, which are consecutive samples. Its
-// path is relative to the root; the root's is empty. In the names, its files'
-// names follow the path.
+// A directory of the tree, and the files right in it, which are consecutive
+// samples. In FolderIndexParts::names, the directory's path is followed by the
+// names of its files. The path is relative to the root; the root's path is
+// empty.
 struct DirectoryRecord {
+  // The label of the root. The root is not a class.
   static constexpr std::uint32_t kNoLabel = UINT32_MAX;
 
   std::uint64_t path_offset = 0;  // bytes into the names
   std::uint32_t path_length = 0;  // bytes
   std::uint32_t label = kNoLabel;
   std::uint64_t first_sample = 0;
-  DirectoryStamp stamp;
+  DirectoryVersion version;
 };
 static_assert(sizeof(DirectoryRecord) == 56);
 
-// One sample's file. A file of more than 2^48 - 1 bytes is recorded as having
-// that many; reading it fails.
-class FileRecord {
+// The file of one sample. A file larger than kLargestSize is recorded with the
+// size kLargestSize, and reading it fails.
+class FolderFile {
  public:
+  // The largest size in bytes: sizes are stored in 48 bits.
   static constexpr std::uint64_t kLargestSize = (std::uint64_t{1} << 48) - 1;
-  // Bytes. Objects may have longer names than files.
+  // The longest name in bytes. Objects may have longer names than files.
   static constexpr std::size_t kLongestName = UINT16_MAX;
 
-  FileRecord() = default;
-  // `name_offset` counts from the end of the directory's path; `name_length` is
-  // at most kLongestName.
-  FileRecord(std::uint32_t name_offset, std::size_t name_length,
+  FolderFile() = default;
+  // `name_offset` counts bytes from the end of the directory's path in the
+  // names; `name_length` is at most kLongestName.
+  FolderFile(std::uint32_t name_offset, std::size_t name_length,
              std::uint64_t size, std::int64_t mtime_nanos);
 
+  // Returns the offset of the name, in bytes from the end of the directory's
+  // path in the names.
   std::uint32_t name_offset() const { return name_offset_; }
   std::uint16_t name_length() const { return name_length_; }
+  // Returns the bytes of the file.
   std::uint64_t size() const {
     return std::uint64_t{size_high_} << 32 | size_low_;
   }
+  // Returns the mtime in nanoseconds since the Unix epoch, or an object's stamp
+  // (storage::ObjectVersion).
   std::int64_t mtime_nanos() const {
     return static_cast<std::int64_t>(std::uint64_t{mtime_high_} << 32 |
                                      mtime_low_);
   }
 
  private:
-  // In pieces, or alignment would cost four more bytes a sample.
+  // Numbers of 64 and 48 bits are stored in two parts: otherwise alignment
+  // would cost four more bytes a sample.
   std::uint32_t name_offset_ = 0;
   std::uint32_t size_low_ = 0;
   std::uint32_t mtime_low_ = 0;
@@ -76,92 +85,104 @@ class FileRecord {
   std::uint16_t size_high_ = 0;
   std::uint16_t name_length_ = 0;
 };
-static_assert(sizeof(FileRecord) == 20);
+static_assert(sizeof(FolderFile) == 20);
 
-// The parts of an index.
+// The parts of an index, as its file stores them.
 struct FolderIndexParts {
-  // The root comes first. Unless it is the only one, it has no samples of its
-  // own. Then come, by label, each class's directory and the directories below
-  // it.
+  // The root comes first. It has samples only if it is the only directory. The
+  // classes follow in the order of their labels: each class's directory, and
+  // then the directories below it.
   std::vector<DirectoryRecord> directories;
-  std::vector<FileRecord> records;
+  std::vector<FolderFile> records;
   std::string names;
-  // When the scan began, in nanoseconds since the epoch.
+  // The time when the scan began, in nanoseconds since the Unix epoch.
   std::int64_t scanned_at_nanos = 0;
-  // A digest of the absolute paths by which links were resolved; 0 if there are
-  // no links.
+  // A digest of the absolute paths by which symbolic links were resolved; 0 if
+  // there are no links.
   std::uint64_t link_context = 0;
-  // Of at least FolderIndex::Bytes.
+  // A reservation of at least FolderIndex::Bytes.
   base::MemoryReservation reservation = {};
 };
 
-// Every sample of a dataset of files: its name, size, time and label, packed.
-// Takes 20 bytes a sample and 56 a directory, besides the names; holds a
-// reservation for them. Thread-safe; immutable, but for what is known of its
-// age. Never blocks.
+// The index of a dataset of files: the name, size, time and label of each
+// sample, compressed. It takes 20 bytes a sample and 56 a directory, plus the
+// names.
+//
+// Thread-safe. Immutable except for scanned_at_nanos() and stale(). Holds a
+// reservation for its memory. Never blocks. Only Create has errors.
 class FolderIndex {
  public:
-  // DATA_LOSS: the parts do not fit together. They may come from a damaged
-  // file.
+  // Makes an index of its parts. Checks them, since they may come from a
+  // damaged file. DATA_LOSS: the parts do not fit together.
   static absl::StatusOr<std::shared_ptr<const FolderIndex>> Create(
       FolderIndexParts parts);
 
+  // Returns the number of samples, and the bytes of the largest and the
+  // smallest sample.
   std::uint64_t size() const { return parts_.records.size(); }
   std::uint64_t largest_sample() const { return largest_sample_; }
   std::uint64_t smallest_sample() const { return smallest_sample_; }
   // Whether all samples lie right in the root, and have no labels.
   bool is_flat() const { return size() > 0 && parts_.directories.size() == 1; }
+  // Returns the names of the classes, by label. Empty if the folder is flat.
   const std::vector<std::string>& classes() const { return classes_; }
-  // A digest (XXH3) of all samples' names, sizes, times and labels.
+  // Returns a digest (XXH3-128) of all samples' names, sizes, times and labels.
   const Version& version() const { return version_; }
   const FolderIndexParts& parts() const { return parts_; }
 
-  // In the five below, `id` is less than size().
+  // Returns where a sample's file is. Here and in the next four methods, `id`
+  // is less than size().
   Sample At(std::uint64_t id) const;
+  // Returns the number of the sample's class.
   std::int64_t LabelOf(std::uint64_t id) const { return DirectoryOf(id).label; }
-  // Bytes.
+  // Returns the bytes of the sample's file.
   std::uint64_t LengthOf(std::uint64_t id) const {
     return parts_.records[id].size();
   }
+  // Returns the file's mtime in nanoseconds, or a cloud object's generation.
   std::int64_t StampOf(std::uint64_t id) const {
     return parts_.records[id].mtime_nanos();
   }
-  // The bytes of its path, which At() has as the object's name.
+  // Returns the bytes of the path that At() returns as the object's name.
   std::uint64_t PathLengthOf(std::uint64_t id) const {
     const std::uint64_t directory = DirectoryOf(id).path_length;
     return directory + (directory == 0 ? 0 : 1) +
            parts_.records[id].name_length();
   }
 
-  // `directory` is one of parts().directories.
+  // Returns the path of one of parts().directories.
   std::string_view PathOf(const DirectoryRecord& directory) const {
     return std::string_view(parts_.names)
         .substr(directory.path_offset, directory.path_length);
   }
 
-  // When the last scan that found just this began, in nanoseconds since the
-  // epoch.
+  // Returns when the last scan that found exactly these samples began, in
+  // nanoseconds since the Unix epoch.
   std::int64_t scanned_at_nanos() const { return scanned_at_nanos_; }
-  // A scan that began then found just this, so that it is not stale.
+  // Records that a scan which began at `scanned_at_nanos` found exactly these
+  // samples. So the index is not stale.
   void Confirm(std::int64_t scanned_at_nanos) const {
     scanned_at_nanos_ = scanned_at_nanos;
     stale_ = false;
   }
-  // A read found a file to be another than the index says.
+  // Records that a read found a file to differ from the index.
   void MarkStale() const { stale_ = true; }
+  // Whether MarkStale was called since the last scan that found these samples.
   bool stale() const { return stale_; }
 
-  // Whether any change since the last scan began must show in some directory's
-  // times. That is so if no directory changed so shortly before that a further
-  // change could have left the same time.
+  // Whether every change of a directory since the last scan began must show in
+  // its times. This is so if all directories changed long before that scan.
+  // File systems may have coarse times. So a directory that changed just before
+  // the scan might change again and keep the same time.
   bool IsSettled() const;
 
-  // Whether the other has the same samples, in directories of the same stamps.
+  // Whether `other` has the same samples, in directories of the same versions.
   bool IsSameAs(const FolderIndex& other) const;
 
-  // Bytes of memory.
+  // Returns the bytes of memory that the index takes.
   std::uint64_t memory() const;
-  // The most bytes of memory that an index takes.
+  // Returns an upper bound of memory() for an index with these numbers of
+  // items, and `names` bytes of names.
   static std::uint64_t Bytes(std::uint64_t directories, std::uint64_t samples,
                              std::uint64_t names);
 
@@ -169,22 +190,29 @@ class FolderIndex {
   explicit FolderIndex(FolderIndexParts parts)
       : parts_(std::move(parts)), scanned_at_nanos_(parts_.scanned_at_nanos) {}
 
+  // Checks the directories, and collects the classes.
   absl::Status CheckDirectories();
+  // Checks the samples, and computes the version and the statistics.
   absl::Status CheckRecords();
-  // Those of a directory, whose last sample is the one before `end`.
+  // Checks the samples of one directory, the last of which is `end` - 1, and
+  // digests their names.
   absl::Status CheckNames(const DirectoryRecord& directory, std::uint64_t end,
                           VersionDigest& digest);
+  // Returns the directory that has the sample.
   const DirectoryRecord& DirectoryOf(std::uint64_t id) const;
-  // One past the last sample of directory number `directory`.
+  // Returns the number of the last sample in directory number `directory`, plus
+  // 1.
   std::uint64_t EndOf(std::size_t directory) const;
+  // Returns a file's name in its directory.
   std::string_view NameOf(const DirectoryRecord& directory,
-                          const FileRecord& record) const;
+                          const FolderFile& record) const;
 
   FolderIndexParts parts_;
   std::vector<std::string> classes_;
   std::uint64_t largest_sample_ = 0;
   std::uint64_t smallest_sample_ = 0;
-  std::int64_t last_change_nanos_ = 0;  // never before the epoch
+  // The latest ctime of any directory; at least 0.
+  std::int64_t last_change_nanos_ = 0;
   Version version_ = {};
   mutable std::atomic<std::int64_t> scanned_at_nanos_;
   mutable std::atomic<bool> stale_ = false;

@@ -8,10 +8,12 @@
 namespace forebay::dataset::folder {
 namespace {
 
+// Returns the type of index files of the given format. Their version is 1.
 constexpr IndexFileType TypeOf(std::uint32_t dataset_format) {
   return {{'F', 'B', 'Y', 'I', 'N', 'D', 'E', 'X'}, 1, dataset_format};
 }
 
+// The header of the file, as folder_index_format.h describes it.
 struct Header {
   IndexFileType type;
   std::int64_t scanned_at_nanos;
@@ -37,7 +39,7 @@ void AppendFolderIndex(std::string& bytes, const FolderIndex& index,
   header.names_bytes = parts.names.size();
   bytes.reserve(bytes.size() + sizeof(header) +
                 header.directories * sizeof(DirectoryRecord) +
-                header.samples * sizeof(FileRecord) + header.names_bytes +
+                header.samples * sizeof(FolderFile) + header.names_bytes +
                 kIndexFileChecksumBytes);
   bytes.append(reinterpret_cast<const char*>(&header), sizeof(header));
   AppendItems(bytes, parts.directories);
@@ -58,10 +60,10 @@ absl::StatusOr<FolderIndexParts> TakeFolderIndex(IndexFileReader& file,
   FOREBAY_ASSIGN_OR_RETURN(const Header header,
                            file.TakeHeader<Header>(TypeOf(format)));
   if (header.zero != 0) return DamagedIndexFile("is of another version");
-  // Before so much memory is reserved.
+  // The counts of a damaged file are refused before memory is reserved by them.
   const std::uint64_t longest = file.left();
   if (header.directories > longest / sizeof(DirectoryRecord) ||
-      header.samples > longest / sizeof(FileRecord) ||
+      header.samples > longest / sizeof(FolderFile) ||
       header.names_bytes > longest) {
     return DamagedIndexFile("has counts that do not match its length");
   }

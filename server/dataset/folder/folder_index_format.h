@@ -19,29 +19,31 @@
 //                first_sample u64; device, inode u64; mtime, ctime i64
 //   samples      20 bytes each: name_offset, size_low, mtime_low, mtime_high
 //                u32; size_high, name_length u16
-//   names        bytes, see DirectoryRecord and FileRecord
+//   names        bytes, see DirectoryRecord and FolderFile
 //   checksum     16 bytes: XXH3-128 of all before, in its canonical form
 // See index_file.h.
 
 namespace forebay::dataset::folder {
 
-// Returns the bytes of the file. `format` is a proto::DatasetSpec::Format.
-// Thread-safe; never blocks.
+// Returns the content of the index's file. `format` is a number that tells
+// apart formats and kinds of folders; for images it is a
+// proto::DatasetSpec::Format. Thread-safe; never blocks.
 std::string EncodeFolderIndex(const FolderIndex& index, std::uint32_t format);
 
-// Appends all of the file but its checksum.
+// Appends all of the file except its checksum. Thread-safe; never blocks.
 void AppendFolderIndex(std::string& bytes, const FolderIndex& index,
                        std::uint32_t format);
 
-// Reads the index in `file`, which keeps its part of `memory`. DATA_LOSS: the
-// file is damaged, of another version or of another `format`;
-// RESOURCE_EXHAUSTED: that of `memory`; others: those of reading. Thread-safe;
-// blocks for the file.
+// Reads the index in `file`. The index keeps its part of `memory`. DATA_LOSS:
+// the file is damaged, of another version, or of another `format`.
+// RESOURCE_EXHAUSTED: the error of `memory`. Others: those of reading.
+// Thread-safe; blocks for the disk.
 absl::StatusOr<std::shared_ptr<const FolderIndex>> DecodeFolderIndex(
     IndexFileReader& file, std::uint32_t format, base::WorkingMemory& memory);
 
-// Takes what AppendFolderIndex wrote: parts that are yet to be checked. Errors
-// as above.
+// Takes from `file` what AppendFolderIndex wrote. The returned parts are
+// unchecked: FolderIndex::Create checks them. The errors are those of
+// DecodeFolderIndex.
 absl::StatusOr<FolderIndexParts> TakeFolderIndex(IndexFileReader& file,
                                                  std::uint32_t format,
                                                  base::WorkingMemory& memory);

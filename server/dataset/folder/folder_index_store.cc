@@ -11,7 +11,7 @@
 namespace forebay::dataset::folder {
 namespace {
 
-// Bytes of the file besides the index's parts.
+// An upper bound of the bytes of a file's header and checksum.
 constexpr std::uint64_t kFileBytes = 4096;
 
 }  // namespace
@@ -35,6 +35,7 @@ absl::StatusOr<std::shared_ptr<const FolderIndex>> FolderIndexStore::Load(
 absl::Status FolderIndexStore::Save(const FolderKey& key,
                                     const FolderIndex& index) const {
   FOREBAY_RETURN_IF_ERROR(probe_.Check());
+  // The encoded file lies in memory until it is written.
   base::WorkingMemory memory(budget_, "the file of an index");
   FOREBAY_RETURN_IF_ERROR(memory.Grow(index.memory() + kFileBytes));
   FOREBAY_RETURN_IF_ERROR(

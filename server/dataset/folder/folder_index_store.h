@@ -13,40 +13,44 @@
 
 namespace forebay::dataset::folder {
 
-// Names the root whose index it is.
+// Identifies an index: by its root directory, and the kind of its samples.
 struct FolderKey {
-  std::uint64_t device = 0;  // of the dataset's root directory, as inode
+  std::uint64_t device = 0;  // the root directory's, as is `inode`
   std::uint64_t inode = 0;
-  std::uint32_t format = 0;  // a proto::DatasetSpec::Format
+  std::uint32_t format = 0;  // as DecodeFolderIndex takes it
 
   friend auto operator<=>(const FolderKey&, const FolderKey&) = default;
 };
 
-// Indexes on disk, one file a key (own_file.h), in a directory that only the
-// daemon's user may write. Thread-safe. All calls block for the disk, but do
-// not begin if that does not answer (folder_probe.h, UNAVAILABLE). Errors name
-// the file or the directory.
+// Saves indexes of folders on disk, each in a file of its own (own_file.h), in
+// a directory that only the daemon's user may write.
+//
+// Thread-safe. Owns no index. All calls block for the disk. Before that they
+// ask whether the disk answers (folder_probe.h); if it does not, they fail with
+// UNAVAILABLE. Errors name the file or the directory.
 class FolderIndexStore {
  public:
-  // The first write makes `directory`, for its owner alone. The budget outlives
-  // the store and the indexes.
+  // The first write creates `directory`, which only its owner may use. The
+  // budget outlives the store and the indexes.
   FolderIndexStore(std::string directory, base::MemoryBudget* budget)
       : directory_(std::move(directory)), budget_(budget), probe_(directory_) {}
 
-  // NOT_FOUND: there is none. DATA_LOSS: it is damaged or of another version.
-  // PERMISSION_DENIED: the file belongs to another user. RESOURCE_EXHAUSTED:
-  // the budget has no room for it. Others: the disk's.
+  // Loads an index. NOT_FOUND: there is no such index. DATA_LOSS: the file is
+  // damaged or of another version. PERMISSION_DENIED: the file belongs to
+  // another user. RESOURCE_EXHAUSTED: the budget has no room for the index.
+  // Others: the disk's.
   absl::StatusOr<std::shared_ptr<const FolderIndex>> Load(
       const FolderKey& key) const;
 
-  // Errors as Load's; on failure the former index is still there. Else the
-  // folder is trimmed (index_folder.h).
+  // Saves an index, and then trims the directory (index_folder.h). The errors
+  // are those of Load; on failure the former index is still there.
   absl::Status Save(const FolderKey& key, const FolderIndex& index) const;
 
-  // Succeeds, too, if there is none.
+  // Removes an index. Also succeeds if there is no such index.
   absl::Status Remove(const FolderKey& key) const;
 
  private:
+  // Returns the path of a key's file.
   std::string PathOf(const FolderKey& key) const;
 
   const std::string directory_;

@@ -12,9 +12,10 @@
 namespace forebay::dataset::folder {
 namespace {
 
-// Errors say so when memory lacks.
+// Names the memory in errors of the budget.
 constexpr char kWhat[] = "its index";
 
+// Returns the part of the tree where samples of the given kind may lie.
 TreePart PartOf(FolderKind kind) {
   switch (kind) {
     case FolderKind::kArrays:
@@ -27,6 +28,7 @@ TreePart PartOf(FolderKind kind) {
   }
 }
 
+// Returns the function that accepts the names of samples of the given kind.
 bool (*FilterOf(FolderKind kind))(std::string_view name) {
   switch (kind) {
     case FolderKind::kImages:

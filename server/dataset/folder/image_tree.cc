@@ -9,10 +9,16 @@
 #include "server/base/status.h"
 #include "server/dataset/path_order.h"
 
+// Labels and sample numbers must equal torchvision's, since users mix Forebay
+// and torchvision. They follow from three orders: classes are sorted by name;
+// the directories of a class by path, as in sorted(os.walk(class)); and the
+// files of a directory by name. Names are compared as Python compares them
+// (path_order.h).
+
 namespace forebay::dataset::folder {
 namespace {
 
-// torchvision.datasets.folder.IMG_EXTENSIONS
+// torchvision.datasets.folder.IMG_EXTENSIONS.
 constexpr std::string_view kImageExtensions[] = {
     ".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"};
 constexpr std::string_view kArrayExtensions[] = {".npy"};
@@ -29,19 +35,21 @@ bool MayBeFlat(FolderKind kind) {
          kind == FolderKind::kFlatAudio;
 }
 
-// Whether what lies in the root's folders is no sample.
+// Whether files in the root's folders are not samples.
 bool IsFlat(FolderKind kind) {
   return kind == FolderKind::kFlatArrays || kind == FolderKind::kFlatAudio;
 }
 
+// Returns the suffixes of samples, in lower case.
 absl::Span<const std::string_view> ExtensionsOf(FolderKind kind) {
   if (kind == FolderKind::kImages) return kImageExtensions;
   if (AreAudio(kind)) return kAudioExtensions;
   return kArrayExtensions;
 }
 
-// In Python, too, only ASCII letters become the extensions' letters in lower
-// case.
+// Whether the name ends in one of the suffixes, in upper or lower case. Only
+// ASCII letters are made lower case. In Python, too, the lower case of any
+// other letter does not occur in the suffixes.
 bool EndsInOneOf(std::string_view name,
                  absl::Span<const std::string_view> extensions) {
   return std::any_of(
@@ -55,14 +63,15 @@ bool EndsInOneOf(std::string_view name,
       });
 }
 
-// An error names so many empty classes.
+// An error names at most this number of empty classes.
 constexpr std::size_t kNamedClasses = 10;
 
+// Returns the first component of a path, which names the class.
 std::string_view ClassOf(std::string_view path) {
   return path.substr(0, path.find('/'));
 }
 
-// The path of a file's directory, and its name there.
+// Returns the path of a file's directory, and the file's name there.
 std::pair<std::string_view, std::string_view> Split(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   if (slash == path.npos) return {{}, path};
@@ -70,13 +79,14 @@ std::pair<std::string_view, std::string_view> Split(std::string_view path) {
 }
 
 // Whether directory `a` comes before `b`: the root first, then class by class,
-// as sorted(os.walk(class)) has them.
+// in the order of sorted(os.walk(class)).
 bool DirectoryLess(std::string_view a, std::string_view b) {
   const std::string_view class_a = ClassOf(a);
   const std::string_view class_b = ClassOf(b);
   return class_a == class_b ? PathLess(a, b) : PathLess(class_a, class_b);
 }
 
+// Sorts the directories in the index's order: the root, then class by class.
 void SortByClass(std::vector<ScannedDirectory>& directories) {
   std::sort(directories.begin(), directories.end(),
             [](const ScannedDirectory& a, const ScannedDirectory& b) {
@@ -84,6 +94,8 @@ void SortByClass(std::vector<ScannedDirectory>& directories) {
             });
 }
 
+// Checks that there are classes, and that each has a sample, as ImageFolder
+// does.
 absl::Status CheckClasses(const FolderIndex& index, const std::string& uri,
                           FolderKind kind) {
   if (index.classes().empty()) {
@@ -119,8 +131,8 @@ absl::Status CheckClasses(const FolderIndex& index, const std::string& uri,
                    "; supported extensions are ", extensions));
 }
 
-// Finds out whether samples lie right in the root, and leaves the other
-// directories out if they do.
+// Decides whether samples lie right in the root. If they do, removes the other
+// directories.
 absl::Status ChooseFlat(const std::string& uri, FolderKind kind,
                         std::vector<ScannedDirectory>& directories) {
   const bool in_root = !directories.front().records.empty();
@@ -140,8 +152,8 @@ absl::Status ChooseFlat(const std::string& uri, FolderKind kind,
       uri, ": found no ", AreAudio(kind) ? "audio" : ".npy", " file in it"));
 }
 
-// Takes the directories' contents one by one, so that little is in memory
-// twice.
+// Moves the directories' contents into the parts of an index. Frees each
+// directory after it was moved, so that little is in memory twice.
 absl::StatusOr<FolderIndexParts> Assemble(
     std::vector<ScannedDirectory> directories, base::WorkingMemory& memory) {
   FolderIndexParts parts;
@@ -166,7 +178,7 @@ absl::StatusOr<FolderIndexParts> Assemble(
     directory.path_offset = parts.names.size();
     directory.path_length = static_cast<std::uint32_t>(found.path.size());
     directory.first_sample = parts.records.size();
-    directory.stamp = found.stamp;
+    directory.version = found.version;
     if (!found.path.empty()) directory.label = classes - 1;
     parts.directories.push_back(directory);
     parts.names += found.path;
@@ -203,8 +215,9 @@ absl::StatusOr<bool> ObjectTree::Add(const storage::ListedObject& object) {
   const std::string_view name = object.name;
   const std::size_t slash = name.rfind('/');
   if (slash == name.npos && MayBeFlat(kind_)) return AddFile("", name, object);
-  // An object right in the root, or in a nameless folder, has no class.
+  // An object right in the root, or in a folder without a name, has no class.
   if (slash == name.npos || name.front() == '/' || IsFlat(kind_)) return false;
+  // Each folder right below the root is a class, even if it has no samples.
   FOREBAY_RETURN_IF_ERROR(Directory(ClassOf(name)).status());
   return AddFile(name.substr(0, slash), name.substr(slash + 1), object);
 }
@@ -216,10 +229,10 @@ absl::StatusOr<bool> ObjectTree::AddFile(std::string_view folder,
   FOREBAY_ASSIGN_OR_RETURN(ScannedDirectory* const directory,
                            Directory(folder));
   const std::size_t offset = directory->names.size();
-  if (file.size() > FileRecord::kLongestName) {
+  if (file.size() > FolderFile::kLongestName) {
     return absl::InvalidArgumentError(
         absl::StrCat(object.name, ": the name after the last slash is longer ",
-                     "than ", FileRecord::kLongestName, " bytes"));
+                     "than ", FolderFile::kLongestName, " bytes"));
   }
   if (offset + file.size() > UINT32_MAX) {
     return absl::ResourceExhaustedError(

@@ -15,54 +15,61 @@
 #include "server/dataset/folder/tree_scan.h"
 #include "server/storage/object_lister.h"
 
-// The rules of torchvision.datasets.ImageFolder, whatever holds the images:
-// which files are images, which classes there are, and in which order samples
-// come. Likewise those of its DatasetFolder for .npy files and for audio files.
-// Functions are thread-safe and never block.
+// The rules of torchvision.datasets.ImageFolder, for images in folders, buckets
+// and archives: which files are images, which classes there are, and in which
+// order samples come. For .npy files and audio files, the rules are those of
+// torchvision's DatasetFolder. The functions are thread-safe and never block.
 
 namespace forebay::dataset::folder {
 
-// The samples of a folder.
+// The kinds of files that are samples, and where they lie in the root.
 enum class FolderKind {
   kImages,       // images in class folders
   kClassArrays,  // .npy files in class folders
-  kFlatArrays,   // .npy files right in it
-  // kFlatArrays if there are such, else kClassArrays; an error if there are
-  // both.
+  kFlatArrays,   // .npy files right in the root
+  // kFlatArrays if there are .npy files right in the root, otherwise
+  // kClassArrays. Files in both places are an error.
   kArrays,
   kClassAudio,  // audio files in class folders
-  kFlatAudio,   // audio files right in it
+  kFlatAudio,   // audio files right in the root
 };
 
-// Whether a file of that name is an image.
+// Whether the file name `name` has the suffix of an image.
 bool IsImage(std::string_view name);
-// Whether a file of that name is a .npy file.
+// Whether the file name `name` has the suffix of a .npy file.
 bool IsNpyFile(std::string_view name);
-// Whether a file of that name is an audio file.
+// Whether the file name `name` has the suffix of an audio file.
 bool IsAudio(std::string_view name);
 
-// Whether the image at path `a` comes before that at `b`. A strict weak order.
+// Whether the image at path `a` comes before the image at path `b`. This is a
+// strict weak order.
 bool SampleLess(std::string_view a, std::string_view b);
 
-// The directories that objects' names tell of. Not thread-safe; counts what it
-// stores in `memory`, which outlives it; never blocks.
+// Collects the directories that appear in the names of objects.
+//
+// Used by one thread. Owns the directories until Take. Counts them in `memory`,
+// which outlives the tree. Never blocks. Only Add has errors.
 class ObjectTree {
  public:
   explicit ObjectTree(base::WorkingMemory& memory,
                       FolderKind kind = FolderKind::kImages)
       : memory_(memory), kind_(kind) {}
 
-  // Returns whether the object is a sample; else it may tell of a class. The
-  // samples of one directory are added in the order of their names.
-  // INVALID_ARGUMENT: its name is too long; RESOURCE_EXHAUSTED: its folder has
-  // too many names, or that of `memory`.
+  // Adds an object. Returns whether the object is a sample. If it is not, its
+  // name may still add a class. Callers add the samples of a directory in the
+  // order of their names. INVALID_ARGUMENT: the name is too long.
+  // RESOURCE_EXHAUSTED: the folder has too many names, or the error of
+  // `memory`.
   absl::StatusOr<bool> Add(const storage::ListedObject& object);
-  // To be called once, at the end.
+  // Returns the directories, including the root. To be called once, at the end.
   std::vector<ScannedDirectory> Take();
 
  private:
+  // Adds the file `file` of `folder`, if it has a sample's suffix.
   absl::StatusOr<bool> AddFile(std::string_view folder, std::string_view file,
                                const storage::ListedObject& object);
+  // Returns the directory with the path `path`. Adds the directory if
+  // necessary.
   absl::StatusOr<ScannedDirectory*> Directory(std::string_view path);
 
   base::WorkingMemory& memory_;
@@ -70,11 +77,12 @@ class ObjectTree {
   std::map<std::string, ScannedDirectory, std::less<>> directories_;
 };
 
-// Makes the index of these directories, the root included. Their samples come
-// in the order of their names. The other numbers are those of FolderIndexParts.
-// Errors name `uri`: NOT_FOUND: there are no classes, or one has no sample;
-// INVALID_ARGUMENT: kArrays, and they lie right in the root and in folders;
-// RESOURCE_EXHAUSTED: that of `memory`, of which the index keeps its part.
+// Builds the index of `directories`, which include the root. Each directory's
+// samples are in the order of their names. `scanned_at_nanos` and
+// `link_context` are those of FolderIndexParts. The index keeps its part of
+// `memory`. Errors name `uri`. NOT_FOUND: there are no classes, or a class has
+// no sample. INVALID_ARGUMENT: samples of kArrays lie both right in the root
+// and in folders. RESOURCE_EXHAUSTED: the error of `memory`.
 absl::StatusOr<std::shared_ptr<const FolderIndex>> BuildFolderIndex(
     std::vector<ScannedDirectory> directories, const std::string& uri,
     std::int64_t scanned_at_nanos, std::uint64_t link_context,

@@ -11,6 +11,8 @@
 namespace forebay::dataset::folder {
 namespace {
 
+// Compares all directories with the index, one after another, and every
+// step_-th file. Used by one thread; blocks for the disk.
 class Revalidation {
  public:
   Revalidation(const storage::local::LocalRoot& root, const FolderIndex& index,
@@ -20,15 +22,16 @@ class Revalidation {
         step_(std::max<std::uint64_t>(
             (index.size() + most_files - 1) / most_files, 1)) {}
 
-  // Whether that directory, whose samples end before `end`, is as it was.
+  // Whether a directory is still as it was scanned. Its last sample is `end` -
+  // 1.
   bool IsAsItWas(std::size_t number, std::uint64_t end,
                  std::vector<std::string>* warnings) {
     const DirectoryRecord& directory = index_.parts().directories[number];
     const std::string_view path = index_.PathOf(directory);
     const auto fd = root_.OpenDirectory(path);
     if (!fd.ok()) return false;
-    const auto stamp = StampOf(fd->get(), path);
-    if (!stamp.ok() || !(*stamp == directory.stamp)) return false;
+    const auto version = VersionOfDirectory(fd->get(), path);
+    if (!version.ok() || !(*version == directory.version)) return false;
     for (; next_ < end; next_ += step_) {
       if (!IsFileAsItWas(fd->get(), path)) {
         warnings->push_back(
@@ -41,7 +44,8 @@ class Revalidation {
   }
 
  private:
-  // A file that stat fails for is checked when it is read.
+  // Whether the file of sample next_ has the size and time in the index. If its
+  // stat fails, the file is taken for unchanged: a read will check it.
   bool IsFileAsItWas(int directory, std::string_view path) const {
     const Sample sample = index_.At(next_);
     const auto stat =
@@ -49,15 +53,15 @@ class Revalidation {
                         std::string_view(sample.object)
                             .substr(path.empty() ? 0 : path.size() + 1));
     return !stat.ok() || stat->type != storage::local::FileType::kRegular ||
-           (std::min(stat->size, FileRecord::kLargestSize) ==
+           (std::min(stat->size, FolderFile::kLargestSize) ==
                 sample.version.size &&
             stat->mtime_nanos == sample.version.stamp);
   }
 
   const storage::local::LocalRoot& root_;
   const FolderIndex& index_;
-  const std::uint64_t step_;
-  std::uint64_t next_ = 0;  // the next sample to be checked
+  const std::uint64_t step_;  // samples from one checked file to the next
+  std::uint64_t next_ = 0;    // the next sample to be checked
 };
 
 }  // namespace

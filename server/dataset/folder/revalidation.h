@@ -11,24 +11,27 @@
 
 namespace forebay::dataset::folder {
 
-// How many files are checked, at most, before an index is used again: on a disk
-// of this host, and where each stat may go to another host.
+// The most files that are checked before an index is used again. `remote` is
+// for file systems where each stat may go to another host.
 struct RevalidationLimits {
   std::uint64_t local = 16384;
   std::uint64_t remote = 512;
 
+  // Returns `local` if the root's file system is on this host, otherwise
+  // `remote`.
   std::uint64_t Of(const storage::local::LocalRoot& root) const {
     return root.on_this_host() ? local : remote;
   }
 };
 
-// Whether `root` still is as `index` says. Every directory must be the very one
-// that was scanned, with the same times: nothing was added, removed or renamed.
-// Directories do not show files that changed in place. So as many files as
-// `limits` says, spread evenly, must have their sizes and times; the others are
-// checked when they are read. If a file changed, adds a sentence to `warnings`.
-// Returns false, too, if `stop` is requested before the end. Thread-safe;
-// blocks for the disk, for one open a directory and one stat a file.
+// Whether `root` is still as `index` says. Every directory must have the inode
+// and the times with which it was scanned. If so, nothing was added, removed or
+// renamed. A directory's times do not show files that changed in place. So some
+// files, evenly spread and at most as many as `limits` says, must have the
+// sizes and times in the index. Other files are checked when they are read. If
+// a file changed, adds a sentence to `warnings`. Also returns false if `stop`
+// is requested before the end. Thread-safe. Blocks for the disk: one open a
+// directory, one stat a checked file.
 bool IsUnchanged(const storage::local::LocalRoot& root,
                  const FolderIndex& index, const std::stop_token& stop,
                  std::vector<std::string>* warnings,

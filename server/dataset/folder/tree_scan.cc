@@ -22,13 +22,12 @@
 #include "server/base/status.h"
 #include "server/dataset/path_order.h"
 
-// Directories wait in one queue. Each worker takes one, lists it and puts the
-// directories in it into the queue. Workers are added while directories wait,
-// so that a file system which does not answer holds no more threads than it was
-// asked for directories. The scan ends when the queue is empty and no worker is
-// busy, or at the first error. Being stopped is an error, too: busy workers
-// notice it and wake those that wait. Every directory knows its parent, so that
-// a link back to an ancestor is noticed.
+// Directories wait in one queue. Each thread takes a directory, lists it, and
+// queues the directories in it. Threads are added only while directories wait,
+// so a hanging file system holds at most one thread for each directory. The
+// scan ends at the first error, or when the queue is empty and no thread is
+// busy. A stop is an error, too: busy threads notice it and wake the others.
+// Every directory points to its parent, so a link to an ancestor is noticed.
 
 namespace forebay::dataset::folder {
 namespace {
@@ -37,7 +36,7 @@ using storage::local::FileStat;
 using storage::local::FileType;
 using storage::local::LocalRoot;
 
-// Links can make a small tree seem endless without any loop.
+// Even without a loop, links can make a small tree seem endless.
 constexpr std::size_t kMaxDirectories = std::size_t{1} << 24;
 
 struct Node {
@@ -82,7 +81,7 @@ class Scan {
     std::deque<Entry> files;
     std::vector<std::string> directories;
     bool has_links = false;
-    std::uint64_t counted = 0;  // bytes of `memory_`
+    std::uint64_t counted = 0;  // bytes of this listing that memory_ counts
   };
 
   void Work();
@@ -108,14 +107,14 @@ class Scan {
 
   const LocalRoot& root_;
   bool (*const wanted_)(std::string_view);
-  const std::size_t most_others_;  // threads besides the caller's
+  const std::size_t most_others_;  // threads without the caller's
   base::WorkingMemory& memory_;
   const std::stop_token& stop_;
   const TreePart part_;
 
   base::Mutex mutex_;
   base::CondVar changed_;
-  std::deque<Node> nodes_ ABSL_GUARDED_BY(mutex_);  // their addresses stay
+  std::deque<Node> nodes_ ABSL_GUARDED_BY(mutex_);  // addresses stay
   std::deque<Node*> pending_ ABSL_GUARDED_BY(mutex_);
   int busy_ ABSL_GUARDED_BY(mutex_) = 0;
   bool has_links_ ABSL_GUARDED_BY(mutex_) = false;
@@ -127,7 +126,8 @@ absl::StatusOr<ScannedTree> Scan::Run() {
   Work();
   std::vector<std::jthread> others;
   {
-    // None is added any more: nothing waits, or there is an error.
+    // From here on no thread is added: no directory waits, or there is an
+    // error.
     base::MutexLock lock(&mutex_);
     others.swap(others_);
   }
@@ -143,7 +143,7 @@ void Scan::AddWorkersLocked() {
     while (pending_.size() > idle() && others_.size() < most_others_)
       others_.emplace_back([this] { Work(); });
   } catch (const std::system_error&) {
-    // Fewer threads do the work too.
+    // The threads that were started can do the work.
   }
 }
 
@@ -221,8 +221,9 @@ absl::Status Scan::List(Node& node, Listing& listing) const {
   const std::string& path = node.directory.path;
   FOREBAY_RETURN_IF_ERROR(CheckNotStopped());
   FOREBAY_ASSIGN_OR_RETURN(base::Fd fd, root_.OpenDirectory(path));
-  // Before the listing, so that a change meanwhile shows in a later stamp.
-  FOREBAY_ASSIGN_OR_RETURN(node.directory.stamp, StampOf(fd.get(), path));
+  // The version is read first, so a later check notices a change meanwhile.
+  FOREBAY_ASSIGN_OR_RETURN(node.directory.version,
+                           VersionOfDirectory(fd.get(), path));
   FOREBAY_RETURN_IF_ERROR(CheckNoLoop(node));
   const OpenDirectory open(fdopendir(fd.get()));
   if (open == nullptr) return base::ErrnoStatus(errno, path);
@@ -240,11 +241,11 @@ absl::Status Scan::List(Node& node, Listing& listing) const {
 }
 
 absl::Status Scan::CheckNoLoop(const Node& node) const {
-  const DirectoryStamp& stamp = node.directory.stamp;
+  const DirectoryVersion& version = node.directory.version;
   for (const Node* above = node.parent; above != nullptr;
        above = above->parent) {
-    if (above->directory.stamp.device == stamp.device &&
-        above->directory.stamp.inode == stamp.inode) {
+    if (above->directory.version.device == version.device &&
+        above->directory.version.inode == version.inode) {
       return absl::InvalidArgumentError(absl::StrCat(
           node.directory.path, ": a link makes this directory lie within ",
           "itself: it is also ",
@@ -278,7 +279,8 @@ absl::Status Scan::ReadEntries(DIR* open, const std::string& path,
   }
 }
 
-// Adds the entry to the directories, or to the files if it is wanted.
+// Adds the entry to listing.directories, or to listing.files if its name is
+// wanted.
 absl::Status Scan::Sort(int fd, const std::string& path, Entry entry,
                         Listing& listing) const {
   const bool may_be_folder = part_ != TreePart::kRoot;
@@ -303,7 +305,7 @@ absl::Status Scan::Sort(int fd, const std::string& path, Entry entry,
   return absl::OkStatus();
 }
 
-// Succeeds, too, if the link leads nowhere.
+// Sets `entry` to what a link leads to. Succeeds if it leads nowhere.
 absl::Status Scan::FollowLink(const std::string& path, Entry& entry) const {
   const auto stat = root_.Stat(Join(path, entry.name));
   if (stat.ok()) {
@@ -315,8 +317,8 @@ absl::Status Scan::FollowLink(const std::string& path, Entry& entry) const {
     case absl::StatusCode::kInvalidArgument:
       return absl::OkStatus();
     case absl::StatusCode::kPermissionDenied:
-      // A wanted name must be a file's. Another might be a class's, and leaving
-      // out a class would shift all labels.
+      // If the name is wanted, the link is taken for a file. Any other link may
+      // lead to a class, and a missing class would shift the labels.
       if (wanted_(entry.name)) return absl::OkStatus();
       return stat.status();
     default:
@@ -326,7 +328,7 @@ absl::Status Scan::FollowLink(const std::string& path, Entry& entry) const {
 
 absl::Status Scan::LookAtFiles(int fd, const std::string& path,
                                std::deque<Entry>& files) const {
-  // By inode: a disk that must seek does so in one sweep.
+  // In the order of inodes, a disk that must seek does so in one direction.
   std::sort(files.begin(), files.end(),
             [](const Entry& a, const Entry& b) { return a.inode < b.inode; });
   for (Entry& entry : files) {
@@ -355,14 +357,14 @@ absl::Status Scan::Keep(const std::deque<Entry>& files,
         UINT32_MAX, " bytes"));
   }
   FOREBAY_RETURN_IF_ERROR(
-      memory_.Grow(base::HeapBytes(bytes) + files.size() * sizeof(FileRecord)));
+      memory_.Grow(base::HeapBytes(bytes) + files.size() * sizeof(FolderFile)));
   result.records.reserve(files.size());
   result.names.reserve(bytes);
   for (const Entry& entry : files) {
-    if (entry.name.size() > FileRecord::kLongestName) {
+    if (entry.name.size() > FolderFile::kLongestName) {
       return absl::InvalidArgumentError(absl::StrCat(
           Join(result.path, entry.name), ": the name is longer than ",
-          FileRecord::kLongestName, " bytes"));
+          FolderFile::kLongestName, " bytes"));
     }
     result.records.emplace_back(static_cast<std::uint32_t>(result.names.size()),
                                 entry.name.size(), entry.stat.size,
@@ -382,7 +384,8 @@ absl::StatusOr<ScannedTree> ScanTree(const LocalRoot& root,
   return Scan(root, wanted, threads, memory, stop, part).Run();
 }
 
-absl::StatusOr<DirectoryStamp> StampOf(int fd, std::string_view path) {
+absl::StatusOr<DirectoryVersion> VersionOfDirectory(int fd,
+                                                    std::string_view path) {
   struct stat stat;
   if (fstat(fd, &stat) != 0) return base::ErrnoStatus(errno, path);
   const auto nanos = [](const timespec& time) {
@@ -390,8 +393,8 @@ absl::StatusOr<DirectoryStamp> StampOf(int fd, std::string_view path) {
                                          1'000'000'000 +
                                      static_cast<std::uint64_t>(time.tv_nsec));
   };
-  return DirectoryStamp{stat.st_dev, stat.st_ino, nanos(stat.st_mtim),
-                        nanos(stat.st_ctim)};
+  return DirectoryVersion{stat.st_dev, stat.st_ino, nanos(stat.st_mtim),
+                          nanos(stat.st_ctim)};
 }
 
 }  // namespace forebay::dataset::folder

@@ -15,48 +15,53 @@ namespace forebay::dataset::folder {
 
 // A directory as the scan found it.
 struct ScannedDirectory {
-  std::string path;  // relative to the root; the root's is empty
-  DirectoryStamp stamp;
-  // The wanted files, in Python's order of their names, which lie in `names`.
-  std::vector<FileRecord> records;
+  std::string path;  // relative to the root; the root's path is empty
+  DirectoryVersion version;
+  // The wanted files, in Python's order of their names, which `names` holds.
+  std::vector<FolderFile> records;
   std::string names;
 };
 
+// The result of a scan.
 struct ScannedTree {
-  std::vector<ScannedDirectory> directories;  // in no order; the root included
+  // The directories, including the root, in any order.
+  std::vector<ScannedDirectory> directories;
   bool has_links = false;
 };
 
-// The part of a tree whose files are taken.
+// The part of a tree whose files are samples.
 enum class TreePart {
-  kFolders,  // all but those right in the root
-  kRoot,     // those right in the root alone: no other directory is listed
+  kFolders,  // all files except those right in the root
+  kRoot,     // files right in the root; no other directory is listed
   kAll,
 };
 
-// Lists everything beneath `root`, with the directories that links lead to.
-// Takes the files in that part that `wanted` picks by their names. Also takes
-// what is no regular file, and what stat fails for; its size is 0 if it is not
-// known. Reading it will tell.
+// Lists all directories below `root`, including those that links lead to. Takes
+// the files in `part` whose names `wanted` accepts. It also takes entries that
+// are not regular files, and entries whose stat fails. If the size is unknown,
+// 0 is recorded. Reading such an entry later reports the error.
 //
-// Works on up to `threads` directories at once, on threads that end before it
-// returns; calls `wanted` on several of them at once. Counts what it finds in
-// `memory`, where it stays counted. Blocks for the disk, at most until `stop`
-// is requested and each thread has ended one system call.
+// Lists up to `threads` directories at once, on threads that end before
+// ScanTree returns. Several threads may call `wanted` at once. Counts the
+// result in `memory`, where it stays counted. Blocks for the disk. After `stop`
+// is requested, it blocks only until each thread has ended its present system
+// call.
 //
-// Errors name the path: INVALID_ARGUMENT: a link makes a directory lie within
-// itself; PERMISSION_DENIED: a link that may mean a directory leads outside the
-// root; RESOURCE_EXHAUSTED: too many directories; others: a directory cannot be
-// listed. Errors without a path: CANCELLED: stopped; RESOURCE_EXHAUSTED: that
-// of `memory`.
+// Errors name the path: INVALID_ARGUMENT: a link leads to a directory that
+// contains the link; PERMISSION_DENIED: a link that may lead to a directory
+// leads outside the root; RESOURCE_EXHAUSTED: too many directories; others: a
+// directory cannot be listed. Errors without a path: CANCELLED: stopped;
+// RESOURCE_EXHAUSTED: that of `memory`.
 absl::StatusOr<ScannedTree> ScanTree(const storage::local::LocalRoot& root,
                                      bool (*wanted)(std::string_view name),
                                      int threads, base::WorkingMemory& memory,
                                      const std::stop_token& stop,
                                      TreePart part = TreePart::kFolders);
 
-// Returns the stamp of the directory open as `fd`. Errors name `path`.
-absl::StatusOr<DirectoryStamp> StampOf(int fd, std::string_view path);
+// Returns the version of the directory that is open as `fd`. Errors name
+// `path`.
+absl::StatusOr<DirectoryVersion> VersionOfDirectory(int fd,
+                                                    std::string_view path);
 
 }  // namespace forebay::dataset::folder
 

@@ -6,24 +6,35 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
 
+// Reads the messages that describe a dataset (HDF5 File Format Specification
+// v3.0): Dataspace (IV.A.2.b), both Fill Value messages (IV.A.2.e and f) and
+// all versions of Data Layout (IV.A.2.i). Messages are untrusted: each function
+// checks what it reads before the next one multiplies it, so that row_bytes()
+// and chunk_bytes() cannot overflow.
+
 namespace forebay::dataset::hdf5 {
 namespace {
 
+// Makes the DATA_LOSS error of a dataset whose `part` is damaged.
 absl::Status Damaged(std::string_view part) {
   return absl::DataLossError(absl::StrCat("is damaged: its ", std::string(part),
                                           " contradicts itself"));
 }
 
-// The number of bytes, if it is not beyond all reason.
+// Multiplies `*product` by `factor`. Returns false if the result would be more
+// than kMostBytes.
 bool Multiply(std::uint64_t factor, std::uint64_t* product) {
   if (factor != 0 && *product > kMostBytes / factor) return false;
   *product *= factor;
   return true;
 }
 
+// Reads a Dataspace message. Version 1 has five reserved bytes where version 2
+// has the type. Type 0 is a scalar, 1 is an array, and 2 is "null", which has
+// no elements.
 absl::Status ReadShape(Bytes message, const Widths& widths,
                        ArrayLayout* array) {
-  Cursor cursor(message, widths);
+  ByteCursor cursor(message, widths);
   const std::uint64_t version = cursor.Take(1);
   const std::uint64_t rank = cursor.Take(1);
   const std::uint64_t flags = cursor.Take(1);
@@ -36,11 +47,13 @@ absl::Status ReadShape(Bytes message, const Widths& widths,
   std::uint64_t bytes = array->type.size;
   for (std::uint64_t i = 0; i < rank; ++i) {
     array->shape.push_back(cursor.TakeLength());
-    // A dimension may be 0, and others large.
+    // An extent of 0 leaves no elements. The product of the other extents must
+    // not overflow either, because row_bytes() leaves out the first axis.
     if (!Multiply(std::max<std::uint64_t>(1, array->shape.back()), &bytes))
       return Damaged("shape");
   }
   array->largest = array->shape;
+  // Bit 0 of the flags says that maximum sizes follow. All ones mean unlimited.
   for (std::uint64_t i = 0; i < rank && (flags & 1) != 0; ++i) {
     const std::uint64_t unlimited = UINT64_MAX >> (64 - 8 * widths.length);
     array->largest[i] = cursor.TakeLength();
@@ -50,8 +63,12 @@ absl::Status ReadShape(Bytes message, const Widths& widths,
   return cursor.ok() ? absl::OkStatus() : Damaged("shape");
 }
 
+// Reads a Fill Value message. The old message has only a size and a value. The
+// newer one first says whether a value is defined: versions 1 and 2 in a byte
+// of its own, version 3 in bit 5 of the flags. A value that has not the size of
+// an element is ignored, because the element type may have changed.
 absl::Status ReadFill(const Message& message, ArrayLayout* array) {
-  Cursor cursor(message.body);
+  ByteCursor cursor(message.body);
   if (message.type == MessageType::kFillValue) {
     const std::uint64_t version = cursor.Take(1);
     if (version <= 2) {
@@ -68,7 +85,8 @@ absl::Status ReadFill(const Message& message, ArrayLayout* array) {
   return absl::OkStatus();
 }
 
-// Checks the shape of chunks, whose last extent is the bytes of an element.
+// Checks the shape of chunks, and removes its last number. In a message, that
+// number is the bytes of an element.
 absl::Status CheckChunk(ArrayLayout* array) {
   auto& chunk = array->chunk;
   if (chunk.size() != array->shape.size() + 1 ||
@@ -83,7 +101,10 @@ absl::Status CheckChunk(ArrayLayout* array) {
   return absl::OkStatus();
 }
 
-absl::Status ReadOldLayout(Cursor& cursor, ArrayLayout* array) {
+// Reads a layout message of version 1 or 2 from after its version number on.
+// The dimension sizes of contiguous and compact datasets repeat the Dataspace
+// message.
+absl::Status ReadOldLayout(ByteCursor& cursor, ArrayLayout* array) {
   const std::uint64_t rank = cursor.Take(1);
   const std::uint64_t kind = cursor.Take(1);
   cursor.Skip(5);
@@ -104,7 +125,9 @@ absl::Status ReadOldLayout(Cursor& cursor, ArrayLayout* array) {
   return absl::OkStatus();
 }
 
-absl::Status ReadChunked(Cursor& cursor, std::uint64_t version,
+// Reads a chunked layout of version 3, 4 or 5 from after its class on. Version
+// 3 has dimension sizes of 4 bytes, and a version 1 B-tree as its only index.
+absl::Status ReadChunked(ByteCursor& cursor, std::uint64_t version,
                          ArrayLayout* array) {
   if (version == 3) {
     const std::uint64_t rank = cursor.Take(1);
@@ -120,6 +143,8 @@ absl::Status ReadChunked(Cursor& cursor, std::uint64_t version,
   if (width == 0 || width > 8) return Damaged("layout");
   for (std::uint64_t i = 0; i < rank && cursor.ok(); ++i)
     array->chunk.push_back(cursor.Take(width));
+  // Bit 0 of the flags: partial chunks at the edge are not filtered. Bit 1: the
+  // single chunk is filtered, and its size and mask follow.
   array->plain_edges = (flags & 1) != 0;
   array->index = static_cast<ChunkIndex>(cursor.Take(1));
   std::size_t parameters = 0;
@@ -139,6 +164,8 @@ absl::Status ReadChunked(Cursor& cursor, std::uint64_t version,
       parameters = 5;
       break;
     case ChunkIndex::kBtree2:
+      // The B-tree's header repeats its node size and its split and merge
+      // percents.
       cursor.Skip(6);
       break;
     default:
@@ -152,9 +179,11 @@ absl::Status ReadChunked(Cursor& cursor, std::uint64_t version,
   return CheckChunk(array);
 }
 
+// Reads a Data Layout message of any version. Its classes are compact (0),
+// contiguous (1), chunked (2) and virtual (3).
 absl::Status ReadLayout(Bytes message, const FileView& file,
                         ArrayLayout* array) {
-  Cursor cursor(message, file.widths());
+  ByteCursor cursor(message, file.widths());
   const std::uint64_t version = cursor.Take(1);
   if (version == 1 || version == 2) {
     FOREBAY_RETURN_IF_ERROR(ReadOldLayout(cursor, array));
@@ -182,7 +211,9 @@ absl::Status ReadLayout(Bytes message, const FileView& file,
   return cursor.ok() ? absl::OkStatus() : Damaged("layout");
 }
 
-// Whether the elements that are not chunked are all there.
+// Checks that the message has all elements of a compact dataset, or that the
+// file has all elements of a contiguous one. Chunks are checked one by one as
+// they are found.
 absl::Status CheckElements(const FileView& file, const ArrayLayout& array) {
   std::uint64_t bytes = array.type.size;
   for (const std::uint64_t extent : array.shape) bytes *= extent;
@@ -237,13 +268,14 @@ absl::StatusOr<ArrayLayout> ReadArrayLayout(
   const auto* const type = FindMessage(messages, MessageType::kDatatype);
   const auto* const layout = FindMessage(messages, MessageType::kLayout);
   if (shape == nullptr || type == nullptr || layout == nullptr)
-    return absl::NotFoundError("is no dataset");
+    return absl::NotFoundError("is not a dataset");
   if (FindMessage(messages, MessageType::kExternalFiles) != nullptr) {
     return absl::UnimplementedError(
         "has its data in another file, which is not read");
   }
   ArrayLayout array;
   FOREBAY_ASSIGN_OR_RETURN(array.type, ParseElementType(type->body));
+  // A reference has the fixed size that the superblock's widths give it.
   if (array.type.is_variable() &&
       array.type.size != ReferenceBytes(file.widths()))
     return Damaged("datatype");
@@ -253,6 +285,7 @@ absl::StatusOr<ArrayLayout> ReadArrayLayout(
       filters != nullptr) {
     FOREBAY_ASSIGN_OR_RETURN(array.filters, ParseFilters(filters->body));
   }
+  // If a writer left both messages, the newer one counts.
   const Message* fill = FindMessage(messages, MessageType::kFillValue);
   if (fill == nullptr) fill = FindMessage(messages, MessageType::kOldFillValue);
   if (fill != nullptr) FOREBAY_RETURN_IF_ERROR(ReadFill(*fill, &array));

@@ -14,66 +14,96 @@
 
 namespace forebay::dataset::hdf5 {
 
-// The index that says where each chunk lies.
+// The kinds of index by which a chunk is found. The numbers are those of the
+// Chunk Indexing Type in a Data Layout message of version 4 (HDF5 File Format
+// Specification v3.0 IV.A.2.i).
 enum class ChunkIndex : std::uint8_t {
   kSingle = 1,
   kImplicit = 2,
   kFixedArray = 3,
   kExtensibleArray = 4,
   kBtree2 = 5,
-  kBtree1 = 100,  // of older layouts
+  // The version 1 B-tree is the only index of older layout messages, which have
+  // no number for it. The number 100 is our own.
+  kBtree1 = 100,
 };
 
-// A dataset of an HDF5 file: its elements, and where they lie.
+// A dataset of an HDF5 file: type and shape of its elements, and where the file
+// stores them. It is read from the messages of the dataset's object header
+// (Dataspace, Datatype, Data Layout, Filter Pipeline, Fill Value).
 struct ArrayLayout {
+  // The Layout Class says where the elements are: in the Data Layout message
+  // itself, in one piece of the file, or in chunks of equal shape that an index
+  // lists.
   enum class Kind { kCompact, kContiguous, kChunked };
 
   ElementType type;
-  std::vector<std::uint64_t> shape;    // at most kMostDimensions
-  std::vector<std::uint64_t> largest;  // that the shape may become
-  // Whether all of it is one row: it has a first axis of 1 that it has not in
-  // the file.
+  // Extents of the axes, the slowest first; at most kMostDimensions. The first
+  // axis counts rows.
+  std::vector<std::uint64_t> shape;
+  // Extents to which the axes can grow; UINT64_MAX if there is no limit. Fixed
+  // and extensible arrays number the chunks of this shape, and not of `shape`.
+  std::vector<std::uint64_t> largest;
+  // Whether MakeWhole has made the whole dataset one row. `shape`, `largest`
+  // and `chunk` then begin with an axis of extent 1 that the file does not
+  // have.
   bool is_whole = false;
   Kind kind = Kind::kContiguous;
-  std::string compact;  // all elements
-  // Of the elements, or of the index of chunks; kNoAddress if no element was
-  // written.
+  // The bytes of all elements of a compact dataset.
+  std::string compact;
+  // Address of the elements (contiguous) or of the index (chunked). kNoAddress
+  // if no element was written.
   std::uint64_t address = kNoAddress;
-  std::vector<std::uint64_t> chunk;  // its shape
+  // Extents of one chunk along the axes, in elements; each at least 1.
+  std::vector<std::uint64_t> chunk;
   ChunkIndex index = ChunkIndex::kSingle;
-  std::vector<Filter> filters;
-  // Whether chunks at the edge, of which the dataset has a part, have passed
-  // through no filter.
+  // Filters in the order in which a writer applied them.
+  std::vector<ChunkFilter> filters;
+  // Whether chunks that reach beyond the dataset's edge are stored without
+  // filters.
   bool plain_edges = false;
-  std::uint64_t single_bytes = 0;  // of a single chunk with filters
+  // Bytes of the only chunk in the file, and the chunk's filter mask. Set only
+  // if the index is kSingle and the chunk has filters. A set bit of the mask
+  // means that the writer left out the filter with that number.
+  std::uint64_t single_bytes = 0;
   std::uint32_t single_mask = 0;
-  // The parameters of an extensible or fixed array, as they are written.
+  // Creation parameters of a fixed or extensible array, one byte each, as the
+  // layout message has them. The array's own header repeats them.
   std::uint8_t parameters[5] = {};
-  // An element that was not written; zeros if it is empty.
+  // The fill value: the bytes of an element that was not written. An empty fill
+  // value means zeros.
   std::string fill;
 
+  // Number of rows; 0 for a scalar dataset.
   std::uint64_t rows() const { return shape.empty() ? 0 : shape.front(); }
-  // Bytes of one row, and of one chunk.
+  // Returns the bytes of one row. The product cannot overflow, because
+  // kMostBytes bounds it.
   std::uint64_t row_bytes() const;
+  // Returns the bytes of one chunk without filters.
   std::uint64_t chunk_bytes() const;
-  // Chunks along an axis.
+  // Returns the number of chunks along an axis. A partial chunk at the edge
+  // counts.
   std::uint64_t chunks(std::size_t axis) const;
-  // Chunks over one row.
+  // Returns the number of chunks that contain parts of one row.
   std::uint64_t chunks_of_row() const;
-  // Whether each row lies in one piece.
+  // Whether each row lies in one piece: the dataset is not chunked, or a chunk
+  // is as wide as a row.
   bool has_whole_rows() const;
-  // Makes it one row.
+  // Prepends the axis of extent 1 that makes the whole dataset one row.
   void MakeWhole();
 };
 
+// Bounds the axes of a dataset as libhdf5 does (H5S_MAX_RANK).
 inline constexpr std::size_t kMostDimensions = 32;
-// Bounds the bytes of a dataset, so that numbers of them do not overflow.
+// Bounds the bytes of a dataset and of a chunk, so that products and sums of
+// extents do not overflow 64 bits.
 inline constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 60;
 
-// Reads the layout of the object with these messages. Thread-safe; never
-// blocks. NOT_FOUND: it is no dataset. DATA_LOSS: it is damaged.
-// UNIMPLEMENTED: it cannot be read, such as a virtual dataset, or one in
-// another file; the reason follows the dataset's name.
+// Reads the layout of the object whose header has these messages. Thread-safe;
+// owns nothing; never blocks. Errors give the reason alone. NOT_FOUND: the
+// object is not a dataset. DATA_LOSS: it is damaged. UNIMPLEMENTED: it cannot
+// be read, such as a virtual dataset or one in an external file. The message is
+// worded to follow the dataset's name.
 absl::StatusOr<ArrayLayout> ReadArrayLayout(
     const FileView& file, const std::vector<Message>& messages);
 

@@ -8,17 +8,29 @@
 #include "server/base/check.h"
 #include "server/base/status.h"
 
-// A fixed array is a header and one block of elements, which has pages if it is
-// large. An extensible array has an index block: the first elements, then the
-// addresses of data blocks, then those of super blocks, which have addresses of
-// data blocks themselves. The blocks of each further super block are more or
-// larger, by powers of two.
+// A fixed array (HDF5 File Format Specification v3.0 VII.C) is a header and one
+// data block of elements. A block with more elements than a page holds begins
+// with a bitmap of the pages that were written. Each page has its own checksum.
+//
+// An extensible array (VII.D) has an index block. It contains the first
+// elements, then the addresses of data blocks, then the addresses of super
+// blocks ("secondary blocks"). A super block has the addresses of further data
+// blocks. Super block s has 2^(s/2) data blocks of M * 2^((s+1)/2) elements
+// each, where M is the header's Data Block Minimum Elements, and divisions
+// round down. The data blocks of the first super blocks have their addresses in
+// the index block.
+//
+// The walk keeps a stack of blocks to read. Each step reads one block and
+// pushes its children in reverse, so that blocks are read in the order of their
+// elements. Sizes come from the file and are untrusted: no step allocates more
+// than the size of the file allows.
 
 namespace forebay::dataset::hdf5 {
 namespace {
 
 constexpr std::uint64_t kChecksum = 4;
-constexpr std::uint64_t kPrefix = 6;  // signature, version, client
+constexpr std::uint64_t kPrefix = 6;  // signature (4 bytes), version, Client ID
+// Bounds the number of elements in a page, because a page is read at once.
 constexpr std::uint64_t kMostPageBits = 24;
 
 absl::Status Damaged() {
@@ -27,12 +39,14 @@ absl::Status Damaged() {
       "itself");
 }
 
-// The first bit is the highest of the first byte.
+// Returns bit `number` of a bitmap, whose first bit is the highest of the first
+// byte. Bits beyond its end are 0.
 bool HasBit(Bytes bits, std::uint64_t number) {
   return number / 8 < bits.size() &&
          (bits[number / 8] & (0x80 >> number % 8)) != 0;
 }
 
+// Returns the number of pages that the elements of a block take.
 std::uint64_t Pages(std::uint64_t elements, std::uint64_t of_page) {
   return elements / of_page + (elements % of_page != 0 ? 1 : 0);
 }
@@ -51,7 +65,8 @@ absl::Status ArrayWalk::Step(FileView& file, Show show) {
   FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(pending_, next.size()));
   pending_.insert(pending_.end(), next.rbegin(), next.rend());
   if (done()) {
-    // Of the first one nothing was counted.
+    // The item that the constructor added was not counted, because the
+    // constructor has no file whose memory could count it.
     file.memory().Shrink((pending_.capacity() - 1) * sizeof(Item));
     std::vector<Item>().swap(pending_);
   }
@@ -80,6 +95,9 @@ absl::Status ArrayWalk::See(FileView& file, const Item& item, Show show,
 
 absl::Status ArrayWalk::SetElementBytes(FileView& file, std::uint64_t client,
                                         std::uint64_t bytes) {
+  // Client ID 0 means chunks without filters: an element is an address. Client
+  // ID 1 means chunks with filters: the address is followed by the chunk's
+  // size, of 1 to 8 bytes, and a filter mask of 4 bytes.
   const std::uint64_t address = file.widths().address;
   has_filters_ = client == 1;
   element_bytes_ = bytes;
@@ -88,14 +106,15 @@ absl::Status ArrayWalk::SetElementBytes(FileView& file, std::uint64_t client,
   return client <= 1 && fits ? absl::OkStatus() : Damaged();
 }
 
-absl::Status ArrayWalk::TakeElements(const FileView& file, Cursor& cursor,
+absl::Status ArrayWalk::TakeElements(const FileView& file, ByteCursor& cursor,
                                      const Item& item, Show show) {
-  // Many blocks may have the same address.
+  // Damaged blocks may share an address, and would then show their elements
+  // again and again.
   shown_ += item.count;
   if (shown_ > file.size() / element_bytes_) return Damaged();
   for (std::uint64_t i = 0; i < item.count; ++i) {
     ArrayElement element;
-    Cursor one = cursor;
+    ByteCursor one = cursor;
     element.address = one.TakeAddress();
     if (has_filters_) {
       const std::uint64_t address =
@@ -122,8 +141,8 @@ absl::Status ArrayWalk::AddPages(FileView& file, const Item& block,
                                  std::uint64_t at, Bytes written,
                                  std::uint64_t page, std::vector<Item>* next) {
   const std::uint64_t bytes = page_elements_ * element_bytes_ + kChecksum;
-  // A bit stands for a whole page, so that few bytes could make many items. All
-  // but the last page of a block are whole.
+  // Each bit of the bitmap stands for a page, so that a few damaged bytes could
+  // make many items. All pages of a block but the last are whole.
   pages_ += Pages(block.count, page_elements_) - 1;
   if (pages_ > file.size() / bytes) return Damaged();
   for (std::uint64_t first = 0; first < block.count;
@@ -140,7 +159,7 @@ absl::Status ArrayWalk::AddPages(FileView& file, const Item& block,
 
 absl::Status ArrayWalk::SeePage(FileView& file, const Item& item, Show show) {
   FOREBAY_ASSIGN_OR_RETURN(
-      Cursor cursor,
+      ByteCursor cursor,
       file.Checked(item.address, item.count * element_bytes_ + kChecksum, {}));
   return TakeElements(file, cursor, item, show);
 }
@@ -149,7 +168,7 @@ absl::Status ArrayWalk::SeeFixedHeader(FileView& file, const Item& item,
                                        std::vector<Item>* next) {
   const Widths& widths = file.widths();
   FOREBAY_ASSIGN_OR_RETURN(
-      Cursor cursor,
+      ByteCursor cursor,
       file.Checked(item.address, 12 + widths.length + widths.address, "FAHD"));
   cursor.Skip(1);
   const std::uint64_t client = cursor.Take(1);
@@ -157,6 +176,8 @@ absl::Status ArrayWalk::SeeFixedHeader(FileView& file, const Item& item,
   const std::uint64_t page_bits = cursor.Take(1);
   const std::uint64_t count = cursor.TakeLength();
   const std::uint64_t block = cursor.TakeAddress();
+  // The only data block has all elements. Therefore the file's size bounds
+  // their number.
   if (page_bits > kMostPageBits || count > file.size() / element_bytes_)
     return Damaged();
   page_elements_ = std::uint64_t{1} << page_bits;
@@ -168,15 +189,16 @@ absl::Status ArrayWalk::SeeFixedBlock(FileView& file, const Item& item,
   const std::uint64_t prefix = kPrefix + file.widths().address;
   if (item.count <= page_elements_) {
     FOREBAY_ASSIGN_OR_RETURN(
-        Cursor cursor,
+        ByteCursor cursor,
         file.Checked(item.address,
                      prefix + item.count * element_bytes_ + kChecksum, "FADB"));
+    // The signature, 4 bytes of the prefix, was taken already.
     cursor.Skip(prefix - 4);
     return TakeElements(file, cursor, item, show);
   }
   const std::uint64_t bits = (Pages(item.count, page_elements_) + 7) / 8;
   FOREBAY_ASSIGN_OR_RETURN(
-      Cursor cursor,
+      ByteCursor cursor,
       file.Checked(item.address, prefix + bits + kChecksum, "FADB"));
   cursor.Skip(prefix - 4);
   return AddPages(file, item, item.address + prefix + bits + kChecksum,
@@ -187,7 +209,7 @@ absl::Status ArrayWalk::SeeHeader(FileView& file, const Item& item,
                                   std::vector<Item>* next) {
   const Widths& widths = file.widths();
   FOREBAY_ASSIGN_OR_RETURN(
-      Cursor cursor,
+      ByteCursor cursor,
       file.Checked(item.address, 16 + 6 * widths.length + widths.address,
                    "EAHD"));
   cursor.Skip(1);
@@ -198,6 +220,7 @@ absl::Status ArrayWalk::SeeHeader(FileView& file, const Item& item,
   least_elements_ = cursor.Take(1);
   least_blocks_ = cursor.Take(1);
   const std::uint64_t page_bits = cursor.Take(1);
+  // Six statistics, such as the number of blocks, are not needed.
   cursor.Skip(6 * widths.length);
   const std::uint64_t index = cursor.TakeAddress();
   if (!std::has_single_bit(least_elements_) ||
@@ -206,6 +229,7 @@ absl::Status ArrayWalk::SeeHeader(FileView& file, const Item& item,
     return Damaged();
   page_elements_ = std::uint64_t{1} << page_bits;
   offset_bytes_ = (bits + 7) / 8;
+  // There are as many super blocks as it takes to reach 2^bits elements.
   const auto least_bits =
       static_cast<std::uint64_t>(std::bit_width(least_elements_)) - 1;
   supers_ = 1 + bits - least_bits;
@@ -223,7 +247,8 @@ std::uint64_t ArrayWalk::ElementsOf(std::uint64_t super) const {
 absl::Status ArrayWalk::SeeIndexBlock(FileView& file, const Item& item,
                                       Show show, std::vector<Item>* next) {
   const std::uint64_t address = file.widths().address;
-  // The blocks of the first super blocks have their addresses here.
+  // The index block has the data block addresses of this many super blocks:
+  // those with fewer than `least_blocks_` data blocks.
   const std::uint64_t direct = std::min(
       supers_,
       2 * (static_cast<std::uint64_t>(std::bit_width(least_blocks_)) - 1));
@@ -232,11 +257,13 @@ absl::Status ArrayWalk::SeeIndexBlock(FileView& file, const Item& item,
     addresses += BlocksOf(super);
   const std::uint64_t prefix = kPrefix + address;
   FOREBAY_ASSIGN_OR_RETURN(
-      Cursor cursor, file.Checked(item.address,
-                                  prefix + index_elements_ * element_bytes_ +
-                                      addresses * address + kChecksum,
-                                  "EAIB"));
+      ByteCursor cursor,
+      file.Checked(item.address,
+                   prefix + index_elements_ * element_bytes_ +
+                       addresses * address + kChecksum,
+                   "EAIB"));
   cursor.Skip(prefix - 4);
+  // The block's own elements come first, and have no address of their own.
   const Item own{Part::kIndexBlock, 0, 0, index_elements_, 0};
   FOREBAY_RETURN_IF_ERROR(TakeElements(file, cursor, own, show));
   std::uint64_t first = index_elements_;
@@ -269,7 +296,7 @@ absl::Status ArrayWalk::SeeSuperBlock(FileView& file, const Item& item,
   const std::uint64_t bits =
       has_pages ? (Pages(elements, page_elements_) + 7) / 8 : 0;
   FOREBAY_ASSIGN_OR_RETURN(
-      Cursor cursor,
+      ByteCursor cursor,
       file.Checked(item.address, prefix + blocks * (bits + address) + kChecksum,
                    "EASB"));
   cursor.Skip(prefix - 4);
@@ -279,6 +306,9 @@ absl::Status ArrayWalk::SeeSuperBlock(FileView& file, const Item& item,
                      item.first + i * elements, elements, item.super};
     if (block.address == kNoAddress) continue;
     if (has_pages) {
+      // A block has at least a byte for each element. Without this check, pages
+      // beyond the file's end would make items until their bytes are found
+      // missing.
       FOREBAY_RETURN_IF_ERROR(file.Locate(block.address, elements).status());
       FOREBAY_RETURN_IF_ERROR(
           AddPages(file, block, block.address + prefix + kChecksum, written,
@@ -294,7 +324,7 @@ absl::Status ArrayWalk::SeeDataBlock(FileView& file, const Item& item,
                                      Show show) {
   const std::uint64_t prefix = kPrefix + file.widths().address + offset_bytes_;
   FOREBAY_ASSIGN_OR_RETURN(
-      Cursor cursor,
+      ByteCursor cursor,
       file.Checked(item.address,
                    prefix + item.count * element_bytes_ + kChecksum, "EADB"));
   cursor.Skip(prefix - 4);

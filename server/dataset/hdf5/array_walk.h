@@ -11,43 +11,60 @@
 
 namespace forebay::dataset::hdf5 {
 
-// An element of an array that says where chunks lie.
+// An element of an array that indexes chunks: the address of one chunk.
 struct ArrayElement {
+  // Address of the chunk; kNoAddress if it was not written.
   std::uint64_t address = kNoAddress;
-  // Of chunks with filters; see Chunk.
+  // Bytes and filter mask of the chunk, as StoredChunk has them. Only arrays of
+  // chunks with filters have these two.
   std::uint64_t bytes = 0;
   std::uint32_t mask = 0;
 };
 
-// Walks through a fixed or an extensible array, block by block. Used by one
-// thread; owns its place; never blocks. Errors: those of FileView; DATA_LOSS:
-// the array is damaged.
+// Walks through a Fixed Array or an Extensible Array of chunks, block by block
+// (HDF5 File Format Specification v3.0 VII.C and VII.D). If a chunk was not
+// written, its element may be shown with kNoAddress, or left out.
+//
+// Used by one thread. Owns its list of pending blocks, and counts it in the
+// file's memory. Never blocks. Errors: those of FileView; DATA_LOSS: the array
+// is damaged.
 class ArrayWalk {
  public:
   enum class Kind { kFixed, kExtensible };
+  // Receives each element with its index in the array. An error that it returns
+  // ends the walk.
   using Show = absl::FunctionRef<absl::Status(std::uint64_t index,
                                               const ArrayElement& element)>;
 
+  // Begins at the array's header, which is at `address`.
   ArrayWalk(Kind kind, std::uint64_t address)
       : kind_(kind), pending_{{Part::kHeader, address, 0, 0, 0}} {}
 
+  // Whether all blocks were walked through.
   bool done() const { return pending_.empty(); }
-  // Whether its chunks have filters; known after the first step.
+  // Whether elements have sizes and filter masks. Known after the first step,
+  // which reads the header.
   bool has_filters() const { return has_filters_; }
 
-  // Goes on to the next block, and shows its elements. If it fails with
-  // UNAVAILABLE, it showed none, and can be called again. Not to be called if
-  // done.
+  // Reads the next block and shows its elements. UNAVAILABLE: bytes are
+  // missing, and no element was shown. The call can be repeated when the bytes
+  // have come. Must not be called once done() is true.
   absl::Status Step(FileView& file, Show show);
 
  private:
+  // The kinds of blocks, as the specification names them. Pages are parts of a
+  // data block; each has a checksum of its own.
   enum class Part { kHeader, kIndexBlock, kSuperBlock, kDataBlock, kPage };
+  // A block that is still to be read.
   struct Item {
     Part part = Part::kHeader;
     std::uint64_t address = 0;
-    std::uint64_t first = 0;  // element
-    std::uint64_t count = 0;  // elements
-    std::uint64_t super = 0;  // number of a super block
+    // Index of the block's first element in the array.
+    std::uint64_t first = 0;
+    // Number of the block's elements.
+    std::uint64_t count = 0;
+    // Number of the super block, or of the super block that has the data block.
+    std::uint64_t super = 0;
   };
 
   absl::Status See(FileView& file, const Item& item, Show show,
@@ -64,35 +81,52 @@ class ArrayWalk {
                              std::vector<Item>* next);
   absl::Status SeeDataBlock(FileView& file, const Item& item, Show show);
   absl::Status SeePage(FileView& file, const Item& item, Show show);
-  absl::Status TakeElements(const FileView& file, Cursor& cursor,
+  // Takes the elements of a block off `cursor` and shows them.
+  absl::Status TakeElements(const FileView& file, ByteCursor& cursor,
                             const Item& item, Show show);
+  // Checks the Client ID (`client`) and the element size (`bytes`) of a header.
+  // Sets has_filters_ and element_bytes_ accordingly.
   absl::Status SetElementBytes(FileView& file, std::uint64_t client,
                                std::uint64_t bytes);
-  // Adds an item, unless it leads nowhere, and counts it in the file's memory.
+  // Adds a block to `next` and counts it in the file's memory. A block whose
+  // address is kNoAddress was never written, and is left out.
   static absl::Status Add(FileView& file, const Item& item,
                           std::vector<Item>* next);
-  // Adds the pages of a block that were written, by their bits from number
-  // `page` on. The first page lies at that address.
+  // Adds those pages of a data block that were written. `at` is the address of
+  // the block's first page. That page's bit in the bitmap `written` has the
+  // number `page`.
   absl::Status AddPages(FileView& file, const Item& block, std::uint64_t at,
                         Bytes written, std::uint64_t page,
                         std::vector<Item>* next);
+  // Returns the number of data blocks in a super block.
   std::uint64_t BlocksOf(std::uint64_t super) const;
+  // Returns the number of elements in each data block of a super block.
   std::uint64_t ElementsOf(std::uint64_t super) const;
 
   const Kind kind_;
+  // Blocks to be read, the next one last.
   std::vector<Item> pending_;
   bool has_filters_ = false;
+  // Bytes of one element in the file.
   std::uint64_t element_bytes_ = 0;
+  // Elements in a page. A data block with more elements than that has pages.
   std::uint64_t page_elements_ = 1;
-  // That it has seen. There are no more than the file has room for.
+  // Numbers of elements and of whole pages so far. The size of the file bounds
+  // both, so that the walk ends even if damaged blocks share an address.
   std::uint64_t shown_ = 0;  // elements
-  std::uint64_t pages_ = 0;  // that are whole
-  // Of an extensible array.
-  std::uint64_t supers_ = 0;          // super blocks
-  std::uint64_t index_elements_ = 0;  // in the index block
-  std::uint64_t least_elements_ = 0;  // in a data block
-  std::uint64_t least_blocks_ = 0;    // in a super block of its own
-  std::uint64_t offset_bytes_ = 0;    // of an offset in a block's prefix
+  std::uint64_t pages_ = 0;  // whole pages
+  // Number of super blocks. This member and those below describe an extensible
+  // array.
+  std::uint64_t supers_ = 0;
+  // Number of elements that are in the index block itself.
+  std::uint64_t index_elements_ = 0;
+  // Elements in the smallest data block (Data Block Minimum Elements).
+  std::uint64_t least_elements_ = 0;
+  // A super block with at least this many data blocks is a block of its own.
+  // For a smaller one, the index block has the addresses of the data blocks.
+  std::uint64_t least_blocks_ = 0;
+  // Bytes of the Block Offset in the prefix of a data block or super block.
+  std::uint64_t offset_bytes_ = 0;
 };
 
 }  // namespace forebay::dataset::hdf5

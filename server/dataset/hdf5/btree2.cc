@@ -5,11 +5,24 @@
 #include "server/base/check.h"
 #include "server/base/status.h"
 
+// A leaf of a version 2 B-tree (HDF5 File Format Specification v3.0 III.A.2)
+// has only records. Any other node has pointers to children, too, one more than
+// it has records. A pointer is the child's address and the number of records in
+// the child. If the child is not a leaf, another number follows: that of all
+// records in the child and beneath it. The widths of the two numbers are not in
+// the file: they are the bytes that the largest possible number needs.
+// MeasureLevels computes them from the size of a node.
+//
+// The walk keeps a stack of nodes. Records are shown node by node, and
+// therefore not in the order of the tree; no caller needs that. Every node is
+// read once.
+
 namespace forebay::dataset::hdf5 {
 namespace {
 
-constexpr std::uint64_t kNodePrefix = 6;  // signature, version, type
+constexpr std::uint64_t kNodePrefix = 6;  // signature (4 bytes), version, type
 constexpr std::uint64_t kChecksum = 4;
+// Bounds the depth of a tree and the bytes of a node, whatever the header says.
 constexpr std::uint64_t kDeepest = 16;
 constexpr std::uint64_t kLargestNode = std::uint64_t{1} << 24;
 
@@ -17,7 +30,7 @@ absl::Status Damaged() {
   return absl::DataLossError("is damaged: a B-tree contradicts itself");
 }
 
-// Bytes of numbers up to `most`.
+// Returns the bytes that numbers up to `most` need.
 std::size_t WidthOf(std::uint64_t most) {
   return most == 0 ? 1
                    : (static_cast<std::size_t>(std::bit_width(most)) + 7) / 8;
@@ -28,7 +41,7 @@ std::size_t WidthOf(std::uint64_t most) {
 absl::Status Btree2Walk::ReadHeader(FileView& file) {
   const Widths& widths = file.widths();
   FOREBAY_ASSIGN_OR_RETURN(
-      Cursor cursor,
+      ByteCursor cursor,
       file.Checked(address_, 22 + widths.address + widths.length, "BTHD"));
   cursor.Skip(1);
   type_ = cursor.Take(1);
@@ -54,6 +67,7 @@ absl::Status Btree2Walk::MeasureLevels(std::uint64_t depth,
   count_bytes_ = WidthOf(levels_[0].most_records);
   std::uint64_t total = levels_[0].most_records;
   for (std::uint64_t level = 1; level <= depth; ++level) {
+    // A node has room for n records and n + 1 pointers.
     const std::uint64_t pointer =
         widths.address + count_bytes_ + levels_.back().total_bytes;
     if (room < pointer) return Damaged();
@@ -63,6 +77,7 @@ absl::Status Btree2Walk::MeasureLevels(std::uint64_t depth,
         total > UINT64_MAX / (next.most_records + 2)) {
       return Damaged();
     }
+    // A full node has full children and its own records.
     total = (next.most_records + 1) * total + next.most_records;
     next.total_bytes = WidthOf(total);
     levels_.push_back(next);
@@ -85,8 +100,10 @@ absl::Status Btree2Walk::Step(
              (file.widths().address + count_bytes_ + total_bytes);
   }
   FOREBAY_ASSIGN_OR_RETURN(
-      Cursor cursor,
+      ByteCursor cursor,
       file.Checked(node.address, bytes, node.depth > 0 ? "BTIN" : "BTLF"));
+  // All bytes of the node are there before it is parsed, so that a repeated
+  // step shows no record twice.
   if (!seen_.insert(node.address).second) return Damaged();
   pending_.pop_back();
   cursor.Skip(1);

@@ -11,48 +11,70 @@
 
 namespace forebay::dataset::hdf5 {
 
-// Walks through a B-tree of version 2, node by node. Used by one thread; owns
-// its place; never blocks. Errors: those of FileView; DATA_LOSS: the tree is
-// damaged.
+// Walks through a version 2 B-tree, node by node (HDF5 File Format
+// Specification v3.0 III.A.2). Groups list links in such trees, and datasets
+// list chunks.
+//
+// Used by one thread. Owns its list of pending nodes. Never blocks. Errors:
+// those of FileView; DATA_LOSS: the tree is damaged.
 class Btree2Walk {
  public:
+  // Begins at the tree's header, which is at `address`.
   explicit Btree2Walk(std::uint64_t address) : address_(address) {}
 
+  // Whether the header and all nodes were read.
   bool done() const { return has_header_ && pending_.empty(); }
-  // Bytes of a record; known after the first step.
+  // Bytes of one record. Known after the first step, which reads the header.
   std::uint64_t record_bytes() const { return record_bytes_; }
-  std::uint64_t type() const { return type_; }  // likewise
+  // Type of the records, which says what they index. Known after the first
+  // step.
+  std::uint64_t type() const { return type_; }
 
-  // Goes on to the next node, and shows its records. If it fails, it showed
-  // none, and can be called again after UNAVAILABLE. Not to be called if done.
+  // Reads the next node and shows its records. UNAVAILABLE: bytes are missing,
+  // and no record was shown. The call can be repeated when the bytes have come.
+  // Must not be called once done() is true.
   absl::Status Step(FileView& file,
                     absl::FunctionRef<absl::Status(Bytes record)> show);
 
  private:
+  // A node that is still to be read.
   struct Node {
     std::uint64_t address = 0;
+    // Number of records in the node itself, as its parent or the header says.
     std::uint64_t records = 0;
-    std::uint64_t depth = 0;  // 0: a leaf
+    // Levels of nodes beneath the node; 0 for a leaf.
+    std::uint64_t depth = 0;
   };
-  // Of the nodes at one depth.
+  // The sizes of all nodes at one depth, which follow from the size of a node.
   struct Level {
-    std::uint64_t most_records = 0;  // of one
-    // Of a pointer to such a node: bytes of the number of records beneath it.
+    // Records that one such node can have.
+    std::uint64_t most_records = 0;
+    // Bytes of the number, in a parent's pointer to such a node, that counts
+    // the records of the node and of all nodes beneath it. Pointers to leaves
+    // have no such number.
     std::size_t total_bytes = 0;
   };
 
   absl::Status ReadHeader(FileView& file);
+  // Computes the levels up to `depth`.
   absl::Status MeasureLevels(std::uint64_t depth, const Widths& widths);
 
-  const std::uint64_t address_;  // of the header
+  // Address of the tree's header.
+  const std::uint64_t address_;
   bool has_header_ = false;
   std::uint64_t type_ = 0;
+  // Bytes of a node in the file, of which records use a part.
   std::uint64_t node_bytes_ = 0;
   std::uint64_t record_bytes_ = 0;
-  std::size_t count_bytes_ = 0;  // of the number of records in a pointer
-  std::vector<Level> levels_;    // by depth
+  // Bytes of the number, in a pointer to a node, that counts the node's own
+  // records.
+  std::size_t count_bytes_ = 0;
+  // The levels by depth; that of the leaves comes first.
+  std::vector<Level> levels_;
+  // Nodes to be read, the next one last.
   std::vector<Node> pending_;
-  std::set<std::uint64_t> seen_;  // addresses of nodes
+  // Addresses of the nodes that were read: no node may come twice.
+  std::set<std::uint64_t> seen_;
 };
 
 }  // namespace forebay::dataset::hdf5

@@ -9,11 +9,15 @@ namespace {
 
 constexpr std::size_t kBlock = 12;  // bytes that lookup3 mixes at a time
 
+// The state of lookup3: three words, into which each block is added and mixed.
+// The rotations are those of Bob Jenkins' mix() and final().
 struct State {
   std::uint32_t a = 0;
   std::uint32_t b = 0;
   std::uint32_t c = 0;
 
+  // Adds up to 12 bytes to the words, little-endian; missing bytes count as
+  // zeros.
   void Add(absl::Span<const std::uint8_t> bytes) {
     std::uint32_t* const words[] = {&a, &b, &c};
     for (std::size_t i = 0; i < bytes.size(); ++i)
@@ -41,6 +45,8 @@ struct State {
 }  // namespace
 
 std::uint32_t Lookup3(absl::Span<const std::uint8_t> bytes) {
+  // The words begin with this constant, the length and the initial value, which
+  // is 0 in HDF5.
   const auto start = 0xdeadbeef + static_cast<std::uint32_t>(bytes.size());
   State state{start, start, start};
   // The last block is mixed differently, even if it is a whole one.
@@ -57,7 +63,9 @@ std::uint32_t Lookup3(absl::Span<const std::uint8_t> bytes) {
 }
 
 std::uint32_t Fletcher32(absl::Span<const std::uint8_t> bytes) {
-  constexpr std::size_t kWords = 360;  // whose sums do not overflow
+  // Number of words that can be added before a sum may overflow 32 bits. The
+  // sums are folded after each such run of words.
+  constexpr std::size_t kWords = 360;
   std::uint32_t sum1 = 0;
   std::uint32_t sum2 = 0;
   const auto fold = [&] {
@@ -73,6 +81,7 @@ std::uint32_t Fletcher32(absl::Span<const std::uint8_t> bytes) {
     fold();
     bytes.remove_prefix(2 * words);
   }
+  // An odd last byte counts as a word whose low byte is 0.
   if (!bytes.empty()) {
     sum1 += std::uint32_t{bytes.front()} << 8;
     sum2 += sum1;

@@ -5,14 +5,17 @@
 
 #include "absl/types/span.h"
 
-// The checksums in HDF5 files. Thread-safe; never block; have no errors.
+// Computes the checksums that HDF5 files have. Functions are thread-safe, own
+// nothing, never block and have no errors.
 
 namespace forebay::dataset::hdf5 {
 
-// Of metadata: Bob Jenkins' lookup3, with the initial value 0.
+// Returns the checksum of metadata: Bob Jenkins' lookup3 (hashlittle), with the
+// initial value 0.
 std::uint32_t Lookup3(absl::Span<const std::uint8_t> bytes);
 
-// Of data: Fletcher's, as HDF5 computes it.
+// Returns the checksum of the fletcher32 filter: Fletcher's sum over big-endian
+// 16-bit words. A last odd byte is the high byte of a word.
 std::uint32_t Fletcher32(absl::Span<const std::uint8_t> bytes);
 
 }  // namespace forebay::dataset::hdf5

@@ -9,10 +9,12 @@
 namespace forebay::dataset::hdf5 {
 namespace {
 
-Version DigestOf(const std::vector<Filter>& filters, std::uint32_t mask,
+// Returns the key of a chunk: a digest of its bytes in the file and of the
+// other arguments of Unfilter.
+Version DigestOf(const std::vector<ChunkFilter>& filters, std::uint32_t mask,
                  Bytes chunk, std::uint64_t bytes) {
   VersionDigest digest("hdf5 chunk");
-  for (const Filter& filter : filters) {
+  for (const ChunkFilter& filter : filters) {
     digest.Add(static_cast<std::uint32_t>(filter.kind))
         .Add(filter.element_bytes);
   }
@@ -22,12 +24,12 @@ Version DigestOf(const std::vector<Filter>& filters, std::uint32_t mask,
 
 }  // namespace
 
-absl::StatusOr<PlainChunk> ChunkCache::Get(const std::vector<Filter>& filters,
-                                           std::uint32_t mask, Bytes chunk,
-                                           std::uint64_t bytes,
-                                           std::uint64_t rows,
-                                           UnpackRoom room) {
+absl::StatusOr<PlainChunk> ChunkCache::Get(
+    const std::vector<ChunkFilter>& filters, std::uint32_t mask, Bytes chunk,
+    std::uint64_t bytes, std::uint64_t rows, DecompressionRoom room) {
   Version digest = {};
+  // Only chunks of several rows are looked up and cached: with one row, no
+  // other sample needs the chunk.
   if (rows > 1) {
     digest = DigestOf(filters, mask, chunk, bytes);
     if (auto kept = cache_.Find(digest); kept != nullptr) {
@@ -36,10 +38,10 @@ absl::StatusOr<PlainChunk> ChunkCache::Get(const std::vector<Filter>& filters,
       return PlainChunk{plain, std::move(kept)};
     }
   }
-  FOREBAY_ASSIGN_OR_RETURN(const absl::Span<std::uint8_t> unpacked,
+  FOREBAY_ASSIGN_OR_RETURN(const absl::Span<std::uint8_t> decompressed,
                            room(RoomToUnfilter(filters, mask, bytes)));
   FOREBAY_ASSIGN_OR_RETURN(const Bytes plain,
-                           Unfilter(filters, mask, chunk, bytes, unpacked));
+                           Unfilter(filters, mask, chunk, bytes, decompressed));
   if (rows > 1) {
     cache_.Keep(digest, plain.size(), [&] {
       return std::make_shared<const std::string>(plain.begin(), plain.end());

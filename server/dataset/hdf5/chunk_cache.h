@@ -8,35 +8,45 @@
 
 #include "absl/status/statusor.h"
 #include "server/base/memory_budget.h"
-#include "server/dataset/hdf5/cursor.h"
+#include "server/dataset/decompressed_cache.h"
+#include "server/dataset/hdf5/byte_cursor.h"
 #include "server/dataset/hdf5/filters.h"
-#include "server/dataset/unpacked_cache.h"
 
 namespace forebay::dataset::hdf5 {
 
-// A chunk without its filters, in a room, or kept.
+// A chunk whose filters were undone. Its bytes are in the caller's output
+// buffer or in the cache.
 struct PlainChunk {
   Bytes bytes;
-  std::shared_ptr<const std::string> kept;  // null if it is in a room
+  // Owner of bytes that are in the cache; null if they are in the output
+  // buffer.
+  std::shared_ptr<const std::string> kept;
 };
 
-// Keeps chunks without their filters for the other rows that they have, if they
-// have any. As UnpackedCache says. Errors: those of Unfilter.
+// Undoes the filters of chunks, and caches the result for other rows of the
+// same chunk. Chunks of one row are not cached. The key of an entry is a digest
+// of the chunk's bytes in the file, so that no entry is ever stale.
+//
+// Thread-safe. Owns the cached chunks, with a reservation for each. Blocks only
+// while another thread looks into the cache. Errors: those of Unfilter and of
+// the caller's buffer.
 class ChunkCache {
  public:
-  // Keeps so many bytes at most. Without a budget it keeps nothing.
+  // Caches at most `most_bytes` bytes, or nothing if `budget` is null.
   ChunkCache(base::MemoryBudget* budget, std::uint64_t most_bytes)
       : cache_(budget, most_bytes) {}
 
-  // As Unfilter, of a chunk of so many rows. Asks for the room, once at most,
-  // if it does not have the chunk. Errors: also those of the room.
-  absl::StatusOr<PlainChunk> Get(const std::vector<Filter>& filters,
+  // Undoes the filters of `chunk` as Unfilter does. `bytes` is the chunk's
+  // length without filters, and `rows` is the number of its rows. `room` gives
+  // the output buffer; it is called at most once, and only if the chunk is not
+  // in the cache.
+  absl::StatusOr<PlainChunk> Get(const std::vector<ChunkFilter>& filters,
                                  std::uint32_t mask, Bytes chunk,
                                  std::uint64_t bytes, std::uint64_t rows,
-                                 UnpackRoom room);
+                                 DecompressionRoom room);
 
  private:
-  UnpackedCache cache_;
+  DecompressedCache cache_;
 };
 
 }  // namespace forebay::dataset::hdf5

@@ -7,6 +7,19 @@
 #include "server/base/check.h"
 #include "server/base/status.h"
 
+// A dataset has one of the five indexes of Appendix C (HDF5 File Format
+// Specification v3.0 VII), or the older version 1 B-tree (III.A.1). Whichever
+// index it is, Add is called for each chunk. Add takes the chunk's position
+// along each axis, its address, its bytes and its filter mask.
+//
+// B-trees give the position of each chunk. Arrays number the chunks of the
+// largest shape to which the dataset may grow. The implicit index is such an
+// array without elements: all chunks have equally many bytes, and follow one
+// another in the file.
+//
+// Indexes are untrusted. A node that is reached twice is an error at once. A
+// chunk that is listed twice is found at the end, by Take.
+
 namespace forebay::dataset::hdf5 {
 namespace {
 
@@ -20,6 +33,7 @@ absl::Status Damaged() {
 
 ChunkWalk::ChunkWalk(const ArrayLayout* array) : array_(*array) {
   FOREBAY_CHECK(array_.kind == ArrayLayout::Kind::kChunked);
+  // Without an address, no chunk was written.
   if (array_.address == kNoAddress) {
     is_over_ = true;
     return;
@@ -63,9 +77,14 @@ absl::Status ChunkWalk::Step(FileView& file) {
 absl::Status ChunkWalk::StepBtree1(FileView& file) {
   const Node node = pending_.back();
   const Widths& widths = file.widths();
+  // The node's prefix has a signature, the type (1 for chunks), the level, the
+  // number of entries, and the addresses of two siblings. Entries are a key and
+  // a child each. A key is the chunk's bytes, its filter mask, and its offset
+  // in elements along each axis. One more offset, within the element, is always
+  // 0.
   const std::uint64_t prefix = 8 + 2 * widths.address;
   FOREBAY_ASSIGN_OR_RETURN(const Bytes start, file.At(node.address, prefix));
-  Cursor cursor(start, widths);
+  ByteCursor cursor(start, widths);
   if (!cursor.TakeSignature("TREE") || cursor.Take(1) != 1) return Damaged();
   const std::uint64_t level = cursor.Take(1);
   const std::uint64_t entries = cursor.Take(2);
@@ -76,7 +95,7 @@ absl::Status ChunkWalk::StepBtree1(FileView& file) {
       file.At(node.address + prefix, entries * (key + widths.address)));
   if (!seen_.insert(node.address).second) return Damaged();
   pending_.pop_back();
-  Cursor item(items, widths);
+  ByteCursor item(items, widths);
   std::vector<std::uint64_t> scaled(array_.shape.size());
   for (std::uint64_t i = 0; i < entries; ++i) {
     const std::uint64_t bytes = item.Take(4);
@@ -93,7 +112,8 @@ absl::Status ChunkWalk::StepBtree1(FileView& file) {
     }
   }
   if (done()) {
-    // Of the first one nothing was counted.
+    // The node that the constructor added was not counted, because the
+    // constructor has no file whose memory could count it.
     file.memory().Shrink((pending_.capacity() - 1) * sizeof(Node));
     std::vector<Node>().swap(pending_);
   }
@@ -102,12 +122,14 @@ absl::Status ChunkWalk::StepBtree1(FileView& file) {
 
 absl::Status ChunkWalk::StepBtree2(FileView& file) {
   return btree2_->Step(file, [&](Bytes record) -> absl::Status {
+    // Record types 10 and 11 are chunks without and with filters. The size of a
+    // filtered chunk takes all bytes of the record that its other fields leave.
     constexpr std::uint64_t kPlain = 10;
     constexpr std::uint64_t kFiltered = 11;
     const std::uint64_t type = btree2_->type();
     const std::uint64_t address = file.widths().address;
     const std::uint64_t coordinates = 8 * (array_.shape.size() - first_axis());
-    Cursor cursor(record, file.widths());
+    ByteCursor cursor(record, file.widths());
     const std::uint64_t at = cursor.TakeAddress();
     std::uint64_t bytes = array_.chunk_bytes();
     std::uint32_t mask = 0;
@@ -145,6 +167,7 @@ absl::Status ChunkWalk::AddElement(FileView& file, std::uint64_t index,
 
 absl::Status ChunkWalk::AddSingle(FileView& file) {
   const std::vector<std::uint64_t> scaled(array_.shape.size());
+  // If a single chunk has filters, the layout message has its size.
   if (array_.filters.empty() || array_.single_bytes == 0) {
     return Add(file, scaled, array_.address, array_.chunk_bytes(), UINT32_MAX);
   }
@@ -152,7 +175,8 @@ absl::Status ChunkWalk::AddSingle(FileView& file) {
              array_.single_mask);
 }
 
-// The chunks of the largest shape lie one behind the other.
+// Adds all chunks of the shape. The file has the chunks of the largest shape,
+// one directly after the other in C order. `before` of them precede each chunk.
 absl::Status ChunkWalk::AddImplicit(FileView& file) {
   const std::uint64_t bytes = array_.chunk_bytes();
   const std::uint64_t most = file.size() / bytes;
@@ -188,11 +212,13 @@ std::uint64_t ChunkWalk::LargestChunks(std::size_t axis) const {
   return std::max<std::uint64_t>(1, largest / chunk + (largest % chunk != 0));
 }
 
-// An array numbers the chunks of the largest shape that the dataset may have.
-// An axis without a limit changes slowest.
+// Computes a position from an index. An array numbers the chunks of the largest
+// shape that the dataset may have, in C order, except that an unlimited axis
+// changes slowest.
 std::vector<std::uint64_t> ChunkWalk::ScaledOf(std::uint64_t index) const {
   const std::size_t rank = array_.shape.size();
-  std::vector<std::size_t> axes;  // from the slowest on
+  // The axes, the slowest one first.
+  std::vector<std::size_t> axes;
   for (std::size_t axis = 0; axis < rank; ++axis) {
     if (array_.largest[axis] == UINT64_MAX) {
       axes.insert(axes.begin(), axis);
@@ -214,7 +240,7 @@ absl::Status ChunkWalk::Add(FileView& file,
                             const std::vector<std::uint64_t>& scaled,
                             std::uint64_t address, std::uint64_t bytes,
                             std::uint32_t mask) {
-  Chunk chunk{.bytes = bytes, .mask = mask};
+  StoredChunk chunk{.bytes = bytes, .mask = mask};
   bool is_whole = true;
   for (std::size_t axis = 0; axis < scaled.size(); ++axis) {
     const std::uint64_t chunks = array_.chunks(axis);
@@ -223,8 +249,10 @@ absl::Status ChunkWalk::Add(FileView& file,
     is_whole = is_whole && (scaled[axis] + 1 < chunks ||
                             array_.shape[axis] % array_.chunk[axis] == 0);
   }
+  // Chunks without filters are marked by a mask of all ones.
   if (array_.filters.empty() || (array_.plain_edges && !is_whole))
     chunk.mask = UINT32_MAX;
+  // Without filters, a chunk in the file has its full size, even at the edge.
   if (chunk.mask == UINT32_MAX && bytes != array_.chunk_bytes())
     return Damaged();
   if (bytes == 0) return Damaged();
@@ -234,12 +262,16 @@ absl::Status ChunkWalk::Add(FileView& file,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Chunk>> ChunkWalk::Take() {
+absl::StatusOr<std::vector<StoredChunk>> ChunkWalk::Take() {
   std::sort(found_.begin(), found_.end(),
-            [](const Chunk& a, const Chunk& b) { return a.number < b.number; });
-  const auto twice = std::adjacent_find(
-      found_.begin(), found_.end(),
-      [](const Chunk& a, const Chunk& b) { return a.number == b.number; });
+            [](const StoredChunk& a, const StoredChunk& b) {
+              return a.number < b.number;
+            });
+  const auto twice =
+      std::adjacent_find(found_.begin(), found_.end(),
+                         [](const StoredChunk& a, const StoredChunk& b) {
+                           return a.number == b.number;
+                         });
   if (twice != found_.end()) return Damaged();
   return std::move(found_);
 }

@@ -15,29 +15,39 @@
 
 namespace forebay::dataset::hdf5 {
 
-// A chunk of a dataset, as it lies in the file.
-struct Chunk {
-  std::uint64_t number = 0;  // among all chunks, the last axis the fastest
-  std::uint64_t offset = 0;  // bytes into the file
+// The place of one chunk in the file.
+struct StoredChunk {
+  // Number of the chunk among all chunks of the dataset's shape, in C order of
+  // their positions.
+  std::uint64_t number = 0;
+  // Offset in bytes from the start of the file.
+  std::uint64_t offset = 0;
+  // Bytes of the chunk in the file, with filters.
   std::uint64_t bytes = 0;
-  std::uint32_t mask = 0;  // see Unfilter
+  // Mask of the filters that were left out, as Unfilter takes it. UINT32_MAX:
+  // the chunk has no filters at all.
+  std::uint32_t mask = 0;
 };
 
-// Finds the chunks of a dataset, step by step. Chunks that were not written are
-// not found. Used by one thread; counts what it finds in the file's memory;
-// never blocks. Errors: those of FileView; DATA_LOSS: the index of chunks is
+// Finds the chunks of a dataset, step by step, by whichever index the dataset
+// has. Chunks that were not written are left out.
+//
+// Used by one thread. Owns what it finds, and counts it in the file's memory.
+// Never blocks. Errors: those of FileView; DATA_LOSS: the index of chunks is
 // damaged.
 class ChunkWalk {
  public:
-  // The dataset is chunked, and outlives this.
+  // Begins the walk. `array` is chunked, and outlives the walk.
   explicit ChunkWalk(const ArrayLayout* array);
 
   bool done() const;
-  // Goes on. Can be called again after UNAVAILABLE. Not to be called if done.
+  // Reads one block or node of the index. UNAVAILABLE: bytes are missing; the
+  // call can be repeated when they have come. Must not be called once done() is
+  // true.
   absl::Status Step(FileView& file);
-  // Returns what was found, by number. To be called once, when it is done.
-  // DATA_LOSS: a chunk is there twice.
-  absl::StatusOr<std::vector<Chunk>> Take();
+  // Returns the chunks, sorted by number. Must be called once, when done() is
+  // true. DATA_LOSS: the index lists a chunk twice.
+  absl::StatusOr<std::vector<StoredChunk>> Take();
 
  private:
   absl::Status StepBtree1(FileView& file);
@@ -45,31 +55,44 @@ class ChunkWalk {
   absl::Status StepArray(FileView& file);
   absl::Status AddSingle(FileView& file);
   absl::Status AddImplicit(FileView& file);
+  // Adds the chunk that an element of a fixed or extensible array leads to.
   absl::Status AddElement(FileView& file, std::uint64_t index,
                           const ArrayElement& element);
-  // Adds the chunk with these numbers along the axes, unless it lies outside of
-  // the dataset.
+  // Adds the chunk at a position, which is given in chunks along each axis
+  // (`scaled`). A chunk outside of the shape is ignored: the dataset had a
+  // larger shape when it was written.
   absl::Status Add(FileView& file, const std::vector<std::uint64_t>& scaled,
                    std::uint64_t address, std::uint64_t bytes,
                    std::uint32_t mask);
+  // Returns the position of the chunk whose element has this index in a fixed
+  // or extensible array.
   std::vector<std::uint64_t> ScaledOf(std::uint64_t index) const;
-  // Chunks that there may be along an axis.
+  // Returns the number of chunks along an axis at its largest extent; at least
+  // 1.
   std::uint64_t LargestChunks(std::size_t axis) const;
-  // Axes that the file knows; those before them are not there.
+  // Returns the first axis that the file has, too: 1 if MakeWhole has prepended
+  // an axis.
   std::size_t first_axis() const { return array_.is_whole ? 1 : 0; }
 
+  // A node of a version 1 B-tree that is still to be read.
   struct Node {
     std::uint64_t address = 0;
-    std::optional<std::uint64_t> level;  // nothing: that of the root
+    // Levels of nodes beneath the node. Nothing for the root, whose own prefix
+    // gives its level.
+    std::optional<std::uint64_t> level;
   };
 
   const ArrayLayout& array_;
+  // Whether there is nothing more to do: no chunk was written, or an index that
+  // takes a single step (kSingle, kImplicit) was read.
   bool is_over_ = false;
-  std::vector<Node> pending_;  // of a B-tree of version 1
+  // Nodes of a version 1 B-tree to be read, the next one last.
+  std::vector<Node> pending_;
+  // Addresses of the nodes that were read: no node may come twice.
   std::set<std::uint64_t> seen_;
   std::optional<Btree2Walk> btree2_;
   std::optional<ArrayWalk> elements_;
-  std::vector<Chunk> found_;
+  std::vector<StoredChunk> found_;
 };
 
 }  // namespace forebay::dataset::hdf5

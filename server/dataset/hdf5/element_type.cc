@@ -14,6 +14,8 @@ namespace {
 using proto::DType;
 using Kind = ElementType::Kind;
 
+// The Class of a Datatype message (HDF5 File Format Specification v3.0
+// IV.A.2.d). Class 11, complex numbers, is newer than that version.
 enum class Class : std::uint8_t {
   kInteger = 0,
   kFloat = 1,
@@ -29,7 +31,8 @@ enum class Class : std::uint8_t {
   kComplex = 11,
 };
 
-// Types within types.
+// Bounds the depth of types within types and the number of a compound's
+// members. A damaged message could have any number of both.
 constexpr int kDeepest = 4;
 constexpr std::size_t kMostMembers = 1024;
 
@@ -37,6 +40,7 @@ absl::Status Damaged() {
   return absl::DataLossError("is damaged: its datatype contradicts itself");
 }
 
+// Returns the type of integers of `size` bytes, if batches have one.
 std::optional<DType> IntegerOf(std::uint64_t size, bool is_signed) {
   switch (size) {
     case 1:
@@ -52,10 +56,19 @@ std::optional<DType> IntegerOf(std::uint64_t size, bool is_signed) {
   }
 }
 
+// Parses one message from the front on. A type begins with a class and version
+// (1 byte), a bit field of flags (3 bytes), and the size of an element (4
+// bytes). Properties follow, which depend on the class. The properties of
+// compounds, enums, arrays and sequences contain whole types.
+//
+// Parsing goes on after a type that cannot be read, because another member of
+// the same compound may be readable. Such a type is kOther with a description.
 class Parser {
  public:
   explicit Parser(Bytes message) : cursor_(message) {}
 
+  // Parses the type that comes next. `depth` is the number of types that
+  // contain it.
   absl::StatusOr<ElementType> Parse(int depth) {
     if (depth > kDeepest) return Damaged();
     const auto start = cursor_.Take(1);
@@ -115,6 +128,8 @@ class Parser {
     return Damaged();
   }
 
+  // Parses a fixed-point number: bit 0 of the flags is the byte order, bit 3
+  // the sign. Numbers with unused bits are not read.
   absl::Status ParseInteger(ElementType* type) {
     const bool is_signed = (flags_ & 8) != 0;
     const std::uint64_t first = cursor_.Take(2);
@@ -131,6 +146,9 @@ class Parser {
     return absl::OkStatus();
   }
 
+  // Parses a floating-point number. Its properties locate exponent and
+  // mantissa; the three IEEE 754 formats below are read. Bit 6 of the flags
+  // means VAX byte order.
   absl::Status ParseFloat(ElementType* type) {
     struct Format {
       std::string_view name;
@@ -142,7 +160,7 @@ class Parser {
         {"float32", DType::kFloat32, 4, 23, 8, 23},
         {"float64", DType::kFloat64, 8, 52, 11, 52},
     };
-    cursor_.Skip(4);  // offset and precision
+    cursor_.Skip(4);  // Bit Offset and Bit Precision
     const std::uint64_t exponent_at = cursor_.Take(1);
     const std::uint64_t exponent = cursor_.Take(1);
     cursor_.Skip(1);
@@ -164,7 +182,9 @@ class Parser {
     return absl::OkStatus();
   }
 
-  // h5py writes booleans as an enum of FALSE and TRUE.
+  // Parses an enum, which is read as its base type. The names of the enum come
+  // first, then its values. h5py writes booleans as an enum of FALSE (0) and
+  // TRUE (1) in one byte.
   absl::Status ParseEnum(int depth, ElementType* type) {
     const std::uint64_t count = flags_ % 65536;
     const unsigned version = version_;
@@ -185,6 +205,9 @@ class Parser {
     return absl::OkStatus();
   }
 
+  // Parses a type of variable length: a text (type 1 in the flags), or a
+  // sequence of a base type. A sequence can be read if its base type is a plain
+  // number.
   absl::Status ParseVariable(int depth, ElementType* type) {
     const bool is_text = flags_ % 16 == 1;
     FOREBAY_ASSIGN_OR_RETURN(const ElementType base, Parse(depth + 1));
@@ -202,6 +225,9 @@ class Parser {
     return absl::OkStatus();
   }
 
+  // Parses an array type. Its extents become those of the element. An array of
+  // anything but numbers is kOther. Versions below 3 have three reserved bytes
+  // and a permutation of the axes.
   absl::Status ParseArray(int depth, ElementType* type) {
     const unsigned version = version_;
     const std::uint64_t rank = cursor_.Take(1);
@@ -226,6 +252,8 @@ class Parser {
     return absl::OkStatus();
   }
 
+  // Parses a compound's members. Before version 3, a member's offset has 4
+  // bytes. Since version 3, it has as many bytes as the compound's size needs.
   absl::Status ParseCompound(int depth, ElementType* type) {
     const std::uint64_t count = flags_ % 65536;
     const unsigned version = version_;
@@ -235,7 +263,7 @@ class Parser {
     type->kind = Kind::kCompound;
     type->description = "compound";
     for (std::uint64_t i = 0; i < count; ++i) {
-      Member member;
+      CompoundMember member;
       member.name = std::string(TakeName(version));
       member.offset = cursor_.Take(version >= 3 ? offset_bytes : 4);
       std::vector<std::uint64_t> shape;
@@ -250,7 +278,8 @@ class Parser {
     return absl::OkStatus();
   }
 
-  // Members of the oldest version may be arrays.
+  // Takes the array extents that a member of version 1 may have: a rank, a
+  // reserved part, and always four extents.
   std::vector<std::uint64_t> TakeOldShape() {
     const std::uint64_t rank = cursor_.Take(1);
     cursor_.Skip(3 + 4 + 4);
@@ -262,7 +291,8 @@ class Parser {
     return shape;
   }
 
-  // The name of a member. Older versions pad it to multiples of 8 bytes.
+  // Takes a name that a NUL ends. Versions below 3 pad it to a multiple of 8
+  // bytes.
   std::string_view TakeName(unsigned version) {
     constexpr std::size_t kPadded = 8;
     const std::string_view name = cursor_.TakeText();
@@ -271,8 +301,9 @@ class Parser {
     return name;
   }
 
-  Cursor cursor_;
-  // Of the type that is parsed.
+  ByteCursor cursor_;
+  // Version and flags of the type that was begun last. A type within that type
+  // overwrites both, so functions copy what they need later.
   unsigned version_ = 0;
   std::uint64_t flags_ = 0;
 };

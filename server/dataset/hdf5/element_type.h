@@ -7,56 +7,69 @@
 
 #include "absl/status/statusor.h"
 #include "proto/shm_layout.h"
-#include "server/dataset/hdf5/cursor.h"
+#include "server/dataset/hdf5/byte_cursor.h"
 
 namespace forebay::dataset::hdf5 {
 
-struct Member;
+struct CompoundMember;
 
-// How a text of fixed size ends before that.
+// The padding of a text that is shorter than its fixed size: a NUL ends it, or
+// NULs or spaces fill it up.
 enum class TextPadding : std::uint8_t { kTerminated, kZeros, kSpaces };
 
-// The type of a dataset's elements.
+// The type of a dataset's elements, read from a Datatype message (HDF5 File
+// Format Specification v3.0 IV.A.2.d).
 struct ElementType {
   enum class Kind {
-    kNumber,        // and arrays of numbers
+    kNumber,        // or an array of numbers
     kText,          // of a fixed size
     kBytes,         // of a fixed size
     kVariableText,  // a reference into a global heap
-    kSequence,      // likewise
+    kSequence,      // a reference into a global heap
     kCompound,
     kOther,  // cannot be read
   };
   Kind kind = Kind::kOther;
-  std::uint64_t size = 0;  // bytes of one element; at least 1
-  // Of numbers, and of those of which a sequence is made.
+  // Bytes of one element in the file; at least 1.
+  std::uint64_t size = 0;
+  // Type and byte order of a number, or of the numbers in a sequence.
   proto::DType dtype = proto::DType::kUint8;
   bool big_endian = false;
-  std::vector<std::uint64_t> shape;           // of an array that is one element
-  TextPadding padding = TextPadding::kZeros;  // of kText
-  std::vector<Member> members;                // of a compound
-  std::string description;                    // for people
+  // Extents of an element that is itself an array of numbers. Empty for all
+  // other elements.
+  std::vector<std::uint64_t> shape;
+  // Padding of a kText.
+  TextPadding padding = TextPadding::kZeros;
+  // Members of a kCompound.
+  std::vector<CompoundMember> members;
+  // Name of the type in messages to people.
+  std::string description;
 
-  // Whether an element is a reference to a value of any length.
+  // Whether an element is a reference to a value of any length in a global
+  // heap.
   bool is_variable() const {
     return kind == Kind::kVariableText || kind == Kind::kSequence;
   }
 };
 
-struct Member {
+// A member of a compound, which is a struct in C.
+struct CompoundMember {
   std::string name;
-  std::uint64_t offset = 0;  // in the compound; bytes
+  // Offset in bytes within the compound.
+  std::uint64_t offset = 0;
   ElementType type;
 };
 
-// Bytes of a reference: a length, the address of a heap, and a number in it.
+// Returns the bytes of a reference to a value of any length. A reference is the
+// number of elements (4 bytes) and a Global Heap ID: the address of a heap, and
+// the number of an object in it (4 bytes).
 inline std::uint64_t ReferenceBytes(const Widths& widths) {
   return 4 + widths.address + 4;
 }
 
-// Reads a datatype message. What cannot be read is kOther, and says so.
-// DATA_LOSS: the message is damaged. The error gives the reason alone.
-// Thread-safe; never blocks.
+// Reads a Datatype message. A type that cannot be read is kOther; its
+// description says what it is. DATA_LOSS: the message is damaged. The error
+// gives the reason alone. Thread-safe; owns nothing; never blocks.
 absl::StatusOr<ElementType> ParseElementType(Bytes message);
 
 }  // namespace forebay::dataset::hdf5

@@ -10,8 +10,12 @@
 namespace forebay::dataset::hdf5 {
 namespace {
 
-// Bounds one piece, whatever a file says of its size. A chunk may be as large.
+// Bounds the bytes that are read at once, whatever a file says. A chunk is read
+// at once, and may be this large.
 constexpr std::uint64_t kLongestPart = std::uint64_t{1} << 30;
+// ForgetIfMany frees everything if the view has more than one of these amounts.
+// It frees nothing from a smaller view, because the next step often needs the
+// same metadata.
 constexpr std::uint64_t kMany = std::uint64_t{8} << 20;  // bytes
 constexpr std::size_t kManyWalks = 1024;
 
@@ -45,6 +49,8 @@ absl::StatusOr<Bytes> FileView::AtOffset(std::uint64_t offset,
         "has a piece of ", length, " bytes at byte ", offset,
         ", more than the ", kLongestPart, " that can be read at once"));
   }
+  // Only one part is searched: the last one that begins at or before `offset`.
+  // If only an earlier, longer part has the bytes, they are read again.
   const auto after = parts_.upper_bound(offset);
   if (after != parts_.begin()) {
     const auto& [begin, bytes] = *std::prev(after);
@@ -52,24 +58,25 @@ absl::StatusOr<Bytes> FileView::AtOffset(std::uint64_t offset,
         length <= bytes.size() - (offset - begin))
       return Bytes(bytes).subspan(offset - begin, length);
   }
+  // Reads become longer while the file is walked in order; see ReadSizes.
   if (last_read_.has_value()) read_length_.Adapt(*last_read_, {offset, length});
   wanted_ = read_length_.For({offset, length}, size_);
   return absl::UnavailableError("is to be read first");
 }
 
-absl::StatusOr<Cursor> FileView::Checked(std::uint64_t address,
-                                         std::uint64_t length,
-                                         std::string_view signature) {
+absl::StatusOr<ByteCursor> FileView::Checked(std::uint64_t address,
+                                             std::uint64_t length,
+                                             std::string_view signature) {
   constexpr std::uint64_t kChecksum = 4;
   FOREBAY_CHECK(length >= signature.size() + kChecksum);
   FOREBAY_ASSIGN_OR_RETURN(const Bytes all, At(address, length));
-  Cursor cursor(all.first(length - kChecksum), widths_);
+  ByteCursor cursor(all.first(length - kChecksum), widths_);
   if (!cursor.TakeSignature(signature)) {
     return absl::DataLossError(absl::StrCat("is damaged: at address ", address,
                                             " there is no \"",
                                             std::string(signature), "\""));
   }
-  Cursor end(all.last(kChecksum));
+  ByteCursor end(all.last(kChecksum));
   if (end.Take(kChecksum) != Lookup3(all.first(length - kChecksum))) {
     return absl::DataLossError(absl::StrCat(
         "is damaged: the checksum of ", length, " bytes of metadata at byte ",
@@ -83,6 +90,8 @@ absl::Status FileView::Take(Bytes bytes) {
   FOREBAY_RETURN_IF_ERROR(memory_->Grow(bytes.size()));
   held_ += bytes.size();
   std::vector<std::uint8_t>& part = parts_[wanted_->offset];
+  // An earlier, shorter part at the same offset is replaced, and no longer
+  // counts.
   held_ -= part.size();
   memory_->Shrink(part.size());
   part.assign(bytes.begin(), bytes.end());

@@ -11,22 +11,25 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/base/working_memory.h"
-#include "server/dataset/hdf5/cursor.h"
+#include "server/dataset/hdf5/byte_cursor.h"
 #include "server/dataset/object_parser.h"
 
 namespace forebay::dataset::hdf5 {
 
 class LinkWalk;  // see links.h
 
-// The parts of a file that are at hand. Code that walks through the file asks
-// for bytes by their address. If they are not at hand, it is told so, ends, and
-// is called again when they are: what it has seen stays at hand until then, and
-// so do the walks through groups, which are kept here for that.
+// The parts of a file that are in memory. Parsing code asks for bytes by their
+// address. If they are missing, it gets UNAVAILABLE and returns; its caller
+// reads wanted(), calls Take, and runs the code again. Bytes that were read
+// stay in memory until Forget, so that the second run gets further. Walks
+// through groups are stored here and resume where they ended.
 //
-// Used by one thread. Owns the bytes and counts them in the memory, which
-// outlives it. Never blocks. Errors give the reason alone.
+// Used by one thread. Owns the bytes and the walks. Counts the bytes in
+// `memory`, which outlives the view. Never blocks. Errors give the reason
+// alone.
 class FileView {
  public:
+  // Makes an empty view of a file of `size` bytes.
   FileView(std::uint64_t size, const ReadSizes& read_sizes,
            base::WorkingMemory* memory)
       : size_(size), read_length_(read_sizes), memory_(memory) {}
@@ -37,51 +40,60 @@ class FileView {
   std::uint64_t size() const { return size_; }  // bytes of the file
   const Widths& widths() const { return widths_; }
   base::WorkingMemory& memory() { return *memory_; }
-  // Addresses count from `base` on, and have that width.
+  // Sets where address 0 lies, in bytes from the start of the file, and how
+  // wide addresses and lengths are. The superblock says both.
   void SetAddresses(std::uint64_t base, const Widths& widths) {
     base_ = base;
     widths_ = widths;
   }
 
-  // Returns where the bytes at an address lie in the file. DATA_LOSS: they do
-  // not lie in it.
+  // Returns the offset of an address in the file. DATA_LOSS: `length` bytes
+  // from there on are not all within the file.
   absl::StatusOr<std::uint64_t> Locate(std::uint64_t address,
                                        std::uint64_t length) const;
-  // Returns bytes, which stay until Forget. UNAVAILABLE: they are to be read
-  // first; other errors are Locate's, or DATA_LOSS: they are more than any
-  // metadata.
+  // Returns the bytes at an address, which stay valid until Forget.
+  // UNAVAILABLE: they must be read first. DATA_LOSS: as in Locate, or `length`
+  // is more than may be read at once.
   absl::StatusOr<Bytes> At(std::uint64_t address, std::uint64_t length);
-  // As At, by the offset in the file.
+  // Returns the bytes at an offset in the file, as At does for an address.
   absl::StatusOr<Bytes> AtOffset(std::uint64_t offset, std::uint64_t length);
-  // As At, of a piece of metadata that ends with its checksum, which is not
-  // returned. DATA_LOSS also if it has another signature or checksum.
-  absl::StatusOr<Cursor> Checked(std::uint64_t address, std::uint64_t length,
-                                 std::string_view signature);
+  // Checks the signature at the start and the checksum at the end of a piece of
+  // metadata. Returns a cursor over the bytes between the two. Errors: those of
+  // At; DATA_LOSS: the signature or the checksum is wrong.
+  absl::StatusOr<ByteCursor> Checked(std::uint64_t address,
+                                     std::uint64_t length,
+                                     std::string_view signature);
 
-  // The bytes that At lacked last, within the file; nothing if it lacked
-  // nothing.
+  // Returns the range of the file that the last UNAVAILABLE asked for. Returns
+  // nothing once Take has added its bytes.
   std::optional<ByteRange> wanted() const { return wanted_; }
-  // Takes the bytes of wanted(). RESOURCE_EXHAUSTED: that of the memory.
+  // Adds the bytes of wanted(). RESOURCE_EXHAUSTED: the memory has no room.
   absl::Status Take(Bytes bytes);
-  // The walk through the group at that address; null if it has not begun.
+  // Returns the walk through the group at an address; null if it has not begun.
   std::shared_ptr<LinkWalk>& WalkOf(std::uint64_t group) {
     return walks_[group];
   }
-  // Drops all bytes that are at hand, and all walks.
+  // Frees all bytes and all walks. Spans that At returned become invalid.
   void Forget();
-  // Drops them if one or the other are many. To be called between steps.
+  // Calls Forget if the view has many bytes or walks. Must be called between
+  // steps, when no span that At returned is in use.
   void ForgetIfMany();
 
  private:
   const std::uint64_t size_;
   ReadLength read_length_;
   base::WorkingMemory* const memory_;
+  // Offset in bytes of address 0 in the file.
   std::uint64_t base_ = 0;
   Widths widths_;
-  std::map<std::uint64_t, std::vector<std::uint8_t>> parts_;  // by offset
-  std::uint64_t held_ = 0;                                    // bytes of these
-  std::map<std::uint64_t, std::shared_ptr<LinkWalk>> walks_;  // by address
+  // Bytes that were read, by their offset in the file.
+  std::map<std::uint64_t, std::vector<std::uint8_t>> parts_;
+  // Bytes of all parts together.
+  std::uint64_t held_ = 0;
+  // Walks through groups, by the address of the group's header.
+  std::map<std::uint64_t, std::shared_ptr<LinkWalk>> walks_;
   std::optional<ByteRange> wanted_;
+  // The range of the last Take. The length of the next read is adapted to it.
   std::optional<ByteRange> last_read_;
 };
 

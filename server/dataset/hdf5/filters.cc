@@ -24,7 +24,8 @@ struct KnownName {
   std::uint64_t number;
   std::string_view name;
 };
-// Those that users are likely to have, for errors.
+// Registered filters that users are likely to have, but that cannot be undone.
+// Errors give the names of these filters.
 constexpr KnownName kOthers[] = {
     {4, "szip"},      {5, "nbit"},       {6, "scaleoffset"},    {307, "bzip2"},
     {32001, "blosc"}, {32004, "lz4"},    {32008, "bitshuffle"}, {32013, "zfp"},
@@ -35,6 +36,8 @@ absl::Status Damaged() {
   return absl::DataLossError("is damaged: its filters contradict themselves");
 }
 
+// Makes the UNIMPLEMENTED error of a filter, with its known name or the one
+// that the writer gave.
 absl::Status NotRead(std::uint64_t number, Bytes written_name) {
   std::string name(written_name.begin(), written_name.end());
   name.resize(std::min(name.find('\0'), name.size()));
@@ -47,23 +50,27 @@ absl::Status NotRead(std::uint64_t number, Bytes written_name) {
                    "; gzip, lzf, shuffle and fletcher32 can be read"));
 }
 
-// Each of these fills the front of a room, and returns that.
+// Inflate, DecompressLzf and Unshuffle each fill the front of an output buffer
+// (`room`), and return that part of it.
 
-// Inflates a zlib stream.
-absl::StatusOr<Bytes> Inflate(Bytes packed, absl::Span<std::uint8_t> room) {
-  if (packed.size() > std::numeric_limits<uInt>::max() ||
+// Decompresses a zlib stream (RFC 1950). A stream that is longer than `room` is
+// damaged: the caller knows the size.
+absl::StatusOr<Bytes> Inflate(Bytes compressed, absl::Span<std::uint8_t> room) {
+  if (compressed.size() > std::numeric_limits<uInt>::max() ||
       room.size() > std::numeric_limits<uInt>::max())
     return absl::DataLossError("is too long for zlib");
   z_stream stream = {};
   if (inflateInit(&stream) != Z_OK)
-    return absl::ResourceExhaustedError("there is no memory to inflate with");
+    return absl::ResourceExhaustedError(
+        "there is no memory to decompress with");
   const absl::Cleanup end = [&stream] { inflateEnd(&stream); };
-  // zlib reads there alone; its type is older than const.
-  stream.next_in = const_cast<Bytef*>(packed.data());
-  stream.avail_in = static_cast<uInt>(packed.size());
+  // The cast is safe: zlib only reads its input, although its type is not
+  // const.
+  stream.next_in = const_cast<Bytef*>(compressed.data());
+  stream.avail_in = static_cast<uInt>(compressed.size());
   stream.next_out = room.data();
   stream.avail_out = static_cast<uInt>(room.size());
-  if (packed.empty() || inflate(&stream, Z_FINISH) != Z_STREAM_END) {
+  if (compressed.empty() || inflate(&stream, Z_FINISH) != Z_STREAM_END) {
     return absl::DataLossError(absl::StrCat(
         "its deflated data is damaged",
         stream.msg == nullptr ? "" : absl::StrCat(" (", stream.msg, ")")));
@@ -75,35 +82,44 @@ absl::Status LzfDamaged() {
   return absl::DataLossError("its LZF data is damaged");
 }
 
-// A byte below 32 says how many literal bytes follow, less one. Else it begins
-// a reference: three bits of a length, and five of a distance.
-absl::StatusOr<Bytes> UnpackLzf(Bytes packed, absl::Span<std::uint8_t> room) {
+// Decompresses LZF data. A control byte below 32 is followed by that many
+// literal bytes and one more. Any other control byte begins a reference. Its
+// upper three bits are the length less 2, where 7 means that another byte is
+// added. Its lower five bits and the next byte are the distance, less 1, back
+// into the output.
+absl::StatusOr<Bytes> DecompressLzf(Bytes compressed,
+                                    absl::Span<std::uint8_t> room) {
   constexpr std::uint64_t kLiterals = 32;
-  std::size_t made = 0;  // bytes
-  Cursor cursor(packed);
+  std::size_t output_bytes = 0;
+  ByteCursor cursor(compressed);
   while (!cursor.rest().empty()) {
     const std::uint64_t control = cursor.Take(1);
     if (control < kLiterals) {
       const Bytes bytes = cursor.TakeBytes(control + 1);
-      if (!cursor.ok() || bytes.size() > room.size() - made)
+      if (!cursor.ok() || bytes.size() > room.size() - output_bytes)
         return LzfDamaged();
-      std::copy(bytes.begin(), bytes.end(), room.data() + made);
-      made += bytes.size();
+      std::copy(bytes.begin(), bytes.end(), room.data() + output_bytes);
+      output_bytes += bytes.size();
       continue;
     }
     std::uint64_t length = control >> 5;
     if (length == 7) length += cursor.Take(1);
     length += 2;
     const std::uint64_t distance = (control & 31) * 256 + cursor.Take(1) + 1;
-    if (!cursor.ok() || distance > made || length > room.size() - made)
+    if (!cursor.ok() || distance > output_bytes ||
+        length > room.size() - output_bytes)
       return LzfDamaged();
-    // A copy may go on into itself.
-    for (std::uint64_t i = 0; i < length; ++i, ++made)
-      room[made] = room[made - distance];
+    // Source and target may overlap: the copy then repeats bytes that it has
+    // written.
+    for (std::uint64_t i = 0; i < length; ++i, ++output_bytes)
+      room[output_bytes] = room[output_bytes - distance];
   }
-  return room.first(made);
+  return room.first(output_bytes);
 }
 
+// Undoes the shuffle filter, which stores the first bytes of all elements, then
+// the second bytes, and so on. Bytes after the last whole element are
+// unchanged.
 absl::StatusOr<Bytes> Unshuffle(Bytes shuffled, std::size_t element,
                                 absl::Span<std::uint8_t> room) {
   if (element == 0 || shuffled.size() > room.size()) return Damaged();
@@ -118,24 +134,29 @@ absl::StatusOr<Bytes> Unshuffle(Bytes shuffled, std::size_t element,
   return room.first(shuffled.size());
 }
 
-// Old writers on some hosts swapped bytes.
+// Compares the checksum at the end of a chunk with its data. On some hosts, old
+// versions of libhdf5 swapped the bytes of each half of the checksum. Both
+// forms are accepted.
 absl::Status CheckFletcher32(Bytes data, Bytes checksum) {
-  const auto expected = static_cast<std::uint32_t>(Cursor(checksum).Take(4));
-  const std::uint32_t found = Fletcher32(data);
-  const std::uint32_t swapped = (found & 0xff00ff00) >> 8 | (found & 0x00ff00ff)
-                                                                << 8;
-  if (expected == found || expected == swapped) return absl::OkStatus();
+  const auto expected =
+      static_cast<std::uint32_t>(ByteCursor(checksum).Take(4));
+  const std::uint32_t computed = Fletcher32(data);
+  const std::uint32_t swapped =
+      (computed & 0xff00ff00) >> 8 | (computed & 0x00ff00ff) << 8;
+  if (expected == computed || expected == swapped) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat(
-      "is damaged: its checksum is ", absl::Hex(found, absl::kZeroPad8),
+      "is damaged: its checksum is ", absl::Hex(computed, absl::kZeroPad8),
       " instead of ", absl::Hex(expected, absl::kZeroPad8)));
 }
 
+// Whether the mask of a chunk says that a filter was left out.
 bool IsLeftOut(std::uint32_t mask, std::size_t filter) {
   return (mask >> filter & 1) != 0;
 }
 
-// Bytes that the data of a chunk may have between two filters: one that was
-// applied before another may have added a little.
+// Returns the most bytes that a chunk may have between two filters. An earlier
+// filter may have added a checksum, or a few bytes to data that does not
+// compress.
 std::uint64_t MostBetween(std::uint64_t bytes) {
   constexpr std::uint64_t kAlignment = 64;
   return (bytes + bytes / 64 + 1024) / kAlignment * kAlignment;
@@ -143,14 +164,16 @@ std::uint64_t MostBetween(std::uint64_t bytes) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<Filter>> ParseFilters(Bytes message) {
+absl::StatusOr<std::vector<ChunkFilter>> ParseFilters(Bytes message) {
+  // Since version 2 of the message, only filters from this number on have a
+  // name.
   constexpr std::uint64_t kFirstRegistered = 256;
-  Cursor cursor(message);
+  ByteCursor cursor(message);
   const std::uint64_t version = cursor.Take(1);
   const std::uint64_t count = cursor.Take(1);
   if (version < 1 || version > 2 || count > kMostFilters) return Damaged();
   if (version == 1) cursor.Skip(6);
-  std::vector<Filter> filters;
+  std::vector<ChunkFilter> filters;
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t number = cursor.Take(2);
     const bool has_name = version == 1 || number >= kFirstRegistered;
@@ -158,17 +181,18 @@ absl::StatusOr<std::vector<Filter>> ParseFilters(Bytes message) {
     cursor.Skip(2);
     const std::uint64_t values = cursor.Take(2);
     const Bytes name = cursor.TakeBytes(name_bytes);
-    Cursor parameters(cursor.TakeBytes(4 * values));
+    ByteCursor parameters(cursor.TakeBytes(4 * values));
     if (version == 1 && values % 2 == 1) cursor.Skip(4);
     if (!cursor.ok()) return Damaged();
-    Filter filter{.kind = static_cast<FilterKind>(number)};
+    ChunkFilter filter{.kind = static_cast<FilterKind>(number)};
     switch (filter.kind) {
       case FilterKind::kDeflate:
       case FilterKind::kFletcher32:
       case FilterKind::kLzf:
         break;
       case FilterKind::kShuffle:
-        // Without parameters if elements are references.
+        // If elements are references to values of variable length, the filter
+        // has no parameters, and Take returns 0.
         filter.element_bytes = static_cast<std::uint32_t>(parameters.Take(4));
         break;
       default:
@@ -179,18 +203,20 @@ absl::StatusOr<std::vector<Filter>> ParseFilters(Bytes message) {
   return filters;
 }
 
-std::uint64_t RoomToUnfilter(const std::vector<Filter>& filters,
+std::uint64_t RoomToUnfilter(const std::vector<ChunkFilter>& filters,
                              std::uint32_t mask, std::uint64_t bytes) {
   std::uint64_t steps = 0;
   for (std::size_t i = 0; i < filters.size(); ++i) {
     if (!IsLeftOut(mask, i) && filters[i].kind != FilterKind::kFletcher32)
       ++steps;
   }
-  // Data goes back and forth between two halves.
+  // Data goes back and forth between the two halves of the buffer. A single
+  // filter needs one half; fletcher32 shortens its input in place and needs
+  // none.
   return std::min<std::uint64_t>(steps, 2) * MostBetween(bytes);
 }
 
-absl::StatusOr<Bytes> Unfilter(const std::vector<Filter>& filters,
+absl::StatusOr<Bytes> Unfilter(const std::vector<ChunkFilter>& filters,
                                std::uint32_t mask, Bytes chunk,
                                std::uint64_t bytes,
                                absl::Span<std::uint8_t> room) {
@@ -199,6 +225,7 @@ absl::StatusOr<Bytes> Unfilter(const std::vector<Filter>& filters,
   absl::Span<std::uint8_t> next = room.first(std::min(most, room.size()));
   absl::Span<std::uint8_t> other = room.last(next.size());
   Bytes data = chunk;
+  // Filters are undone in the reverse of the order in which they were applied.
   for (std::size_t i = filters.size(); i-- > 0;) {
     if (IsLeftOut(mask, i)) continue;
     switch (filters[i].kind) {
@@ -207,7 +234,7 @@ absl::StatusOr<Bytes> Unfilter(const std::vector<Filter>& filters,
         break;
       }
       case FilterKind::kLzf: {
-        FOREBAY_ASSIGN_OR_RETURN(data, UnpackLzf(data, next));
+        FOREBAY_ASSIGN_OR_RETURN(data, DecompressLzf(data, next));
         break;
       }
       case FilterKind::kShuffle: {

@@ -6,13 +6,16 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "server/dataset/hdf5/cursor.h"
+#include "server/dataset/hdf5/byte_cursor.h"
 
-// Filters that chunks pass through as they are written. Functions are
-// thread-safe and never block; their errors give the reason alone.
+// Undoes the filters that chunks passed through as they were written (HDF5 File
+// Format Specification v3.0 IV.A.2.l, Filter Pipeline message). Functions are
+// thread-safe, own nothing and never block. Their errors give the reason alone.
 
 namespace forebay::dataset::hdf5 {
 
+// The filters that can be undone, by their Filter Identification Values. LZF is
+// h5py's, registered with The HDF Group.
 enum class FilterKind : std::uint16_t {
   kDeflate = 1,
   kShuffle = 2,
@@ -20,27 +23,30 @@ enum class FilterKind : std::uint16_t {
   kLzf = 32000,
 };
 
-struct Filter {
+// A filter of a dataset, with its parameter.
+struct ChunkFilter {
   FilterKind kind = FilterKind::kDeflate;
-  // Of kShuffle. 0 if it cannot be: then it was left out of all chunks.
+  // Bytes of an element, for kShuffle. 0 if elements have variable length; HDF5
+  // then leaves the filter out of every chunk.
   std::uint32_t element_bytes = 0;
 };
 
-// Reads a message with the filters, in the order in which they were applied.
-// DATA_LOSS: it is damaged. UNIMPLEMENTED: one is another filter, which the
-// error names.
-absl::StatusOr<std::vector<Filter>> ParseFilters(Bytes message);
+// Reads a Filter Pipeline message. Returns the filters in the order in which a
+// writer applies them. DATA_LOSS: the message is damaged. UNIMPLEMENTED: it has
+// a filter that cannot be undone, which the error names.
+absl::StatusOr<std::vector<ChunkFilter>> ParseFilters(Bytes message);
 
-// Bytes of the room that Unfilter needs for a chunk that has so many in the
-// end.
-std::uint64_t RoomToUnfilter(const std::vector<Filter>& filters,
+// Returns the bytes of the buffer that Unfilter needs for a chunk that has
+// `bytes` bytes without filters.
+std::uint64_t RoomToUnfilter(const std::vector<ChunkFilter>& filters,
                              std::uint32_t mask, std::uint64_t bytes);
 
-// Undoes the filters but those whose bit is set in `mask`, the first one's bit
-// the lowest. The chunk has so many bytes then. They are a part of the room or
-// of the chunk. DATA_LOSS: it has not, or it is damaged. RESOURCE_EXHAUSTED:
-// there is no memory to inflate with.
-absl::StatusOr<Bytes> Unfilter(const std::vector<Filter>& filters,
+// Undoes the filters of a chunk, except for the filters whose bit in `mask` is
+// set. Bit 0 is that of the first filter. Returns the chunk without filters:
+// `bytes` bytes, which lie in `room` or in `chunk`. `room` has exactly
+// RoomToUnfilter bytes. DATA_LOSS: the chunk is damaged, or does not have
+// `bytes` bytes without filters. RESOURCE_EXHAUSTED: zlib has no memory.
+absl::StatusOr<Bytes> Unfilter(const std::vector<ChunkFilter>& filters,
                                std::uint32_t mask, Bytes chunk,
                                std::uint64_t bytes,
                                absl::Span<std::uint8_t> room);

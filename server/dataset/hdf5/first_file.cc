@@ -8,12 +8,14 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
 #include "server/dataset/hdf5/global_heap.h"
-#include "server/dataset/hdf5/row_reader.h"
+#include "server/dataset/hdf5/hdf5_row_reader.h"
 #include "server/dataset/range_read.h"
 
 namespace forebay::dataset::hdf5 {
 namespace {
 
+// Number of rows that are read to guess the type of a column, and bytes of the
+// longest value that such a row may have.
 constexpr std::uint64_t kRows = 8;
 constexpr std::uint64_t kLongestValue = std::uint64_t{1} << 28;  // bytes
 
@@ -21,7 +23,8 @@ Bytes AsBytes(const std::string& text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-// Strings have room in themselves, which is not counted.
+// Returns the bytes that a string has on the heap. The bytes of a short string
+// lie inside the object, and were not counted.
 std::uint64_t CountedBytes(const std::string& text) {
   return text.capacity() - std::string().capacity();
 }
@@ -54,13 +57,15 @@ absl::Status FirstFile::Look(absl::FunctionRef<absl::Status(FileView&)> look) {
   }
 }
 
-absl::StatusOr<std::vector<Chunk>> FirstFile::FindChunks(
+absl::StatusOr<std::vector<StoredChunk>> FirstFile::FindChunks(
     const ArrayLayout& array) {
-  if (array.kind != ArrayLayout::Kind::kChunked) return std::vector<Chunk>();
+  if (array.kind != ArrayLayout::Kind::kChunked)
+    return std::vector<StoredChunk>();
   ChunkWalk walk(&array);
   while (!walk.done()) {
     FOREBAY_RETURN_IF_ERROR(
         Look([&](FileView& file) { return walk.Step(file); }));
+    // The view never holds the whole index of a large dataset's chunks.
     view_.ForgetIfMany();
   }
   return walk.Take();
@@ -69,7 +74,8 @@ absl::StatusOr<std::vector<Chunk>> FirstFile::FindChunks(
 absl::Status FirstFile::ReadFirst(
     const ArrayLayout& array, std::uint64_t element_bytes,
     absl::FunctionRef<void(absl::Span<const Bytes>)> show) {
-  FOREBAY_ASSIGN_OR_RETURN(const std::vector<Chunk> chunks, FindChunks(array));
+  FOREBAY_ASSIGN_OR_RETURN(const std::vector<StoredChunk> chunks,
+                           FindChunks(array));
   const std::uint64_t rows = std::min(array.rows(), kRows);
   RowReader reader(&array, &chunks, rows);
   FOREBAY_RETURN_IF_ERROR(reader.Begin(view_));
@@ -86,9 +92,10 @@ absl::Status FirstFile::ReadFirst(
     }
     show(values);
     view_.memory().Shrink(CountedBytes(all) +
-                          chunks.capacity() * sizeof(Chunk));
+                          chunks.capacity() * sizeof(StoredChunk));
     return absl::OkStatus();
   }
+  // The rows are references: the values must be copied from the heaps.
   GlobalHeapWalk walk(std::move(all), element_bytes, kLongestValue);
   FOREBAY_RETURN_IF_ERROR(walk.Begin(view_));
   while (!walk.done()) {
@@ -98,7 +105,8 @@ absl::Status FirstFile::ReadFirst(
   for (const ValuePlace& place : walk.places())
     values.push_back(AsBytes(walk.kept()).subspan(place.offset, place.length));
   show(values);
-  view_.memory().Shrink(walk.memory() + chunks.capacity() * sizeof(Chunk));
+  view_.memory().Shrink(walk.memory() +
+                        chunks.capacity() * sizeof(StoredChunk));
   return absl::OkStatus();
 }
 

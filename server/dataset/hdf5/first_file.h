@@ -20,32 +20,41 @@
 
 namespace forebay::dataset::hdf5 {
 
-// Looks into one file as long as somebody waits for it. Used by one thread.
-// Counts in the memory what it reads; that and the source outlive it. Calls
-// block for reads, but return soon after the stop is requested. Errors give
-// the reason alone, but for those of the source; CANCELLED: stopped.
+// Reads parts of one file while a caller waits: before a dataset is opened, its
+// first file shows which datasets it has.
+//
+// Used by one thread. Owns the view of the file, and counts the bytes that it
+// reads in `memory`. `memory` and `source` outlive this object. Calls block for
+// reads, but return soon after the stop is requested. Errors give the reason
+// alone, except for the source's, which name the file. CANCELLED: the stop was
+// requested.
 class FirstFile {
  public:
+  // Reads `file`, an object beneath `root`, from `source`.
   FirstFile(storage::ByteSource& source,
             std::shared_ptr<const storage::Root> root,
             storage::ListedObject file, const ReadSizes& read_sizes,
             base::WorkingMemory* memory, std::stop_token stop);
 
-  // Calls `look` again and again, until it has all that it wants to see.
+  // Calls `look` until it no longer returns UNAVAILABLE. Reads the bytes that
+  // the view wants before each further call. Returns the last result of `look`,
+  // or the error of a read.
   absl::Status Look(absl::FunctionRef<absl::Status(FileView&)> look);
 
-  // Whether an error was the source's, which names the file.
+  // Whether the last error was the source's, which names the file already.
   bool read_failed() const { return read_failed_; }
 
-  // Shows the first values of a dataset, of any length, or of a fixed one. Each
-  // is of some elements of so many bytes.
+  // Reads the values of a dataset's first rows and passes them to `show`. The
+  // values are valid only during the call of `show`. A value of variable length
+  // has `element_bytes` bytes for each of its elements.
   absl::Status ReadFirst(
       const ArrayLayout& array, std::uint64_t element_bytes,
       absl::FunctionRef<void(absl::Span<const absl::Span<const std::uint8_t>>)>
           show);
 
  private:
-  absl::StatusOr<std::vector<Chunk>> FindChunks(const ArrayLayout& array);
+  // Returns all chunks of a dataset; none if it is not chunked.
+  absl::StatusOr<std::vector<StoredChunk>> FindChunks(const ArrayLayout& array);
 
   storage::ByteSource& source_;
   const std::shared_ptr<const storage::Root> root_;

@@ -5,10 +5,22 @@
 
 #include "server/base/status.h"
 
+// A fractal heap has an address space of its own, divided among blocks by a
+// doubling table (HDF5 File Format Specification v3.0 III.G). A row of the
+// table has `width_` blocks of equal size. Blocks up to the maximum direct size
+// contain objects; larger ones are indirect, and have a doubling table of their
+// own. The root is a direct block, or an indirect one with `root_rows_` rows.
+//
+// A Heap ID of a managed object is an offset in the address space and a length.
+// To find the object, Descend picks the child whose range contains the offset,
+// until the child is a direct block. Depth and rows are bounded, because IDs
+// are untrusted.
+
 namespace forebay::dataset::hdf5 {
 namespace {
 
-// Indirect blocks within indirect blocks.
+// Bounds the indirect blocks within indirect blocks, and the rows of one, so
+// that damaged blocks cannot lead in a circle.
 constexpr int kDeepest = 8;
 constexpr std::uint64_t kMostRows = 64;
 
@@ -21,17 +33,23 @@ absl::Status Damaged() {
 absl::StatusOr<FractalHeap> FractalHeap::Read(FileView& file,
                                               std::uint64_t address) {
   const Widths& widths = file.widths();
-  // The filters that a compressed one has at its end are not read.
+  // The header of a compressed heap is longer, because it has filters, too.
+  // Such a heap is refused before its checksum is read, because the checksum
+  // lies further back.
   const std::uint64_t bytes = 26 + 12 * widths.length + 3 * widths.address;
   FOREBAY_ASSIGN_OR_RETURN(const Bytes start, file.At(address, 9));
-  Cursor prefix(start);
+  ByteCursor prefix(start);
   prefix.Skip(7);
   if (prefix.Take(2) != 0)
     return absl::UnimplementedError("has a group whose links are compressed");
-  FOREBAY_ASSIGN_OR_RETURN(Cursor cursor, file.Checked(address, bytes, "FRHP"));
+  FOREBAY_ASSIGN_OR_RETURN(ByteCursor cursor,
+                           file.Checked(address, bytes, "FRHP"));
   FractalHeap heap;
   cursor.Skip(1 + 2 + 2);
+  // Bit 1 of the flags: direct blocks have checksums.
   heap.has_checksums_ = (cursor.Take(1) & 2) != 0;
+  // Sizes, counters and the two addresses of free space and huge objects are
+  // not needed.
   cursor.Skip(4 + widths.length + widths.address + widths.length +
               widths.address + 8 * widths.length);
   heap.width_ = cursor.Take(2);
@@ -57,9 +75,11 @@ std::uint64_t FractalHeap::RowBytes(std::uint64_t row) const {
 }
 
 absl::StatusOr<Bytes> FractalHeap::Find(FileView& file, Bytes id) {
-  Cursor cursor(id);
+  ByteCursor cursor(id);
+  // Bits 4 and 5 of an ID give the kind of the object: managed (0), huge (1),
+  // or tiny (2). A tiny object's bytes are in the ID itself.
   const std::uint64_t kind = cursor.Take(1) >> 4 & 3;
-  if (kind == 2) {  // in the number itself
+  if (kind == 2) {  // the object is in the ID itself
     const std::uint64_t length = (id[0] & 15u) + 1;
     const Bytes bytes = cursor.TakeBytes(length);
     if (!cursor.ok()) return Damaged();
@@ -99,7 +119,9 @@ absl::StatusOr<Bytes> FractalHeap::FindManaged(FileView& file,
   return bytes.subspan(offset - block.offset, length);
 }
 
-// Finds the child of an indirect block that has this offset.
+// Returns the child of an indirect block that covers an offset of the heap.
+// Sets `rows_below` to the child's rows if the child is an indirect block
+// itself.
 absl::StatusOr<FractalHeap::Block> FractalHeap::Descend(
     FileView& file, const Block& block, std::uint64_t rows,
     std::uint64_t offset, std::uint64_t* rows_below) {
@@ -107,11 +129,13 @@ absl::StatusOr<FractalHeap::Block> FractalHeap::Descend(
   const auto log2 = [](std::uint64_t number) {
     return static_cast<std::uint64_t>(std::bit_width(number)) - 1;
   };
+  // Rows from this one on have indirect blocks.
   const std::uint64_t direct_rows =
       log2(largest_bytes_) - log2(first_bytes_) + 2;
   const std::uint64_t prefix = 5 + widths.address + offset_bytes_;
   const std::uint64_t bytes = prefix + rows * width_ * widths.address + 4;
-  // Once each, for there is a link for every few bytes of a heap.
+  // The checksum of each block is checked once: the heap is searched for every
+  // link, and hashing a large block each time would take quadratic time.
   if (!checked_.contains({block.address, rows})) {
     FOREBAY_RETURN_IF_ERROR(
         file.Checked(block.address, bytes, "FHIB").status());
@@ -122,6 +146,7 @@ absl::StatusOr<FractalHeap::Block> FractalHeap::Descend(
   for (std::uint64_t row = 0; row < rows; ++row) {
     const std::uint64_t child = RowBytes(row);
     if (child == 0) return Damaged();
+    // A row that reaches beyond the heap's end covers all the rest of the heap.
     const std::uint64_t bytes_of_row =
         child > heap_bytes_ / width_ ? heap_bytes_ : child * width_;
     if (offset - at >= bytes_of_row) {
@@ -129,12 +154,12 @@ absl::StatusOr<FractalHeap::Block> FractalHeap::Descend(
       continue;
     }
     const std::uint64_t column = (offset - at) / child;
-    Cursor cursor(
+    ByteCursor cursor(
         all.subspan(prefix + (row * width_ + column) * widths.address), widths);
     const std::uint64_t address = cursor.TakeAddress();
     if (address == kNoAddress || !cursor.ok()) return Damaged();
     if (row >= direct_rows) {
-      // As many rows as its blocks fill.
+      // An indirect block has as many rows as it takes to fill its size.
       *rows_below = log2(child) - log2(first_bytes_ * width_) + 1;
       if (*rows_below == 0 || *rows_below > kMostRows) return Damaged();
     }

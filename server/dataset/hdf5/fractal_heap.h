@@ -11,43 +11,65 @@
 
 namespace forebay::dataset::hdf5 {
 
-// A fractal heap: blocks whose sizes grow by powers of two, in which a group
-// with many links keeps them. Copyable; used by one thread; never blocks.
-// Errors: those of FileView; DATA_LOSS: it is damaged; UNIMPLEMENTED: it is
-// compressed, or an object is too large for its blocks.
+// A fractal heap, in which a group with many links stores its Link messages
+// (HDF5 File Format Specification v3.0 III.G). Objects lie in blocks of a
+// doubling table: rows 0 and 1 have blocks of the starting size, and the blocks
+// of each further row are twice as large.
+//
+// Copyable; used by one thread. Owns no bytes of the file. Never blocks.
+// Errors: those of FileView; DATA_LOSS: the heap is damaged; UNIMPLEMENTED: it
+// is compressed, or an object is too large for its blocks ("huge").
 class FractalHeap {
  public:
+  // Reads the heap's header, which is at `address`.
   static absl::StatusOr<FractalHeap> Read(FileView& file,
                                           std::uint64_t address);
 
-  // Returns the object of that number, which stays until FileView::Forget.
+  // Returns the object whose Heap ID is `id`. The bytes of a tiny object lie in
+  // `id` itself. All others stay valid until FileView::Forget.
   absl::StatusOr<Bytes> Find(FileView& file, Bytes id);
 
  private:
   FractalHeap() = default;
 
+  // A block of the heap. Offsets are those of the heap's address space, which
+  // its blocks divide among themselves.
   struct Block {
     std::uint64_t address = 0;
-    std::uint64_t offset = 0;  // of its first byte in the heap
+    // Offset in bytes of the block's first byte within the heap.
+    std::uint64_t offset = 0;
+    // Bytes of the heap that the block covers, its prefix included.
     std::uint64_t bytes = 0;
   };
 
+  // Returns the bytes of a managed object: an object that lies in a block.
   absl::StatusOr<Bytes> FindManaged(FileView& file, std::uint64_t offset,
                                     std::uint64_t length);
+  // Returns the bytes of each block in a row of the doubling table.
   std::uint64_t RowBytes(std::uint64_t row) const;
   absl::StatusOr<Block> Descend(FileView& file, const Block& block,
                                 std::uint64_t rows, std::uint64_t offset,
                                 std::uint64_t* rows_below);
 
-  std::size_t offset_bytes_ = 0;     // of an offset in the heap
-  std::uint64_t width_ = 0;          // blocks in a row
-  std::uint64_t first_bytes_ = 0;    // of a block in the first row
-  std::uint64_t largest_bytes_ = 0;  // of a block with objects
-  std::uint64_t heap_bytes_ = 0;     // that it may have
+  // Bytes that an offset within the heap takes in the file.
+  std::size_t offset_bytes_ = 0;
+  // Number of blocks in a row (Table Width).
+  std::uint64_t width_ = 0;
+  // Bytes of a block in the first row (Starting Block Size).
+  std::uint64_t first_bytes_ = 0;
+  // Bytes of the largest direct block (Maximum Direct Block Size). Direct
+  // blocks contain the objects.
+  std::uint64_t largest_bytes_ = 0;
+  // Bytes of the heap's address space (Maximum Heap Size, a power of two).
+  std::uint64_t heap_bytes_ = 0;
+  // Address of the root block.
   std::uint64_t root_ = kNoAddress;
-  std::uint64_t root_rows_ = 0;  // 0: the root has objects itself
-  bool has_checksums_ = false;   // in blocks with objects
-  // Blocks of blocks whose checksums are right, by address and rows.
+  // Rows of the root block; 0 if it is a direct block.
+  std::uint64_t root_rows_ = 0;
+  // Whether direct blocks have checksums.
+  bool has_checksums_ = false;
+  // Address and number of rows of each indirect block whose checksum was found
+  // right.
   std::set<std::pair<std::uint64_t, std::uint64_t>> checked_;
 };
 

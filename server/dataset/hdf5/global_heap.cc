@@ -9,11 +9,22 @@
 #include "server/base/status.h"
 #include "server/dataset/hdf5/element_type.h"
 
+// A dataset of variable length has a reference in each row: a length, and a
+// Global Heap ID. Rows may refer to heaps in any order. The references are
+// therefore sorted by heap and object index. Each heap is walked once, from its
+// start, because it has no list of its objects. Only the header of each object
+// says how long that object is.
+//
+// Time is linear in the references and in the heaps' objects, plus the sort.
+// Heaps that overlap are refused, because one byte of a damaged file could then
+// belong to any number of heaps.
+
 namespace forebay::dataset::hdf5 {
 namespace {
 
+// The largest index of an object in a heap, which has 16 bits.
 constexpr std::uint64_t kMostNumber = 65535;
-// Values that one step finds, at most.
+// Most values that one step finds, so that a step does not take long.
 constexpr std::size_t kOfStep = 4096;
 
 absl::Status Damaged(std::uint64_t address) {
@@ -38,10 +49,11 @@ absl::Status GlobalHeapWalk::Begin(FileView& file) {
   FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(places_, rows));
   FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(order_, rows));
   places_.resize(rows);
-  Cursor cursor({reinterpret_cast<const std::uint8_t*>(references_.data()),
-                 references_.size()},
-                widths);
+  ByteCursor cursor({reinterpret_cast<const std::uint8_t*>(references_.data()),
+                     references_.size()},
+                    widths);
   for (std::uint64_t row = 0; row < rows; ++row) {
+    // The length counts elements. An empty value refers to nothing.
     places_[row].length = cursor.Take(4) * element_bytes_;
     Reference reference;
     reference.address = cursor.TakeAddress();
@@ -72,14 +84,16 @@ absl::Status GlobalHeapWalk::Step(FileView& file) {
       return Damaged(reference.address);
     if (heap_.address != reference.address)
       FOREBAY_RETURN_IF_ERROR(Open(file, reference.address));
+    // Objects of a heap are read in order until the wanted one is known.
+    // Several references may have the same object.
     while (heap_.values.size() <= reference.number ||
            heap_.values[reference.number].offset == 0) {
       FOREBAY_RETURN_IF_ERROR(FindNext(file));
     }
-    const ValuePlace& found = heap_.values[reference.number];
+    const ValuePlace& object_place = heap_.values[reference.number];
     ValuePlace& place = places_[reference.row];
-    if (found.length < place.length) return Damaged(reference.address);
-    place.offset = found.offset;
+    if (object_place.length < place.length) return Damaged(reference.address);
+    place.offset = object_place.offset;
     if (most_kept_ > 0) FOREBAY_RETURN_IF_ERROR(Keep(file, reference));
     ++next_;
   }
@@ -87,11 +101,14 @@ absl::Status GlobalHeapWalk::Step(FileView& file) {
 }
 
 absl::Status GlobalHeapWalk::Open(FileView& file, std::uint64_t address) {
-  // Heaps that overlapped would be gone through again and again.
+  // Heaps come in the order of addresses. A heap that overlaps the previous one
+  // is damage.
   if (address < heap_.end) return Damaged(address);
+  // The header of a heap has a signature, a version, three reserved bytes and
+  // the size of the whole heap. Objects follow, aligned to 8 bytes.
   const std::uint64_t header = 8 + file.widths().length;
   FOREBAY_ASSIGN_OR_RETURN(const Bytes bytes, file.At(address, header));
-  Cursor cursor(bytes, file.widths());
+  ByteCursor cursor(bytes, file.widths());
   if (!cursor.TakeSignature("GCOL")) return Damaged(address);
   cursor.Skip(4);
   const std::uint64_t length = cursor.TakeLength();
@@ -108,12 +125,15 @@ absl::Status GlobalHeapWalk::FindNext(FileView& file) {
   if (heap_.next > heap_.end || heap_.end - heap_.next < header)
     return Damaged(heap_.address);
   FOREBAY_ASSIGN_OR_RETURN(const Bytes bytes, file.At(heap_.next, header));
-  Cursor cursor(bytes, file.widths());
+  ByteCursor cursor(bytes, file.widths());
+  // An object has an index, a reference count (2 bytes, unused), a reserved
+  // part (4 bytes) and its size. Its data is padded to a multiple of 8 bytes.
   const std::uint64_t number = cursor.Take(2);
   cursor.Skip(6);
   const std::uint64_t length = cursor.TakeLength();
   const std::uint64_t room = heap_.end - heap_.next - header;
-  // Number 0 is free space, which is the last.
+  // Object 0 is the free space, which comes last: the wanted object is not
+  // there.
   if (number == 0 || length > room) return Damaged(heap_.address);
   if (heap_.values.size() <= number) heap_.values.resize(number + 1);
   FOREBAY_ASSIGN_OR_RETURN(heap_.values[number].offset,

@@ -11,61 +11,80 @@
 
 namespace forebay::dataset::hdf5 {
 
-// Where a value of any length lies.
+// The place of a value of any length. Offset and length are in bytes.
 struct ValuePlace {
-  std::uint64_t offset = 0;  // bytes
-  std::uint64_t length = 0;  // bytes
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
 };
 
-// Finds values of any length, to which the rows of a dataset refer, in the
-// global heaps of a file. It goes through heaps in their order in the file,
-// once each. Used by one thread; counts what it finds in the file's memory;
-// never blocks. Errors: those of FileView; DATA_LOSS: a heap is damaged, or has
-// no such value; UNIMPLEMENTED: a value that is to be kept is longer than that.
+// Finds the values of variable length that a dataset's rows refer to, in the
+// file's global heaps (HDF5 File Format Specification v3.0 III.E). The
+// references are sorted first, so that each heap is read once, in the order of
+// the file.
+//
+// Used by one thread. Owns the references and the values that it finds, and
+// counts both in the file's memory. Never blocks. Errors: those of FileView;
+// DATA_LOSS: a heap is damaged or has no such value; UNIMPLEMENTED: a value
+// that is to be copied is longer than `most_kept`.
 class GlobalHeapWalk {
  public:
-  // `references` has one for each row, and each value so many bytes for every
-  // element. Keeps a copy of the values if `most_kept` is not 0: bytes of one.
+  // Takes the references, one for each row. A value has `element_bytes` bytes
+  // for each of its elements. If `most_kept` is not 0, values are copied, and
+  // no value may be longer than `most_kept` bytes.
   GlobalHeapWalk(std::string references, std::uint64_t element_bytes,
                  std::uint64_t most_kept);
 
-  // To be called first.
+  // Sorts the references. Must be called first.
   absl::Status Begin(FileView& file);
+  // Whether all values were found.
   bool done() const { return next_ == order_.size(); }
-  // Finds some values. Can be called again after UNAVAILABLE. Not to be called
-  // if done.
+  // Finds some of the values. UNAVAILABLE: bytes are missing; the call can be
+  // repeated when they have come. Must not be called once done() is true.
   absl::Status Step(FileView& file);
 
-  // By row: where its value lies in the file or, if values are kept, in kept().
+  // Returns the place of each row's value: in the file or, if values are
+  // copied, in kept(). Complete once done() is true.
   const std::vector<ValuePlace>& places() const { return places_; }
+  // Returns the copied values, one after the other.
   const std::string& kept() const { return kept_; }
-  // Bytes that it counts, with those of the references.
+  // Returns the bytes that the walk has counted in the file's memory, and those
+  // of the references. The caller must release them.
   std::uint64_t memory() const;
 
  private:
+  // A row's reference: the Global Heap ID of its value.
   struct Reference {
-    std::uint64_t address = kNoAddress;  // of the heap
-    std::uint64_t number = 0;            // of the value in it
+    std::uint64_t address = kNoAddress;  // address of the heap
+    std::uint64_t number = 0;            // object index within the heap
     std::uint64_t row = 0;
   };
-  // The heap that it goes through.
+  // The heap (a "collection") that is being read. All members but `values` are
+  // addresses.
   struct Heap {
     std::uint64_t address = kNoAddress;
-    std::uint64_t end = 0;  // address
-    // Of the values found, by number; a number is 16 bits wide.
+    // Address of the first byte after the heap.
+    std::uint64_t end = 0;
+    // Places of the objects that were read, by object index, which has 16 bits.
     std::vector<ValuePlace> values;
-    std::uint64_t next = 0;  // address of the value that follows these
+    // Address of the object that is read next.
+    std::uint64_t next = 0;
   };
 
+  // Begins to read the heap at `address`, which must lie after the previous
+  // heap.
   absl::Status Open(FileView& file, std::uint64_t address);
+  // Reads the header of the next object in the heap.
   absl::Status FindNext(FileView& file);
+  // Copies a value into `kept_`.
   absl::Status Keep(FileView& file, const Reference& reference);
 
   const std::string references_;
   const std::uint64_t element_bytes_;
   const std::uint64_t most_kept_;
-  std::vector<Reference> order_;  // those of values that are not empty
-  std::size_t next_ = 0;          // in that order
+  // References to values that are not empty, sorted by heap and object index.
+  std::vector<Reference> order_;
+  // Index into `order_` of the value that is looked for next.
+  std::size_t next_ = 0;
   Heap heap_;
   std::vector<ValuePlace> places_;
   std::string kept_;

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
 #include "server/dataset/hdf5/hdf5_parser.h"
-#include "server/dataset/hdf5/row_reader.h"
+#include "server/dataset/hdf5/hdf5_row_reader.h"
 #include "server/dataset/hdf5/row_value.h"
 #include "server/dataset/hdf5/stored_row.h"
 #include "server/dataset/records/whole_value.h"
@@ -14,38 +14,44 @@
 namespace forebay::dataset::hdf5 {
 namespace {
 
+// Most bytes of chunks without filters that each format caches.
 constexpr std::uint64_t kKeptChunks = std::uint64_t{64} << 20;  // bytes
-// The place of columns that have none.
+// Marks a column in `place_of_` whose values are in the key.
 constexpr std::size_t kKept = SIZE_MAX;
 
 Bytes AsBytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-// Bytes that a value has of a row that was not written.
-std::uint64_t FilledBytes(const Column& column) {
+// Returns the bytes of a value in a row that was not written: 0 if lengths
+// vary.
+std::uint64_t FilledBytes(const Hdf5Column& column) {
   return column.has_any_length() ? 0 : column.value_bytes();
 }
 
-std::uint64_t LongestFilled(const std::vector<Column>& columns) {
+// Returns the bytes of the longest value that is made of a fill value.
+std::uint64_t LongestFilled(const std::vector<Hdf5Column>& columns) {
   std::uint64_t longest = 0;
-  for (const Column& column : columns) {
+  for (const Hdf5Column& column : columns) {
     if (!column.is_kept) longest = std::max(longest, FilledBytes(column));
   }
   return longest;
 }
 
-// The room for one value after the other, which is asked for once.
+// The output buffer of one sample. All values of the sample use this one
+// buffer, one after the other, because MadeValues::AddDecompressed may be
+// called only once for a sample.
 class SharedRoom {
  public:
-  // Asks for `most` bytes at once, or for as many as are wanted first.
+  // The first call of Give makes the buffer. Its size is `most`, or the size
+  // that the call asks for, if that is larger.
   SharedRoom(MadeValues* made, std::uint64_t most)
       : made_(*made), most_(most) {}
 
   absl::StatusOr<absl::Span<std::uint8_t>> Give(std::uint64_t bytes) {
     if (room_.size() < bytes) {
       FOREBAY_ASSIGN_OR_RETURN(room_,
-                               made_.AddUnpacked(std::max(most_, bytes)));
+                               made_.AddDecompressed(std::max(most_, bytes)));
     }
     return room_.first(bytes);
   }
@@ -56,15 +62,21 @@ class SharedRoom {
   absl::Span<std::uint8_t> room_;
 };
 
-// A row of one dataset.
+// A row of one dataset, and the place where it was found.
 struct RowPart {
   const RowPlace& place;
-  Bytes row;     // none if it was not written
-  Bytes record;  // all that was read
+  // The row's bytes; none if the row was not written.
+  Bytes row;
+  // All bytes that were read of the sample.
+  Bytes record;
 };
 
-absl::StatusOr<FieldValue> ReadColumn(const Column& column, const RowPart& part,
-                                      UnpackRoom room, MadeValues* made) {
+// Returns the value of a column in a row. A row that was not written gets the
+// fill value.
+absl::StatusOr<FieldValue> ReadColumn(const Hdf5Column& column,
+                                      const RowPart& part,
+                                      DecompressionRoom room,
+                                      MadeValues* made) {
   Bytes bytes = part.row;
   if (part.place.kind == RowPlace::Kind::kFilled) {
     FOREBAY_ASSIGN_OR_RETURN(const absl::Span<std::uint8_t> filled,
@@ -82,11 +94,12 @@ absl::StatusOr<FieldValue> ReadColumn(const Column& column, const RowPart& part,
 
 }  // namespace
 
-Hdf5Format::Hdf5Format(std::vector<Column> columns, base::MemoryBudget* budget)
+Hdf5Format::Hdf5Format(std::vector<Hdf5Column> columns,
+                       base::MemoryBudget* budget)
     : columns_(std::move(columns)),
       text_(TextOf(columns_)),
       chunks_(budget, kKeptChunks) {
-  for (const Column& column : columns_) {
+  for (const Hdf5Column& column : columns_) {
     const auto known = std::find(paths_.begin(), paths_.end(), column.path);
     const auto place = static_cast<std::size_t>(known - paths_.begin());
     place_of_.push_back(column.is_kept ? kKept : place);
@@ -97,12 +110,13 @@ Hdf5Format::Hdf5Format(std::vector<Column> columns, base::MemoryBudget* budget)
     }
     if (!column.has_any_length()) row_bytes_[place] = column.row_bytes;
   }
+  // A record needs a place even if the index stores all columns.
   if (row_bytes_.empty()) row_bytes_.push_back(0);
 }
 
 absl::StatusOr<std::shared_ptr<const Hdf5Format>> Hdf5Format::Parse(
     std::string_view text, base::MemoryBudget* budget) {
-  FOREBAY_ASSIGN_OR_RETURN(std::vector<Column> columns, ParseColumns(text));
+  FOREBAY_ASSIGN_OR_RETURN(std::vector<Hdf5Column> columns, ParseColumns(text));
   return std::make_shared<const Hdf5Format>(std::move(columns), budget);
 }
 
@@ -118,7 +132,7 @@ std::vector<Field> Hdf5Format::FieldsOf(
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     records::LengthBounds bounds;
     if (i < index.bounds().size()) bounds = index.bounds()[i];
-    const Column& column = columns_[i];
+    const Hdf5Column& column = columns_[i];
     fields.push_back(
         records::FieldOf(column.name(), column.value, bounds.longest));
     fields.back().shortest = std::min(bounds.shortest, bounds.longest);
@@ -145,7 +159,9 @@ absl::Status Hdf5Format::ReadKeyedValues(std::string_view key,
   if (row_key.places.size() != row_bytes_.size())
     return absl::DataLossError("is indexed as a row of other datasets");
   FOREBAY_RETURN_IF_ERROR(ReadKept(row_key, values, made));
-  // That of one place may depend on what is kept of its chunks.
+  // With several datasets, `most` is the largest size that any of them needs,
+  // because the buffer is made only once. With one dataset, the size is the one
+  // that its call of `room` asks for, which is less if the cache has the chunk.
   std::uint64_t most = 0;
   for (std::size_t i = 0; i < row_bytes_.size() && row_bytes_.size() > 1; ++i) {
     const RowPlace& place = row_key.places[i];
@@ -157,6 +173,7 @@ absl::Status Hdf5Format::ReadKeyedValues(std::string_view key,
   const auto room = [&shared](std::uint64_t bytes) {
     return shared.Give(bytes);
   };
+  // A gathered record has the datasets' parts one after the other.
   Bytes rest = record;
   for (std::size_t i = 0; i < row_bytes_.size(); ++i) {
     const RowPlace& place = row_key.places[i];
@@ -165,13 +182,13 @@ absl::Status Hdf5Format::ReadKeyedValues(std::string_view key,
     const Bytes part = is_gathered ? rest.first(place.length) : rest;
     rest.remove_prefix(part.size());
     const auto row = FindRow(place, row_bytes_[i], part, chunks_, room);
-    // Of one dataset alone, that is known.
+    // The error names the dataset, unless there is only one.
     if (!row.ok() && row_bytes_.size() == 1) return row.status();
     if (!row.ok()) return base::Annotate(row.status(), paths_[i]);
     for (std::size_t k = 0; k < columns_.size(); ++k) {
       if (place_of_[k] != i) continue;
-      const RowPart found{place, *row, record};
-      auto value = ReadColumn(columns_[k], found, room, made);
+      const RowPart row_part{place, *row, record};
+      auto value = ReadColumn(columns_[k], row_part, room, made);
       if (!value.ok())
         return base::Annotate(value.status(), columns_[k].name());
       values[k] = *std::move(value);
@@ -183,19 +200,22 @@ absl::Status Hdf5Format::ReadKeyedValues(std::string_view key,
 absl::Status Hdf5Format::ReadKept(const RowKey& row,
                                   absl::Span<FieldValue> values,
                                   MadeValues* made) const {
-  std::size_t kept = 0;
+  std::size_t next_kept = 0;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     if (!columns_[i].is_kept) continue;
-    if (kept == row.kept.size())
+    if (next_kept == row.kept.size())
       return absl::DataLossError("is indexed without some of its values");
-    auto value = RowValue(columns_[i], AsBytes(row.kept[kept++]), {}, made);
+    auto value =
+        RowValue(columns_[i], AsBytes(row.kept[next_kept++]), {}, made);
     if (!value.ok()) return base::Annotate(value.status(), columns_[i].name());
     values[i] = *std::move(value);
   }
   return absl::OkStatus();
 }
 
-// Values of a fixed size are all as long as the longest.
+// Lowers the bounds of values whose length the index knows. The bounds of
+// values of a fixed size are exact, and stay as they are. The result is always
+// true: the length of the extent says nothing about values.
 bool Hdf5Format::LowerBytes(const records::RecordIndex& index,
                             std::uint64_t number,
                             absl::Span<std::uint64_t> bytes) const {
@@ -205,14 +225,14 @@ bool Hdf5Format::LowerBytes(const records::RecordIndex& index,
   if (!row.ok()) return true;
   if (row->places.size() != row_bytes_.size()) return true;
   const bool is_gathered = !row->pieces.empty();
-  std::size_t kept = 0;
+  std::size_t next_kept = 0;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    const Column& column = columns_[i];
+    const Hdf5Column& column = columns_[i];
     const RowPlace& place = row->places[column.is_kept ? 0 : place_of_[i]];
     std::uint64_t length = 0;
     if (column.is_kept) {
-      if (kept == row->kept.size()) return true;
-      length = row->kept[kept++].size();
+      if (next_kept == row->kept.size()) return true;
+      length = row->kept[next_kept++].size();
     } else if (place.kind == RowPlace::Kind::kDirect) {
       length = is_gathered ? place.length : index.ExtentOf(number).length;
     }

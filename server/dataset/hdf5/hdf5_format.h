@@ -15,7 +15,7 @@
 #include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/hdf5/chunk_cache.h"
-#include "server/dataset/hdf5/column.h"
+#include "server/dataset/hdf5/hdf5_column.h"
 #include "server/dataset/hdf5/row_key.h"
 #include "server/dataset/object_parser.h"
 #include "server/dataset/records/record_format.h"
@@ -25,19 +25,26 @@
 
 namespace forebay::dataset::hdf5 {
 
-// HDF5 files, of which some datasets are read row by row. The extent of a row
-// is that of the dataset that is not kept by the index: the row's bytes, or the
-// chunk that it lies in. If there are several such datasets, or its chunks lie
-// far apart, it is gathered of these. The row's key tells which, and has the
-// values of all other datasets.
+// The format of HDF5 files whose datasets are read row by row. The index stores
+// the values of small columns in the key of each row. All other values are read
+// with the sample. The extent of a row is the bytes of the row in the file, or
+// the chunk that contains the row. If several datasets are read, or the chunks
+// of a row lie far apart, the extent is gathered from pieces
+// (`storage/gathered`). The key says how the row lies in its extent
+// (row_key.h).
 //
-// Threads, ownership, blocking and errors are as RecordFormat says.
+// Immutable and thread-safe, except for the cache of chunks, which locks. Owns
+// its columns and that cache; datasets share the format. Blocks only while
+// another thread looks into the cache. Errors give the reason alone, as
+// RecordFormat says.
 class Hdf5Format final : public records::RecordFormat {
  public:
-  // The budget outlives it; it is for chunks that are kept without their
-  // filters. If it is null, none are.
-  Hdf5Format(std::vector<Column> columns, base::MemoryBudget* budget);
-  // DATA_LOSS: the text is that of another format.
+  // Makes the format of these columns. `budget` counts the chunks that are
+  // cached without their filters, and outlives the format. If `budget` is null,
+  // no chunk is cached.
+  Hdf5Format(std::vector<Hdf5Column> columns, base::MemoryBudget* budget);
+  // Makes the format whose text() is `text`. DATA_LOSS: `text` is of another
+  // format.
   static absl::StatusOr<std::shared_ptr<const Hdf5Format>> Parse(
       std::string_view text, base::MemoryBudget* budget);
 
@@ -51,14 +58,16 @@ class Hdf5Format final : public records::RecordFormat {
                             absl::Span<const std::uint8_t> record,
                             absl::Span<FieldValue> values,
                             MadeValues* made) const override;
-  // As ReadValues, of a record with that key, which goes as soon as this
-  // returns.
+  // Reads the values of the record with that key, as ReadValues does. `key`
+  // need not outlive the call.
   absl::Status ReadKeyedValues(std::string_view key,
                                absl::Span<const std::uint8_t> record,
                                absl::Span<FieldValue> values,
                                MadeValues* made) const;
   absl::StatusOr<std::vector<storage::gathered::Piece>> PiecesOf(
       std::string_view key) const override;
+  // Whether samples have values outside of their extents. Always true, because
+  // keys store the values of small columns.
   bool has_values_elsewhere() const override { return true; }
   bool LowerBytes(const records::RecordIndex& index, std::uint64_t number,
                   absl::Span<std::uint64_t> bytes) const override;
@@ -66,15 +75,20 @@ class Hdf5Format final : public records::RecordFormat {
                      std::uint64_t record) const override;
 
  private:
+  // Reads the values that the key stores.
   absl::Status ReadKept(const RowKey& row, absl::Span<FieldValue> values,
                         MadeValues* made) const;
 
-  const std::vector<Column> columns_;
+  const std::vector<Hdf5Column> columns_;
   const std::string text_;
-  std::vector<std::size_t> place_of_;  // of each column, among a row's
-  std::vector<std::string> paths_;     // of the datasets that are read
-  // Of each of these, if fixed; else 0. One, if none is read.
+  // For each column, the index of its dataset in `paths_`; SIZE_MAX if keys
+  // store the column's values.
+  std::vector<std::size_t> place_of_;
+  // Paths of the datasets that are read with a sample.
+  std::vector<std::string> paths_;
+  // Row bytes of each path; 0 if the rows vary. One element if nothing is read.
   std::vector<std::uint64_t> row_bytes_;
+  // Chunks without their filters. Mutable, as reading a sample is const.
   mutable ChunkCache chunks_;
 };
 

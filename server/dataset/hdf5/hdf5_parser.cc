@@ -11,19 +11,31 @@
 #include "server/dataset/hdf5/row_extent.h"
 #include "server/dataset/hdf5/tree.h"
 
+// For each source, the parser walks the index of chunks, then reads rows, then
+// follows references, as far as the columns need it. After the last source,
+// Emit adds a record for each row: an extent of the file, and a key
+// (row_key.h).
+//
+// Rows whose bytes lie together have an extent within the file. Other rows are
+// gathered: their extents follow the file's end, one after the other, and the
+// key lists the pieces. Neighbouring rows in the same chunks share a gathered
+// extent.
+
 namespace forebay::dataset::hdf5 {
 namespace {
 
 using Kind = ArrayLayout::Kind;
 
-// Bytes of what is made of a value of so many.
-std::uint64_t MadeBytesOf(const Column& column, std::uint64_t bytes) {
+// Returns the bytes of a field's value that is made of `bytes` bytes of a
+// column. Pixels get the header of a raw image.
+std::uint64_t MadeBytesOf(const Hdf5Column& column, std::uint64_t bytes) {
   const bool has_pixels = column.type.kind == ElementType::Kind::kNumber &&
                           column.value.kind == proto::FieldKind::kImage;
   return has_pixels ? bytes + sizeof(proto::RawImageHeader) : bytes;
 }
 
-// Strings have room in themselves, which is not counted.
+// Returns the bytes that a string has on the heap. The bytes of a short string
+// lie inside the object, and were not counted.
 std::uint64_t CountedBytes(const std::string& text) {
   return text.capacity() - std::string().capacity();
 }
@@ -31,7 +43,7 @@ std::uint64_t CountedBytes(const std::string& text) {
 }  // namespace
 
 Hdf5Parser::Hdf5Parser(storage::ListedObject file, const ReadSizes& read_sizes,
-                       const std::vector<Column>* columns,
+                       const std::vector<Hdf5Column>* columns,
                        base::WorkingMemory* memory)
     : object_(std::move(file.name)),
       view_(file.version.size, read_sizes, memory),
@@ -42,10 +54,10 @@ Hdf5Parser::Hdf5Parser(storage::ListedObject file, const ReadSizes& read_sizes,
 
 absl::StatusOr<std::unique_ptr<Hdf5Parser>> Hdf5Parser::Create(
     storage::ListedObject file, const ReadSizes& read_sizes,
-    const std::vector<Column>* columns, base::WorkingMemory* memory) {
+    const std::vector<Hdf5Column>* columns, base::WorkingMemory* memory) {
   std::unique_ptr<Hdf5Parser> parser(
       new Hdf5Parser(std::move(file), read_sizes, columns, memory));
-  // It finds out what to read first.
+  // This call runs until the first read is known, which next_read() returns.
   FOREBAY_RETURN_IF_ERROR(parser->Proceed());
   return parser;
 }
@@ -55,7 +67,7 @@ absl::Status Hdf5Parser::Take(absl::Span<const std::uint8_t> bytes) {
   return Proceed();
 }
 
-// Goes on until it lacks bytes, or is at the end.
+// All errors but RESOURCE_EXHAUSTED name the file.
 absl::Status Hdf5Parser::Proceed() {
   while (part_ != Part::kEnd) {
     absl::Status status = Step();
@@ -63,6 +75,8 @@ absl::Status Hdf5Parser::Proceed() {
       return absl::OkStatus();
     if (absl::IsResourceExhausted(status)) return status;
     if (!status.ok()) return base::Annotate(status, object_);
+    // When bytes were missing, List and Open start over, and need the earlier
+    // bytes again.
     if (part_ != Part::kList && part_ != Part::kOpen) view_.ForgetIfMany();
   }
   return absl::OkStatus();
@@ -89,7 +103,7 @@ absl::Status Hdf5Parser::Step() {
   return base::Annotate(status, source.shown);
 }
 
-// Can be called again as a whole.
+// Starts over when bytes were missing.
 absl::Status Hdf5Parser::List() {
   found_.bounds.resize(columns_.size());
   const auto pattern = SplitPattern(columns_.front().path);
@@ -103,10 +117,11 @@ absl::Status Hdf5Parser::List() {
   return absl::OkStatus();
 }
 
-// Can be called again as a whole: it keeps nothing until all is at hand.
+// When bytes were missing, the next call starts over. It first drops the
+// sources that this call found.
 absl::Status Hdf5Parser::Open() {
   sources_.clear();
-  for (const Column& column : columns_)
+  for (const Hdf5Column& column : columns_)
     FOREBAY_RETURN_IF_ERROR(AddSource(column));
   for (const Source& source : sources_) {
     if (source.array.rows() == rows()) continue;
@@ -131,7 +146,7 @@ absl::StatusOr<FoundArray> Hdf5Parser::FindSource(const std::string& path) {
   return found;
 }
 
-absl::Status Hdf5Parser::AddSource(const Column& column) {
+absl::Status Hdf5Parser::AddSource(const Hdf5Column& column) {
   auto known =
       std::find_if(sources_.begin(), sources_.end(),
                    [&](const Source& one) { return one.path == column.path; });
@@ -155,7 +170,6 @@ absl::Status Hdf5Parser::AddSource(const Column& column) {
       column.name(), ": is a member of any length, which cannot be read"));
 }
 
-// Begins a part of the present source, or of the next one.
 absl::Status Hdf5Parser::BeginPart(Part part) {
   part_ = part;
   if (source_ == sources_.size()) return absl::OkStatus();
@@ -204,7 +218,6 @@ absl::Status Hdf5Parser::StepValues(Source& source) {
   return BeginPart(Part::kChunks);
 }
 
-// Whether single rows can be taken from the chunks.
 absl::Status Hdf5Parser::CheckChunks(const Source& source) const {
   const ArrayLayout& array = source.array;
   if (array.kind == Kind::kCompact) {
@@ -215,12 +228,12 @@ absl::Status Hdf5Parser::CheckChunks(const Source& source) const {
   if (is_joined && array.chunk_bytes() > kLargestChunk) {
     return absl::UnimplementedError(absl::StrCat(
         "has chunks of ", array.chunk_bytes(), " bytes; chunks of at most ",
-        kLargestChunk, " can be unpacked"));
+        kLargestChunk, " can be decompressed"));
   }
   return absl::OkStatus();
 }
 
-const Hdf5Parser::Source& Hdf5Parser::SourceOf(const Column& column) const {
+const Hdf5Parser::Source& Hdf5Parser::SourceOf(const Hdf5Column& column) const {
   return *std::find_if(
       sources_.begin(), sources_.end(),
       [&](const Source& one) { return one.path == column.path; });
@@ -228,7 +241,7 @@ const Hdf5Parser::Source& Hdf5Parser::SourceOf(const Column& column) const {
 
 absl::Status Hdf5Parser::Emit() {
   view_.ForgetIfMany();
-  // If there are too many, that is known at once.
+  // If the memory has no room for all rows, the call fails before it adds any.
   FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.begins, rows()));
   FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.ends, rows()));
   for (std::uint64_t row = 0; row < rows(); ++row)
@@ -243,7 +256,7 @@ absl::Status Hdf5Parser::Emit() {
 
 void Hdf5Parser::AddBounds() {
   for (std::size_t i = 0; i < columns_.size() && rows() > 0; ++i) {
-    const Column& column = columns_[i];
+    const Hdf5Column& column = columns_[i];
     records::LengthBounds& bounds = found_.bounds[i];
     const Source& source = SourceOf(column);
     if (source.is_variable) {
@@ -260,7 +273,7 @@ void Hdf5Parser::AddBounds() {
 
 void Hdf5Parser::DropSources() {
   for (const Source& source : sources_) {
-    memory_->Shrink(source.chunks.capacity() * sizeof(Chunk) +
+    memory_->Shrink(source.chunks.capacity() * sizeof(StoredChunk) +
                     CountedBytes(source.rows));
     if (source.values.has_value()) memory_->Shrink(source.values->memory());
   }
@@ -270,9 +283,9 @@ void Hdf5Parser::DropSources() {
 absl::Status Hdf5Parser::EmitRow(std::uint64_t row) {
   std::vector<const Source*> read;
   std::vector<RowPlace> places;
-  std::vector<Pieces> pieces;  // of each place
+  std::vector<Pieces> pieces;  // the pieces of each place
   std::vector<std::string_view> kept;
-  for (const Column& column : columns_) {
+  for (const Hdf5Column& column : columns_) {
     const Source& source = SourceOf(column);
     if (column.is_kept) {
       kept.push_back(KeptValue(column, source, row));
@@ -293,7 +306,8 @@ absl::Status Hdf5Parser::EmitRow(std::uint64_t row) {
     places.emplace_back().kind = RowPlace::Kind::kEmpty;
     pieces.emplace_back();
   }
-  // Gathered rows lie behind all others.
+  // Gathered extents come after all others. Therefore, once a row was gathered,
+  // all later rows are gathered, too.
   if (places.size() == 1 && gathered_end_ == 0) {
     const auto extent = JoinPieces(pieces.front(), &places.front());
     if (extent.has_value()) return AddRow(row, *extent, places, {}, kept);
@@ -302,8 +316,7 @@ absl::Status Hdf5Parser::EmitRow(std::uint64_t row) {
   return AddRow(row, extent, places, gathered_, kept);
 }
 
-// Finds room behind all that was gathered, but for pieces that the row before
-// has too.
+// A row with the same pieces as the row before shares that row's extent.
 absl::StatusOr<ValuePlace> Hdf5Parser::Gather(const std::vector<Pieces>& pieces,
                                               std::vector<RowPlace>* places) {
   Pieces all;
@@ -321,7 +334,7 @@ absl::StatusOr<ValuePlace> Hdf5Parser::Gather(const std::vector<Pieces>& pieces,
     }
     bytes += (*places)[i].length;
   }
-  // Each record has a byte.
+  // Every record needs at least one byte.
   if (all.empty()) all.push_back({0, 1});
   bytes = std::max<std::uint64_t>(bytes, 1);
   if (!gathered_.empty() && all == gathered_)
@@ -361,7 +374,7 @@ absl::Status Hdf5Parser::AddRow(std::uint64_t row, const ValuePlace& extent,
   return absl::OkStatus();
 }
 
-std::string_view Hdf5Parser::KeptValue(const Column& column,
+std::string_view Hdf5Parser::KeptValue(const Hdf5Column& column,
                                        const Source& source,
                                        std::uint64_t row) const {
   if (source.is_variable) {

@@ -7,13 +7,22 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
 
-// A group keeps its links in its header, or in a fractal heap that a B-tree of
-// version 2 goes through. Groups of the old kind have a B-tree of version 1,
-// whose leaves are tables of symbols, and a local heap with their names.
+// A group stores its links in one of three ways (HDF5 File Format Specification
+// v3.0). If the links are few, they are Link messages in the group's header
+// (IV.A.2.g). If they are many, they are in a fractal heap, and a version 2
+// B-tree lists their Heap IDs by the hash of the name. The Link Info message
+// (IV.A.2.c) has the addresses of heap and tree. Old groups have a Symbol Table
+// message (IV.A.2.r). It has the addresses of a version 1 B-tree (III.A.1),
+// whose leaves are symbol table nodes (III.B), and of a local heap with the
+// names (III.D).
+//
+// A walk keeps its position when bytes are missing. No step changes the
+// position before all bytes of the step are there.
 
 namespace forebay::dataset::hdf5 {
 namespace {
 
+// Limits on the memory that a group may take.
 constexpr std::size_t kMostLinks = std::size_t{1} << 20;
 constexpr std::uint64_t kLargestHeap = std::uint64_t{1} << 28;  // bytes
 
@@ -21,15 +30,16 @@ absl::Status Damaged() {
   return absl::DataLossError("is damaged: a group contradicts itself");
 }
 
-// Follows the free blocks of a local heap, each of which begins with the offset
-// of the next one and its own size.
+// Checks the list of free blocks of a local heap. Each begins with the offset
+// of the next one and its own size; offset 1 ends the list. Old groups have no
+// checksums. This check finds damage that nothing else finds.
 absl::Status CheckFreeList(Bytes heap, const Widths& widths,
                            std::uint64_t first) {
   constexpr std::uint64_t kEnd = 1;
   std::uint64_t blocks = heap.size() / (2 * widths.length);
   for (std::uint64_t at = first; at != kEnd; --blocks) {
     if (at >= heap.size() || blocks == 0) return Damaged();
-    Cursor cursor(heap.subspan(at), widths);
+    ByteCursor cursor(heap.subspan(at), widths);
     const std::uint64_t next = cursor.TakeLength();
     const std::uint64_t size = cursor.TakeLength();
     if (!cursor.ok() || size > heap.size() - at) return Damaged();
@@ -38,8 +48,12 @@ absl::Status CheckFreeList(Bytes heap, const Widths& widths,
   return absl::OkStatus();
 }
 
+// Parses a Link message. Its flags say which fields are present: the link's
+// type (bit 3), its creation order (bit 2), and the character set of its name
+// (bit 4). Bits 0 and 1 are the width of the name's length. Type 0 is a hard
+// link.
 absl::StatusOr<Link> ParseLink(Bytes message, const Widths& widths) {
-  Cursor cursor(message, widths);
+  ByteCursor cursor(message, widths);
   if (cursor.Take(1) != 1) return Damaged();
   const std::uint64_t flags = cursor.Take(1);
   const std::uint64_t type = (flags & 0x08) != 0 ? cursor.Take(1) : 0;
@@ -95,7 +109,8 @@ absl::Status LinkWalk::Add(const FileView& file, Link link) {
     return absl::UnimplementedError(
         absl::StrCat("has a group with more than ", kMostLinks, " links"));
   }
-  // Each name has its own place.
+  // Names do not overlap in a file, so that all names together are shorter than
+  // the file.
   name_bytes_ += link.name.size() + 1;
   if (name_bytes_ > file.size()) return Damaged();
   FOREBAY_RETURN_IF_ERROR(Count(base::HeapBytes(link.name.size())));
@@ -105,8 +120,9 @@ absl::Status LinkWalk::Add(const FileView& file, Link link) {
 }
 
 absl::Status LinkWalk::RunDense(FileView& file, Bytes link_info) {
-  Cursor cursor(link_info, file.widths());
+  ByteCursor cursor(link_info, file.widths());
   cursor.Skip(1);
+  // Bit 0 of the flags: the group counts the order of creation.
   if ((cursor.Take(1) & 1) != 0) cursor.Skip(8);
   const std::uint64_t heap_address = cursor.TakeAddress();
   const std::uint64_t tree_address = cursor.TakeAddress();
@@ -132,8 +148,8 @@ absl::Status LinkWalk::RunDense(FileView& file, Bytes link_info) {
   return absl::OkStatus();
 }
 
-// Takes the links of the node that was seen last. A record has a hash, and
-// where the link lies in the heap.
+// Reads the links that the last tree node lists. Each of its records is a hash
+// of the name (4 bytes) and a Heap ID.
 absl::Status LinkWalk::TakeDense(FileView& file) {
   constexpr std::size_t kHash = 4;
   while (next_id_ < ids_.size()) {
@@ -151,11 +167,12 @@ absl::Status LinkWalk::TakeDense(FileView& file) {
 }
 
 absl::Status LinkWalk::RunOld(FileView& file, Bytes symbol_table) {
-  Cursor cursor(symbol_table, file.widths());
+  ByteCursor cursor(symbol_table, file.widths());
   const std::uint64_t tree = cursor.TakeAddress();
   const std::uint64_t heap = cursor.TakeAddress();
   if (!cursor.ok()) return Damaged();
-  // Each time, for its bytes may have been read again with more.
+  // The heap is found again in every run: a longer read may have replaced the
+  // bytes that the span pointed to.
   FOREBAY_RETURN_IF_ERROR(ReadLocalHeap(file, heap));
   if (!has_begun_) {
     pending_.push_back({tree, false});
@@ -166,6 +183,7 @@ absl::Status LinkWalk::RunOld(FileView& file, Bytes symbol_table) {
     if (seen_.contains(node.address)) return Damaged();
     FOREBAY_RETURN_IF_ERROR(node.is_table ? ReadSymbols(file, node.address)
                                           : StepTree(file, node.address));
+    // The estimated memory of an item in `seen_`.
     constexpr std::uint64_t kBytesSeen = 64;
     FOREBAY_RETURN_IF_ERROR(Count(kBytesSeen));
     seen_.insert(node.address);
@@ -174,12 +192,14 @@ absl::Status LinkWalk::RunOld(FileView& file, Bytes symbol_table) {
   return absl::OkStatus();
 }
 
+// Finds the names of an old group in its local heap. The heap's header has the
+// heap's size, its first free block and the address of its data.
 absl::Status LinkWalk::ReadLocalHeap(FileView& file, std::uint64_t address) {
   const Widths& widths = file.widths();
   FOREBAY_ASSIGN_OR_RETURN(
       const Bytes header,
       file.At(address, 8 + 2 * widths.length + widths.address));
-  Cursor cursor(header, widths);
+  ByteCursor cursor(header, widths);
   if (!cursor.TakeSignature("HEAP")) return Damaged();
   cursor.Skip(4);
   const std::uint64_t bytes = cursor.TakeLength();
@@ -190,12 +210,13 @@ absl::Status LinkWalk::ReadLocalHeap(FileView& file, std::uint64_t address) {
   return CheckFreeList(names_, widths, first_free);
 }
 
-// Puts the children of a node in its place.
+// Replaces a pending node of the tree by its children. The node's keys are
+// offsets of names, and are not needed.
 absl::Status LinkWalk::StepTree(FileView& file, std::uint64_t address) {
   const Widths& widths = file.widths();
   const std::uint64_t prefix = 8 + 2 * widths.address;
   FOREBAY_ASSIGN_OR_RETURN(const Bytes start, file.At(address, prefix));
-  Cursor cursor(start, widths);
+  ByteCursor cursor(start, widths);
   if (!cursor.TakeSignature("TREE") || cursor.Take(1) != 0) return Damaged();
   const bool is_leaf = cursor.Take(1) == 0;
   const std::uint64_t entries = cursor.Take(2);
@@ -204,7 +225,7 @@ absl::Status LinkWalk::StepTree(FileView& file, std::uint64_t address) {
       file.At(address + prefix, entries * (widths.length + widths.address)));
   FOREBAY_RETURN_IF_ERROR(MakeRoom(pending_, entries));
   pending_.pop_back();
-  Cursor keys(items, widths);
+  ByteCursor keys(items, widths);
   for (std::uint64_t i = 0; i < entries; ++i) {
     keys.TakeLength();
     pending_.push_back({keys.TakeAddress(), is_leaf});
@@ -215,9 +236,11 @@ absl::Status LinkWalk::StepTree(FileView& file, std::uint64_t address) {
 absl::Status LinkWalk::ReadSymbols(FileView& file, std::uint64_t address) {
   const Widths& widths = file.widths();
   constexpr std::uint64_t kPrefix = 8;
-  constexpr std::uint64_t kScratch = 24;  // with what is before it
+  // Bytes of a Symbol Table Entry (III.C) behind its two addresses: a cache
+  // type, which is 2 for a soft link, a reserved part and the scratch-pad.
+  constexpr std::uint64_t kScratch = 24;
   FOREBAY_ASSIGN_OR_RETURN(const Bytes start, file.At(address, kPrefix));
-  Cursor prefix(start);
+  ByteCursor prefix(start);
   if (!prefix.TakeSignature("SNOD")) return Damaged();
   prefix.Skip(2);
   const std::uint64_t symbols = prefix.Take(2);
@@ -225,18 +248,19 @@ absl::Status LinkWalk::ReadSymbols(FileView& file, std::uint64_t address) {
       const Bytes entries,
       file.At(address + kPrefix, symbols * (2 * widths.address + kScratch)));
   pending_.pop_back();
-  Cursor cursor(entries, widths);
+  ByteCursor cursor(entries, widths);
   for (std::uint64_t i = 0; i < symbols; ++i) {
     const std::uint64_t name_at = cursor.TakeAddress();
     Link link;
     link.address = cursor.TakeAddress();
-    if (cursor.Take(4) == 2) link.address = kNoAddress;  // a symbolic link
+    if (cursor.Take(4) == 2) link.address = kNoAddress;
     cursor.Skip(kScratch - 4);
     if (!cursor.ok() || name_at >= names_.size()) return Damaged();
-    link.name = std::string(Cursor(names_.subspan(name_at)).TakeText());
+    link.name = std::string(ByteCursor(names_.subspan(name_at)).TakeText());
     if (link.name.empty()) return Damaged();
     FOREBAY_RETURN_IF_ERROR(Add(file, std::move(link)));
-    // No two have one name.
+    // Links have different names, so that their names fit into the heap
+    // together.
     if (name_bytes_ > names_.size()) return Damaged();
   }
   return absl::OkStatus();

@@ -13,26 +13,28 @@
 #include "absl/types/span.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/hdf5/btree2.h"
-#include "server/dataset/hdf5/cursor.h"
+#include "server/dataset/hdf5/byte_cursor.h"
 #include "server/dataset/hdf5/file_view.h"
 #include "server/dataset/hdf5/fractal_heap.h"
 #include "server/dataset/hdf5/object_header.h"
 
 namespace forebay::dataset::hdf5 {
 
-// A name in a group.
+// A link: a name in a group, and the object that it leads to.
 struct Link {
   std::string name;
-  // Of the object's header. kNoAddress if the link leads to another name, or
-  // to another file.
+  // Address of the object's header. kNoAddress if the link is a soft or
+  // external one, which names another path or file.
   std::uint64_t address = kNoAddress;
 };
 
-// Walks through the links of a group, and goes on where it lacked bytes, so
-// that a group of many links is gone through once. Used by one thread; owns the
-// links and counts them in the memory, which outlives it; never blocks. Errors:
-// those of FileView; DATA_LOSS: the group is damaged; UNIMPLEMENTED: its heap
-// is compressed, or it has too many links.
+// Walks through the links of a group. Resumes where bytes were missing, so that
+// each node of a large group is parsed once.
+//
+// Used by one thread. Owns the links, and counts them in `memory`, which
+// outlives the walk. Never blocks. Errors: those of FileView; DATA_LOSS: the
+// group is damaged; UNIMPLEMENTED: its heap is compressed, a link is too long,
+// or there are too many links.
 class LinkWalk {
  public:
   explicit LinkWalk(base::WorkingMemory* memory) : memory_(memory) {}
@@ -40,53 +42,69 @@ class LinkWalk {
   LinkWalk(const LinkWalk&) = delete;
   LinkWalk& operator=(const LinkWalk&) = delete;
 
-  // Goes to the end. Can be called again after UNAVAILABLE, with the same
-  // messages of the group's header. The file is the same, too, and has
-  // forgotten nothing since.
+  // Reads all links. UNAVAILABLE: bytes are missing; the call can be repeated
+  // with the same messages and the same file, provided that FileView::Forget
+  // was not called since.
   absl::Status Run(FileView& file, const std::vector<Message>& messages);
-  // By name; known at the end.
+  // Returns the links, sorted by name. Complete once Run has succeeded.
   absl::Span<const Link> links() const { return links_; }
 
  private:
-  // A node of a tree, or a table of symbols.
+  // A node of a version 1 B-tree, or a symbol table node, that is still to be
+  // read.
   struct Node {
     std::uint64_t address = 0;
     bool is_table = false;
   };
 
+  // Reads links from a fractal heap, whose objects a version 2 B-tree lists.
   absl::Status RunDense(FileView& file, Bytes link_info);
   absl::Status TakeDense(FileView& file);
+  // Reads links from symbol table nodes, which a version 1 B-tree lists.
   absl::Status RunOld(FileView& file, Bytes symbol_table);
   absl::Status ReadLocalHeap(FileView& file, std::uint64_t address);
   absl::Status StepTree(FileView& file, std::uint64_t address);
   absl::Status ReadSymbols(FileView& file, std::uint64_t address);
+  // Adds a link and counts its memory. Fails if there are too many links, or if
+  // their names are together longer than the file.
   absl::Status Add(const FileView& file, Link link);
-  // Makes room in what lives as long as this.
+  // Makes room for `more` items in a member container, and counts the memory.
   template <typename Items>
   absl::Status MakeRoom(Items& items, std::size_t more);
   absl::Status Count(std::uint64_t bytes);
 
   base::WorkingMemory* const memory_;
-  std::uint64_t counted_ = 0;  // bytes
+  // Bytes that are counted in the memory.
+  std::uint64_t counted_ = 0;
+  // Index of the header message that is read next.
   std::size_t next_message_ = 0;
-  bool has_begun_ = false;  // with the group that this message tells of
+  // Whether the B-tree of that message is being walked through.
+  bool has_begun_ = false;
   bool is_done_ = false;
   std::vector<Link> links_;
-  std::uint64_t name_bytes_ = 0;  // of these
-  // Of a group with a fractal heap.
+  // Bytes of all names, each with its NUL.
+  std::uint64_t name_bytes_ = 0;
+  // The heap of a group with a fractal heap, and the tree that lists its
+  // objects.
   std::optional<FractalHeap> heap_;
   std::optional<Btree2Walk> tree_;
-  std::string ids_;          // in the heap, of links that are to be read next
-  std::size_t next_id_ = 0;  // byte of these
-  // Of a group of the old kind.
-  Bytes names_;  // during a run
+  // Records of the last tree node that was read. Each has the Heap ID of a
+  // link.
+  std::string ids_;
+  // Offset in bytes of the record that is read next.
+  std::size_t next_id_ = 0;
+  // The local heap of an old-style group, with the names. Valid during one run.
+  Bytes names_;
+  // Nodes to be read, the next one last.
   std::vector<Node> pending_;
-  std::set<std::uint64_t> seen_;  // addresses
+  // Addresses of the nodes that were read: no node may come twice.
+  std::set<std::uint64_t> seen_;
 };
 
-// Returns the links of the group at that address, which has these messages, by
-// name. None if it is no group. They stay until FileView::Forget. Thread-safe;
-// never blocks. Errors: those of LinkWalk.
+// Returns the links of the group whose header is at the address `group`, sorted
+// by name. `messages` are the messages of that header. Returns no links if the
+// object is not a group. The links stay valid until FileView::Forget. Used by
+// one thread, as the view is; never blocks. Errors: those of LinkWalk.
 absl::StatusOr<absl::Span<const Link>> ReadLinks(
     FileView& file, std::uint64_t group, const std::vector<Message>& messages);
 

@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "server/dataset/hdf5/cursor.h"
+#include "server/dataset/hdf5/byte_cursor.h"
 #include "server/dataset/hdf5/file_view.h"
 
 namespace forebay::dataset::hdf5 {
 
-// The messages that are read; all others are passed over.
+// The types of header messages that this library reads (HDF5 File Format
+// Specification v3.0 IV.A.2). Callers ignore all others.
 enum class MessageType : std::uint16_t {
   kDataspace = 0x01,
   kLinkInfo = 0x02,
@@ -25,21 +26,22 @@ enum class MessageType : std::uint16_t {
   kSymbolTable = 0x11,
 };
 
-// A message of an object's header.
+// A message of an object header.
 struct Message {
   MessageType type = MessageType::kContinuation;
-  Bytes body;  // until FileView::Forget
+  // Bytes of the message, valid until FileView::Forget.
+  Bytes body;
 };
 
-// Reads the messages of the object whose header is at that address. One that
-// several objects share is read where it lies. Thread-safe; never blocks.
-// Errors: those of FileView::At and Checked; DATA_LOSS: the header is damaged;
-// UNIMPLEMENTED: it is of an unknown version, or a shared message lies in a
-// heap.
+// Reads the messages of the object whose header is at `address`, from all
+// blocks of the header. A shared message is replaced by the one that it refers
+// to. Used by one thread, as the view is; never blocks. Errors: those of
+// FileView::At and Checked. DATA_LOSS: the header is damaged. UNIMPLEMENTED:
+// its version is unknown, or a shared message is in a heap of shared messages.
 absl::StatusOr<std::vector<Message>> ReadMessages(FileView& file,
                                                   std::uint64_t address);
 
-// Returns the first message of that type, or null.
+// Returns the first message of that type, or null if there is none.
 const Message* FindMessage(const std::vector<Message>& messages,
                            MessageType type);
 

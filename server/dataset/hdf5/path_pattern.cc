@@ -8,6 +8,7 @@ namespace forebay::dataset::hdf5 {
 
 std::optional<PathPattern> SplitPattern(std::string_view path) {
   const std::string_view wanted = "/*/";
+  // Slashes around the path make "*" a whole part wherever it stands.
   const std::string whole = absl::StrCat("/", std::string(path), "/");
   const std::size_t at = whole.find(wanted);
   if (at == whole.npos) return std::nullopt;

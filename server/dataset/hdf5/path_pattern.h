@@ -7,13 +7,15 @@
 
 namespace forebay::dataset::hdf5 {
 
-// The paths of datasets in all objects of a group: "data/*/image".
+// A path pattern such as "data/*/image": the dataset "image" in every object of
+// the group "data". Each object is one sample.
 struct PathPattern {
-  std::string group;  // "data"; empty: the root
-  std::string rest;   // "image"; empty: the objects are datasets themselves
+  std::string group;  // "data"; empty for the root group
+  std::string rest;   // "image"; empty if the objects themselves are datasets
 };
 
-// Returns nothing if no part of the path is "*". Thread-safe; never blocks.
+// Splits a path at its first part "*". Returns nothing if no part is "*".
+// Thread-safe; owns nothing; never blocks; has no errors.
 std::optional<PathPattern> SplitPattern(std::string_view path);
 
 }  // namespace forebay::dataset::hdf5

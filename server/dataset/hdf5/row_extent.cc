@@ -7,21 +7,35 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
+// A row is read in one of five ways (RowPlace::Kind). A row of a contiguous
+// dataset, or of a chunk without filters, is read by itself (kDirect). A row in
+// a chunk with filters needs the whole chunk (kChunk). If chunks are narrower
+// than a row, all chunks with parts of it are read (kParts). A row without
+// bytes in the file has the fill value (kFilled) or is empty (kEmpty).
+//
+// If a whole dataset is one row, its place is kParts instead of kChunk or
+// kFilled. The shape of such a row differs from sample to sample, and only
+// kParts records a shape.
+
 namespace forebay::dataset::hdf5 {
 namespace {
 
 using Kind = ArrayLayout::Kind;
 using Pieces = std::vector<storage::gathered::Piece>;
 
-// So many bytes between two pieces are better read with them than left out.
+// Most bytes between two pieces that one read takes along. To read 32 KiB more
+// costs less than a second read.
 constexpr std::uint64_t kMostGap = std::uint64_t{1} << 15;
-constexpr std::size_t kMostParts = 4096;  // whose numbers a key has room for
-// Bytes that chunks are unpacked to for one row: they take seconds.
-constexpr std::uint64_t kMostUnpacked = std::uint64_t{1} << 32;
-// Smaller parts than that are not worth a read each.
+// Most parts of a row. A key has room for about so many.
+constexpr std::size_t kMostParts = 4096;
+// Most bytes to which the chunks of one row are decompressed. This takes
+// seconds.
+constexpr std::uint64_t kMostDecompressed = std::uint64_t{1} << 32;
+// If a row's part in each chunk has at least this many bytes, only that part of
+// the chunk is read.
 constexpr std::uint64_t kSmallPart = 4096;  // bytes
 
-// The error of a row that takes too much.
+// Makes the error of a row that takes too much, and says which chunks would do.
 absl::Status ToBeWrittenAnew(const ArrayLayout& array, std::uint64_t row,
                              std::uint64_t parts) {
   std::vector<std::uint64_t> whole = array.shape;
@@ -34,8 +48,8 @@ absl::Status ToBeWrittenAnew(const ArrayLayout& array, std::uint64_t row,
       absl::StrJoin(whole, ", "), ")"));
 }
 
-// Makes chunks without filters those of the one row: of each, no more is read
-// than that.
+// Narrows `pieces`, which are chunks without filters, to the row's part:
+// `bytes` bytes of each chunk. `place` then describes chunks of one row.
 void KeepOneRow(Pieces* pieces, RowPlace* place, std::uint64_t bytes) {
   for (std::size_t i = 0; i < pieces->size(); ++i) {
     PlacedChunk& chunk = place->chunks[i];
@@ -48,28 +62,29 @@ void KeepOneRow(Pieces* pieces, RowPlace* place, std::uint64_t bytes) {
   place->row = 0;
 }
 
-// A row of which several chunks have parts.
+// Places a row of which several chunks have parts.
 absl::StatusOr<Pieces> PlaceParts(const ArrayLayout& array,
-                                  const std::vector<Chunk>& chunks,
+                                  const std::vector<StoredChunk>& chunks,
                                   std::uint64_t row, RowPlace* place) {
-  // One that was not written may have no chunks at all.
+  // A dataset that was not written may have no chunks. It then counts as a
+  // single missing chunk, which has the dataset's shape.
   const std::vector<std::uint64_t>& shape =
       array.chunk.empty() ? array.shape : array.chunk;
   const std::uint64_t count = array.chunk.empty() ? 1 : array.chunks_of_row();
   const std::uint64_t first = row / shape[0] * count;
   auto chunk = std::lower_bound(
       chunks.begin(), chunks.end(), first,
-      [](const Chunk& one, std::uint64_t of) { return one.number < of; });
+      [](const StoredChunk& one, std::uint64_t of) { return one.number < of; });
   Pieces pieces;
   std::uint64_t bytes = 0;
-  std::uint64_t packed = 0;  // chunks
+  std::uint64_t compressed = 0;  // chunks
   for (; chunk != chunks.end() && chunk->number - first < count; ++chunk) {
     if (pieces.size() == kMostParts) return ToBeWrittenAnew(array, row, count);
     place->chunks.push_back(
         {chunk->number - first, bytes, chunk->bytes, chunk->mask});
     pieces.push_back({chunk->offset, chunk->bytes});
     bytes += chunk->bytes;
-    if (chunk->mask != UINT32_MAX) ++packed;
+    if (chunk->mask != UINT32_MAX) ++compressed;
   }
   place->kind = RowPlace::Kind::kParts;
   place->filters = array.filters;
@@ -80,9 +95,10 @@ absl::StatusOr<Pieces> PlaceParts(const ArrayLayout& array,
   if (array.row_bytes() == 0) place->kind = RowPlace::Kind::kEmpty;
   if (pieces.empty()) return pieces;
   const std::uint64_t each = array.chunk_bytes();
-  if (packed > kMostUnpacked / each && packed > 1)
-    return ToBeWrittenAnew(array, row, packed);
-  if (packed == 0 && each / shape[0] >= kSmallPart)
+  // A single chunk is read whatever its size, which the parser has bounded.
+  if (compressed > kMostDecompressed / each && compressed > 1)
+    return ToBeWrittenAnew(array, row, compressed);
+  if (compressed == 0 && each / shape[0] >= kSmallPart)
     KeepOneRow(&pieces, place, each / shape[0]);
   return pieces;
 }
@@ -90,7 +106,7 @@ absl::StatusOr<Pieces> PlaceParts(const ArrayLayout& array,
 }  // namespace
 
 absl::StatusOr<Pieces> PlaceRow(const FileView& file, const ArrayLayout& array,
-                                const std::vector<Chunk>& chunks,
+                                const std::vector<StoredChunk>& chunks,
                                 std::uint64_t row, RowPlace* place) {
   const Pieces nothing;
   place->kind = RowPlace::Kind::kFilled;
@@ -109,7 +125,7 @@ absl::StatusOr<Pieces> PlaceRow(const FileView& file, const ArrayLayout& array,
   const std::uint64_t number = row / array.chunk[0];
   const auto chunk = std::lower_bound(
       chunks.begin(), chunks.end(), number,
-      [](const Chunk& one, std::uint64_t of) { return one.number < of; });
+      [](const StoredChunk& one, std::uint64_t of) { return one.number < of; });
   if (chunk == chunks.end() || chunk->number != number) {
     if (array.is_whole) return PlaceParts(array, chunks, row, place);
     return nothing;
@@ -149,7 +165,7 @@ std::optional<ValuePlace> JoinPieces(const Pieces& pieces, RowPlace* place) {
   const std::uint64_t length = end - begin;
   if (length > bytes && length - bytes > kMostGap * (pieces.size() - 1))
     return std::nullopt;
-  // The chunks are in the order of the pieces.
+  // Chunks and pieces are in the same order.
   for (std::size_t i = 0; i < place->chunks.size(); ++i)
     place->chunks[i].offset = pieces[i].offset - begin;
   return ValuePlace{begin, length};

@@ -13,25 +13,29 @@
 #include "server/dataset/hdf5/row_key.h"
 #include "server/storage/gathered/pieces.h"
 
-// The bytes that are read of rows. Functions are thread-safe and never block.
+// Computes which bytes of a file are read for a row, and how the row lies in
+// them. Functions are thread-safe, own nothing and never block.
 
 namespace forebay::dataset::hdf5 {
 
-// Fills in how a row lies in what is read of it, and returns the pieces of the
-// file that are read, one behind the other; none if nothing is. The dataset has
-// these chunks, by number, if it is chunked. UNIMPLEMENTED: too many chunks
-// have parts of the row. The error gives the reason alone.
+// Fills in `place` for a row. Returns the pieces of the file that are read for
+// the row, one after the other; none if nothing is read. `chunks` are those of
+// the dataset, by number, if the dataset is chunked. UNIMPLEMENTED: too many
+// chunks have parts of the row, or decompressing them would take seconds. The
+// error gives the reason alone.
 absl::StatusOr<std::vector<storage::gathered::Piece>> PlaceRow(
     const FileView& file, const ArrayLayout& array,
-    const std::vector<Chunk>& chunks, std::uint64_t row, RowPlace* place);
+    const std::vector<StoredChunk>& chunks, std::uint64_t row, RowPlace* place);
 
-// As PlaceRow, of a value of any length.
+// Fills in `place` for a value of variable length. Returns the piece of the
+// file that has the value; none if the value is empty.
 std::vector<storage::gathered::Piece> PlaceValue(const ValuePlace& value,
                                                  RowPlace* place);
 
-// Returns an extent of the file that has all pieces of a row, and fills in how
-// the row lies in that. If there are none, it is the file's first byte: each
-// record has one. Nothing: the pieces lie far apart.
+// Returns one extent of the file that contains all pieces of a row. Sets the
+// offsets of the chunks in `place` to those within the extent. Without pieces,
+// the extent is the file's first byte, because every record needs an extent.
+// Returns nothing if the pieces lie too far apart.
 std::optional<ValuePlace> JoinPieces(
     const std::vector<storage::gathered::Piece>& pieces, RowPlace* place);
 

@@ -3,16 +3,38 @@
 #include "server/base/check.h"
 #include "server/base/status.h"
 
+// A key is a sequence of bytes, numbers and texts. Numbers are varints: seven
+// bits a byte, the lowest first, where the high bit says that more follow. A
+// text is its length and its bytes.
+//
+//   plain row      a place
+//   gathered row   the byte kGathered; number of places, and these; number of
+//                  pieces, and an offset and a length for each
+//   then           the number of the row in each place that has one
+//   then           a text for each value that the index stores
+//
+//   place          the kind as a byte; then what the kind needs, in the order
+//                  of AddPlace
+//
+// The numbers of rows come after everything that rows of the same chunks have
+// in common. The index compresses keys by their common starts, so that such
+// rows take a few bytes each.
+
 namespace forebay::dataset::hdf5 {
 namespace {
 
 using Kind = RowPlace::Kind;
 using storage::gathered::Piece;
 
-// Begins the keys of gathered rows, where others have their kind.
+// The first byte of the keys of gathered rows. In other keys, that byte is a
+// RowPlace::Kind.
 constexpr char kGathered = 5;
-constexpr unsigned kBits = 7;  // of a number in each byte
+// Bits of a number in each byte of a varint.
+constexpr unsigned kBits = 7;
 constexpr unsigned kMore = 1u << kBits;
+// Bounds of what a key may say. A mask has 32 bits, one for each filter, and a
+// dataset can have 32 axes. Numbers of bytes are bounded so that their sums do
+// not overflow.
 constexpr std::uint64_t kMostFilters = 32;
 constexpr std::uint64_t kMostAxes = 32;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
@@ -30,7 +52,7 @@ void AddText(std::string_view text, std::string* key) {
   *key += text;
 }
 
-std::uint64_t TakeNumber(Cursor& cursor) {
+std::uint64_t TakeNumber(ByteCursor& cursor) {
   std::uint64_t number = 0;
   for (unsigned shift = 0; shift < 64; shift += kBits) {
     const std::uint64_t byte = cursor.Take(1);
@@ -40,28 +62,29 @@ std::uint64_t TakeNumber(Cursor& cursor) {
   return number;
 }
 
-std::string_view TakeText(Cursor& cursor) {
+std::string_view TakeText(ByteCursor& cursor) {
   const Bytes bytes = cursor.TakeBytes(TakeNumber(cursor));
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// Makes the error of a malformed key.
 absl::Status NoKey() {
-  return absl::DataLossError("is indexed by what is no row of HDF5");
+  return absl::DataLossError("is indexed by what is not a row of HDF5");
 }
 
 void AddFilters(const RowPlace& place, std::string* key) {
   AddNumber(place.filters.size(), key);
-  for (const Filter& filter : place.filters) {
+  for (const ChunkFilter& filter : place.filters) {
     AddNumber(static_cast<std::uint64_t>(filter.kind), key);
     AddNumber(filter.element_bytes, key);
   }
 }
 
-bool TakeFilters(Cursor& cursor, RowPlace* place) {
+bool TakeFilters(ByteCursor& cursor, RowPlace* place) {
   const std::uint64_t filters = TakeNumber(cursor);
   if (filters > kMostFilters) return false;
   for (std::uint64_t i = 0; i < filters; ++i) {
-    Filter filter;
+    ChunkFilter filter;
     filter.kind = static_cast<FilterKind>(TakeNumber(cursor));
     filter.element_bytes = static_cast<std::uint32_t>(TakeNumber(cursor));
     place->filters.push_back(filter);
@@ -69,7 +92,8 @@ bool TakeFilters(Cursor& cursor, RowPlace* place) {
   return true;
 }
 
-// In a gathered row, chunks lie one behind the other.
+// Adds what kParts needs. In a gathered row, the chunks follow one another, and
+// the key leaves their offsets out.
 void AddParts(const RowPlace& place, bool is_gathered, std::string* key) {
   AddText(place.fill, key);
   AddNumber(place.element_bytes, key);
@@ -81,13 +105,15 @@ void AddParts(const RowPlace& place, bool is_gathered, std::string* key) {
     AddNumber(chunk.number, key);
     if (!is_gathered) AddNumber(chunk.offset, key);
     AddNumber(chunk.bytes, key);
-    // Chunks without filters are frequent: their mask is the shortest.
+    // Chunks without filters are frequent in gathered rows. Adding 1 makes
+    // their mask, UINT32_MAX, the shortest number, 0.
     AddNumber(is_gathered ? chunk.mask + 1 : chunk.mask, key);
   }
 }
 
-// Takes an extent of at least 1, so that all together are no more than that.
-bool TakeExtent(Cursor& cursor, std::uint64_t* bytes,
+// Takes an extent and multiplies `*bytes` by it. Returns false if it is 0 or
+// the product is more than kMostBytes.
+bool TakeExtent(ByteCursor& cursor, std::uint64_t* bytes,
                 std::vector<std::uint64_t>* extents) {
   const std::uint64_t extent = TakeNumber(cursor);
   if (extent == 0 || *bytes > kMostBytes / extent) return false;
@@ -96,8 +122,9 @@ bool TakeExtent(Cursor& cursor, std::uint64_t* bytes,
   return true;
 }
 
-// Takes chunks, which lie one behind the other if the row is gathered.
-bool TakeChunks(Cursor& cursor, bool is_gathered, RowPlace* place) {
+// Takes the chunks of a place. If the row is gathered, computes their offsets:
+// the chunks follow one another.
+bool TakeChunks(ByteCursor& cursor, bool is_gathered, RowPlace* place) {
   const std::uint64_t chunks = TakeNumber(cursor);
   std::uint64_t end = 0;
   for (std::uint64_t i = 0; i < chunks && cursor.ok(); ++i) {
@@ -114,7 +141,7 @@ bool TakeChunks(Cursor& cursor, bool is_gathered, RowPlace* place) {
   return cursor.ok();
 }
 
-bool TakeParts(Cursor& cursor, bool is_gathered, RowPlace* place) {
+bool TakeParts(ByteCursor& cursor, bool is_gathered, RowPlace* place) {
   place->fill = std::string(TakeText(cursor));
   place->element_bytes = TakeNumber(cursor);
   const std::uint64_t axes = TakeNumber(cursor);
@@ -131,11 +158,13 @@ bool TakeParts(Cursor& cursor, bool is_gathered, RowPlace* place) {
   return TakeChunks(cursor, is_gathered, place);
 }
 
+// Whether a place has the number of its row within a chunk.
 bool HasRow(const RowPlace& place) {
   return place.kind == Kind::kChunk || place.kind == Kind::kParts;
 }
 
-// All of a place but its row, which differs from those of the same chunks.
+// Adds all of a place but the number of its row, which differs among rows of
+// the same chunks.
 void AddPlace(const RowPlace& place, bool is_gathered, std::string* key) {
   *key += static_cast<char>(place.kind);
   if (is_gathered) AddNumber(place.length, key);
@@ -147,7 +176,7 @@ void AddPlace(const RowPlace& place, bool is_gathered, std::string* key) {
   AddNumber(place.chunk_bytes, key);
 }
 
-bool TakePlace(Cursor& cursor, bool is_gathered, RowPlace* place) {
+bool TakePlace(ByteCursor& cursor, bool is_gathered, RowPlace* place) {
   const std::uint64_t kind = cursor.Take(1);
   if (kind > static_cast<std::uint64_t>(Kind::kParts)) return false;
   place->kind = static_cast<Kind>(kind);
@@ -163,8 +192,9 @@ bool TakePlace(Cursor& cursor, bool is_gathered, RowPlace* place) {
   return cursor.ok();
 }
 
-// Takes pieces that have the bytes of all places at least.
-bool TakePieces(Cursor& cursor, RowKey* row) {
+// Takes the pieces of a gathered row. They must have at least the bytes of all
+// places.
+bool TakePieces(ByteCursor& cursor, RowKey* row) {
   std::uint64_t wanted = 0;
   for (const RowPlace& place : row->places) {
     if (place.length > kMostBytes) return false;
@@ -184,7 +214,7 @@ bool TakePieces(Cursor& cursor, RowKey* row) {
   return cursor.ok() && !row->pieces.empty() && bytes >= wanted;
 }
 
-bool TakePlaces(Cursor& cursor, RowKey* row) {
+bool TakePlaces(ByteCursor& cursor, RowKey* row) {
   const std::uint64_t places = TakeNumber(cursor);
   if (places == 0 || places > kMostPlaces) return false;
   for (std::uint64_t i = 0; i < places; ++i) {
@@ -220,7 +250,7 @@ std::string EncodeRowKey(const std::vector<RowPlace>& places,
 }
 
 absl::StatusOr<RowKey> DecodeRowKey(std::string_view key) {
-  Cursor cursor(
+  ByteCursor cursor(
       {reinterpret_cast<const std::uint8_t*>(key.data()), key.size()});
   RowKey row;
   if (key.starts_with(kGathered)) {

@@ -8,66 +8,89 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "server/dataset/hdf5/cursor.h"
+#include "server/dataset/hdf5/byte_cursor.h"
 #include "server/dataset/hdf5/filters.h"
 #include "server/storage/gathered/pieces.h"
 
 namespace forebay::dataset::hdf5 {
 
-// A chunk in an extent.
+// A chunk with a part of the row, within the extent that is read.
 struct PlacedChunk {
-  std::uint64_t number = 0;  // among those over the same rows
-  std::uint64_t offset = 0;  // from the extent's start; bytes
+  // Number of the chunk among the chunks of the same rows, in C order.
+  std::uint64_t number = 0;
+  // Offset in bytes from the start of the extent.
+  std::uint64_t offset = 0;
+  // Bytes of the chunk in the extent, with filters.
   std::uint64_t bytes = 0;
-  std::uint32_t mask = 0;  // see Unfilter; UINT32_MAX: it has no filters
+  // Mask of the filters that were left out, as Unfilter takes it. UINT32_MAX:
+  // the chunk has no filters at all.
+  std::uint32_t mask = 0;
 };
 
-// How a row lies in the extent that is read of it.
+// The place of one dataset's row within the extent that is read. Which members
+// are used depends on the kind.
 struct RowPlace {
   enum class Kind : std::uint8_t {
-    kDirect,  // it is the extent
-    kChunk,   // in a chunk with filters
-    kFilled,  // it was not written: it has the fill value
-    kEmpty,   // it has no bytes, or nothing is read
-    kParts,   // in several chunks, which have parts of it
+    kDirect,  // the row is the extent
+    kChunk,   // the row is in a chunk with filters
+    kFilled,  // the row was not written, and has the fill value
+    kEmpty,   // the row has no bytes, or nothing is read
+    kParts,   // several chunks have parts of the row
   };
   Kind kind = Kind::kDirect;
-  // Bytes of the extent. Only of rows that are gathered: the extent of each
-  // dataset's place follows that of the one before it.
+  // Bytes of this dataset's part of a gathered extent, in which the parts
+  // follow one another. Unused if the extent is not gathered.
   std::uint64_t length = 0;
-  // Of kChunk and kParts.
-  std::vector<Filter> filters;
-  std::uint32_t mask = 0;         // of kChunk; see Unfilter
-  std::uint64_t chunk_bytes = 0;  // without filters
-  std::uint64_t row = 0;          // in the chunk
-  std::string fill;               // of kFilled and kParts; see ArrayLayout
-  // Of kParts.
+  // Filters of the dataset (kChunk, kParts).
+  std::vector<ChunkFilter> filters;
+  // Mask of the filters that were left out of the chunk (kChunk), as Unfilter
+  // takes it.
+  std::uint32_t mask = 0;
+  // Bytes of a chunk after its filters were undone (kChunk, kParts).
+  std::uint64_t chunk_bytes = 0;
+  // Number of the row within the chunk or chunks (kChunk, kParts).
+  std::uint64_t row = 0;
+  // Fill value of an element (kFilled, kParts), as in ArrayLayout.
+  std::string fill;
+  // Bytes of one element (kParts).
   std::uint64_t element_bytes = 0;
-  std::vector<std::uint64_t> shape;  // of a row
-  std::vector<std::uint64_t> chunk;  // of a chunk, with its rows
+  // Extents of a row (kParts).
+  std::vector<std::uint64_t> shape;
+  // Extents of a chunk, its rows first (kParts).
+  std::vector<std::uint64_t> chunk;
+  // Chunks that were written, in the order of their numbers (kParts).
   std::vector<PlacedChunk> chunks;
 };
 
-// A row, as the index knows it besides its extent: how the row lies in it, and
-// the values that are kept. It is the record's key. Rows of one chunk have keys
-// that begin alike. Functions are thread-safe and never block.
+// The key of a row's record in the index: how the row lies in its extent, and
+// the values that the index stores. The index compresses keys by their common
+// starts. Therefore keys of rows in the same chunk begin alike.
+//
+// EncodeRowKey and DecodeRowKey are thread-safe, own nothing and never block.
 struct RowKey {
-  std::vector<RowPlace> places;  // at least one; of several if it is gathered
-  // The extent is gathered of these, and has at least all of the places' bytes.
-  // None: it lies in the file as it is.
+  // Place of each dataset that is read; several only if the extent is gathered.
+  std::vector<RowPlace> places;
+  // Pieces of the file that make up a gathered extent. Together they have at
+  // least as many bytes as all places. Empty if the extent is a range of the
+  // file.
   std::vector<storage::gathered::Piece> pieces;
-  std::vector<std::string_view> kept;  // into the key
+  // Values that the index stores, in the order of the columns. They point into
+  // the decoded key.
+  std::vector<std::string_view> kept;
 };
 
+// Most datasets that one row can be read from.
 inline constexpr std::size_t kMostPlaces = 15;
 
-// Without pieces there is one place. With them, each place's chunks lie one
-// behind the other from its begin on.
+// Returns the key of a row. Without pieces there is exactly one place. With
+// pieces, the chunks of each place follow one another from the place's start
+// on.
 std::string EncodeRowKey(const std::vector<RowPlace>& places,
                          const std::vector<storage::gathered::Piece>& pieces,
                          const std::vector<std::string_view>& kept);
 
-// DATA_LOSS: it is no such key. The error gives the reason alone.
+// Parses a key, which comes from an index on disk and is untrusted. DATA_LOSS:
+// it is malformed. The error gives the reason alone.
 absl::StatusOr<RowKey> DecodeRowKey(std::string_view key);
 
 }  // namespace forebay::dataset::hdf5

@@ -19,6 +19,7 @@ using proto::FieldKind;
 
 static_assert(std::endian::native == std::endian::little);
 
+// Returns the integer that an element of at most 8 bytes has, with its sign.
 std::int64_t IntegerOf(const ElementType& type, Bytes bytes) {
   std::uint64_t number = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -28,12 +29,14 @@ std::int64_t IntegerOf(const ElementType& type, Bytes bytes) {
   const bool is_signed =
       type.dtype == DType::kInt8 || type.dtype == DType::kInt16 ||
       type.dtype == DType::kInt32 || type.dtype == DType::kInt64;
+  // A shift to the left and an arithmetic shift back extend the sign.
   const auto unused = static_cast<unsigned>(64 - 8 * bytes.size());
   if (!is_signed || bytes.empty()) return static_cast<std::int64_t>(number);
   return static_cast<std::int64_t>(number << unused) >> unused;
 }
 
-// Copies elements as the host has them.
+// Copies elements into the host's little-endian order. Any nonzero boolean
+// becomes 1.
 void CopyElements(const ElementType& type, Bytes elements,
                   absl::Span<std::uint8_t> to) {
   std::copy(elements.begin(), elements.end(), to.begin());
@@ -47,7 +50,8 @@ void CopyElements(const ElementType& type, Bytes elements,
   }
 }
 
-MadeBytes MakeImage(const Column& column, Bytes pixels, MadeValues* made) {
+// Makes the bytes of a raw image: a header and the pixels.
+MadeBytes MakeImage(const Hdf5Column& column, Bytes pixels, MadeValues* made) {
   const proto::RawImageHeader header{
       .magic = proto::kRawImageMagic,
       .width = static_cast<std::uint32_t>(column.shape[1]),
@@ -63,8 +67,8 @@ MadeBytes MakeImage(const Column& column, Bytes pixels, MadeValues* made) {
   return {room};
 }
 
-// Returns a text without its padding. HDF5 ends texts of any length at the
-// first NUL, too.
+// Returns a text without its padding. A text of variable length also ends at
+// its first NUL, as libhdf5 reads it.
 Bytes WithoutPadding(const ElementType& type, Bytes text) {
   if (type.kind == Kind::kVariableText ||
       type.padding == TextPadding::kTerminated) {
@@ -77,18 +81,21 @@ Bytes WithoutPadding(const ElementType& type, Bytes text) {
   return text;
 }
 
-// Whether there are bytes, and they lie in what was read.
+// Whether `bytes` is not empty and lies in `read`. Pointers into different
+// arrays can be compared only by std::less.
 bool Has(Bytes read, Bytes bytes) {
   return !bytes.empty() && !read.empty() &&
          !std::less<>()(bytes.data(), read.data()) &&
          std::less<>()(bytes.data(), read.data() + read.size());
 }
 
+// Returns the range of `bytes` within `read`.
 FieldRange RangeOf(Bytes bytes, Bytes read) {
   return {static_cast<std::uint64_t>(bytes.data() - read.data()), bytes.size()};
 }
 
-// Returns the bytes as they are, copied if they are not read.
+// Returns bytes unchanged: as a range if they are in `read`, otherwise as a
+// copy.
 FieldValue AsTheyAre(Bytes bytes, Bytes read, MadeValues* made) {
   if (Has(read, bytes)) return RangeOf(bytes, read);
   const absl::Span<std::uint8_t> copy = made->Add(bytes.size());
@@ -98,7 +105,7 @@ FieldValue AsTheyAre(Bytes bytes, Bytes read, MadeValues* made) {
 
 }  // namespace
 
-absl::StatusOr<FieldValue> RowValue(const Column& column, Bytes bytes,
+absl::StatusOr<FieldValue> RowValue(const Hdf5Column& column, Bytes bytes,
                                     Bytes read, MadeValues* made) {
   const ElementType& type = column.type;
   const bool is_fixed = !column.has_any_length();
@@ -115,7 +122,8 @@ absl::StatusOr<FieldValue> RowValue(const Column& column, Bytes bytes,
     const std::uint64_t width = proto::SizeOf(type.dtype);
     if (bytes.size() % width != 0)
       return absl::DataLossError("has a part of an element");
-    // Only the first of what is read lies where numbers of any size may.
+    // Numbers of several bytes can stay in place only at the start of `read`,
+    // which is aligned for any type.
     const bool can_stay = (width == 1 || bytes.data() == read.data()) &&
                           Has(read, bytes) && !type.big_endian &&
                           type.dtype != DType::kBool;

@@ -5,17 +5,18 @@
 
 #include "absl/status/statusor.h"
 #include "server/dataset/dataset.h"
-#include "server/dataset/hdf5/column.h"
-#include "server/dataset/hdf5/cursor.h"
+#include "server/dataset/hdf5/byte_cursor.h"
+#include "server/dataset/hdf5/hdf5_column.h"
 
 namespace forebay::dataset::hdf5 {
 
-// Returns the value that a column has in a row, which has these bytes of it.
-// They point into `read`, or they go as soon as this returns: then `read` is
-// empty. The value points into `read`, or into what was made. The error gives
-// the reason alone: DATA_LOSS: they are no such value. Thread-safe; never
-// blocks.
-absl::StatusOr<FieldValue> RowValue(const Column& column, Bytes bytes,
+// Returns the value of a column in a row. `bytes` are the column's bytes, and
+// `read` has all bytes that were read of the sample. The value points into
+// `read` only if `bytes` do. Every other value is returned as a number or
+// points into `made`, so that `bytes` need not outlive the call. The error
+// gives the reason alone. DATA_LOSS: `bytes` are not a value of the column.
+// Thread-safe; owns nothing; never blocks.
+absl::StatusOr<FieldValue> RowValue(const Hdf5Column& column, Bytes bytes,
                                     Bytes read, MadeValues* made);
 
 }  // namespace forebay::dataset::hdf5

@@ -5,18 +5,19 @@
 #include "server/base/status.h"
 #include "server/dataset/hdf5/array_layout.h"
 #include "server/dataset/hdf5/filters.h"
-#include "server/dataset/hdf5/row_reader.h"
+#include "server/dataset/hdf5/hdf5_row_reader.h"
 
 namespace forebay::dataset::hdf5 {
 namespace {
 
-// Bytes of a row, so that what follows it is aligned.
+// Returns the bytes of a row, rounded up so that a chunk after it is aligned.
 std::uint64_t RoomOfRow(std::uint64_t bytes) {
   constexpr std::uint64_t kAlignment = 64;
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// Bytes to undo the filters of one of the chunks in.
+// Returns the bytes of a buffer in which the filters of any one of the chunks
+// can be undone.
 std::uint64_t RoomOfChunks(const RowPlace& place) {
   std::uint64_t most = 0;
   for (const PlacedChunk& chunk : place.chunks) {
@@ -27,7 +28,8 @@ std::uint64_t RoomOfChunks(const RowPlace& place) {
   return most;
 }
 
-// The dataset, as if it had no rows but those of the chunks.
+// Returns a layout for CopyChunk: that of a dataset with only the rows of these
+// chunks.
 ArrayLayout LayoutOf(const RowPlace& place) {
   ArrayLayout array;
   array.type.size = place.element_bytes;
@@ -37,16 +39,17 @@ ArrayLayout LayoutOf(const RowPlace& place) {
   return array;
 }
 
-// Puts a row together of what chunks have of it.
+// Puts a row together from the parts that several chunks have. The fill value
+// stays where a chunk is missing.
 absl::StatusOr<Bytes> JoinParts(const RowPlace& place, std::uint64_t expected,
                                 Bytes record, ChunkCache& chunks,
-                                UnpackRoom give) {
+                                DecompressionRoom give) {
   const ArrayLayout array = LayoutOf(place);
   const std::uint64_t row_bytes = array.row_bytes();
   if ((expected > 0 && row_bytes != expected) ||
       place.row >= place.chunk.front() || place.chunk_bytes > kLargestChunk)
     return absl::DataLossError("is indexed as a row of another shape");
-  // The row has the front of the room, and one chunk after the other the rest.
+  // The buffer's front is for the row. Each chunk in turn uses the rest.
   const std::uint64_t front = RoomOfRow(row_bytes);
   FOREBAY_ASSIGN_OR_RETURN(const absl::Span<std::uint8_t> room,
                            give(front + RoomOfChunks(place)));
@@ -73,9 +76,12 @@ absl::StatusOr<Bytes> JoinParts(const RowPlace& place, std::uint64_t expected,
   return row;
 }
 
+// Returns a row of a single chunk with filters. If the chunk is in the cache,
+// the row is copied, because the cache may drop the chunk at any time.
 absl::StatusOr<Bytes> TakeFromChunk(const RowPlace& place,
                                     std::uint64_t row_bytes, Bytes record,
-                                    ChunkCache& chunks, UnpackRoom room) {
+                                    ChunkCache& chunks,
+                                    DecompressionRoom room) {
   if (row_bytes == 0 || place.chunk_bytes > kLargestChunk ||
       place.row >= place.chunk_bytes / row_bytes) {
     return absl::DataLossError("is indexed in a chunk that has no such row");
@@ -96,7 +102,7 @@ absl::StatusOr<Bytes> TakeFromChunk(const RowPlace& place,
 
 absl::StatusOr<Bytes> FindRow(const RowPlace& place, std::uint64_t row_bytes,
                               Bytes record, ChunkCache& chunks,
-                              UnpackRoom room) {
+                              DecompressionRoom room) {
   switch (place.kind) {
     case RowPlace::Kind::kDirect:
       return record;
@@ -112,14 +118,15 @@ absl::StatusOr<Bytes> FindRow(const RowPlace& place, std::uint64_t row_bytes,
 }
 
 std::uint64_t MostRoomOf(const RowPlace& place, std::uint64_t row_bytes) {
-  if (place.chunk_bytes > kLargestChunk) return 0;  // which FindRow refuses
+  if (place.chunk_bytes > kLargestChunk)
+    return 0;  // FindRow refuses such a chunk
   switch (place.kind) {
     case RowPlace::Kind::kChunk:
       return std::max(row_bytes, RoomToUnfilter(place.filters, place.mask,
                                                 place.chunk_bytes));
     case RowPlace::Kind::kParts: {
       const std::uint64_t bytes = LayoutOf(place).row_bytes();
-      // FindRow refuses others.
+      // FindRow refuses a row of another size.
       if (row_bytes > 0 && bytes != row_bytes) return 0;
       return RoomOfRow(bytes) + RoomOfChunks(place);
     }

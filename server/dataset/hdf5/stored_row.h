@@ -5,24 +5,27 @@
 
 #include "absl/status/statusor.h"
 #include "server/dataset/dataset.h"
+#include "server/dataset/hdf5/byte_cursor.h"
 #include "server/dataset/hdf5/chunk_cache.h"
-#include "server/dataset/hdf5/cursor.h"
 #include "server/dataset/hdf5/row_key.h"
 
-// A row as it lies in what was read of it. Functions are thread-safe. They
-// block only for another thread that looks for a chunk that is kept.
+// Finds a row in the bytes that were read for it, and undoes filters. Functions
+// are thread-safe and own nothing. They block only while another thread looks
+// into the cache of chunks.
 
 namespace forebay::dataset::hdf5 {
 
-// Returns the row's bytes, if any were written: a part of `record`, all of
-// which lies there as `place` says, or of the room. That is asked for once at
-// most. The row has `row_bytes` bytes, or any number if that is 0. Errors:
-// DATA_LOSS: there is no such row; those of ChunkCache and of the room.
+// Returns the bytes of a row; none if the row was not written. `record` has the
+// bytes that were read. The row lies in them as `place` says. The result is a
+// part of `record`, or of the output buffer that `room` gives; `room` is called
+// at most once. The row has `row_bytes` bytes. If `row_bytes` is 0, the row may
+// have any length. Errors: those of ChunkCache and of `room`; DATA_LOSS:
+// `place` contradicts what was read.
 absl::StatusOr<Bytes> FindRow(const RowPlace& place, std::uint64_t row_bytes,
                               Bytes record, ChunkCache& chunks,
-                              UnpackRoom room);
+                              DecompressionRoom room);
 
-// Bytes of the room that FindRow asks for, at most.
+// Returns the most bytes that FindRow asks `room` for.
 std::uint64_t MostRoomOf(const RowPlace& place, std::uint64_t row_bytes);
 
 }  // namespace forebay::dataset::hdf5

@@ -9,22 +9,26 @@ namespace forebay::dataset::hdf5 {
 namespace {
 
 constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
-// It begins at 0, or at this offset or some power of two of it.
+// Offsets in bytes at which a superblock may begin: 0, 512, 1024, and so on,
+// each twice the one before. A user block may fill the bytes before the
+// superblock.
 constexpr std::uint64_t kFirstOffset = 512;
 constexpr std::uint64_t kLastOffset = std::uint64_t{1} << 30;
 
-// Bits of the File Consistency Flags (HDF5 File Format Specification, Level
-// 0A). A writer sets them when it opens the file, and clears them when it
+// Bits of the File Consistency Flags (HDF5 File Format Specification v3.0
+// II.A). A writer sets them when it opens the file, and clears them when it
 // closes the file.
 constexpr unsigned kOpenForWriting = 1;
 constexpr unsigned kOpenForSwmrWriting = 4;
 
+// Whether the superblock may give addresses or lengths this many bytes.
 bool IsWidth(std::uint64_t width) {
   return width == 2 || width == 4 || width == 8;
 }
 
-// Checks where a file says that it ends. That counts from `base`, where it says
-// that it begins, but it begins at `offset`, if bytes were put before it.
+// Checks that the file has all bytes that its superblock says. The End of File
+// Address (`end`) counts from the Base Address (`base`). The HDF5 file really
+// begins at `offset`, which differs from `base` if bytes were put before it.
 absl::Status CheckEnd(const FileView& file, std::uint64_t offset,
                       std::uint64_t base, std::uint64_t end) {
   if (end == kNoAddress || end < base || offset > file.size() ||
@@ -35,25 +39,29 @@ absl::Status CheckEnd(const FileView& file, std::uint64_t offset,
   return absl::OkStatus();
 }
 
-// The cursor stands behind the version.
+// Reads a superblock of version 0 or 1. These versions have no checksum. To
+// find damage, fields that have only one valid value are compared with that
+// value.
 absl::StatusOr<std::uint64_t> ReadOld(FileView& file, std::uint64_t offset,
                                       unsigned version) {
   constexpr std::uint64_t kFixed = 24;
   FOREBAY_ASSIGN_OR_RETURN(const Bytes fixed, file.At(offset, kFixed));
   const Widths widths{fixed[13], fixed[14]};
-  // The versions of free space, of the root's entry and of shared messages are
-  // 0 in all files; the two ranks of trees of groups are not.
+  // Bytes 9, 10 and 12 are versions of other structures, which are 0 in all
+  // files. Bytes 16 to 19 are the leaf and internal node K of groups, which are
+  // not 0. Bytes 13 and 14 are the size of offsets and of lengths.
   const bool has_versions = fixed[9] == 0 && fixed[10] == 0 && fixed[12] == 0;
   const bool has_ranks =
       (fixed[16] | fixed[17]) != 0 && (fixed[18] | fixed[19]) != 0;
   if (!IsWidth(widths.address) || !IsWidth(widths.length) || !has_versions ||
       !has_ranks)
     return absl::DataLossError("is damaged: its superblock contradicts itself");
+  // Version 1 has the Indexed Storage Internal Node K and a reserved part here.
   const std::uint64_t more = version == 1 ? 4 : 0;
   FOREBAY_ASSIGN_OR_RETURN(
       const Bytes rest,
       file.At(offset + kFixed, more + 6 * widths.address + 4));
-  Cursor cursor(rest, widths);
+  ByteCursor cursor(rest, widths);
   cursor.Skip(more);
   const std::uint64_t base = cursor.TakeAddress();
   const std::uint64_t free_space = cursor.TakeAddress();
@@ -61,7 +69,8 @@ absl::StatusOr<std::uint64_t> ReadOld(FileView& file, std::uint64_t offset,
   const std::uint64_t driver = cursor.TakeAddress();
   cursor.TakeAddress();
   const std::uint64_t root = cursor.TakeAddress();
-  constexpr std::uint64_t kMostCached = 2;  // kinds of what an entry keeps
+  // The Cache Type of the root's Symbol Table Entry (III.C) is at most 2.
+  constexpr std::uint64_t kMostCached = 2;
   if (cursor.Take(4) > kMostCached || free_space != kNoAddress)
     return absl::DataLossError("is damaged: its superblock contradicts itself");
   FOREBAY_RETURN_IF_ERROR(CheckEnd(file, offset, base, end));
@@ -75,6 +84,8 @@ absl::StatusOr<std::uint64_t> ReadOld(FileView& file, std::uint64_t offset,
   return root;
 }
 
+// Refuses a file that a writer has open: rows that the writer has not written
+// yet would be read as fill values.
 absl::Status CheckFlags(unsigned flags) {
   constexpr std::string_view kHowToEnd =
       "close the file in its writer, or, if its writer ended without closing "
@@ -92,6 +103,8 @@ absl::Status CheckFlags(unsigned flags) {
   return absl::OkStatus();
 }
 
+// Reads a superblock of version 2 or 3, which has fewer fields and a checksum.
+// The flags are checked after the checksum, because damage could set them.
 absl::StatusOr<std::uint64_t> ReadNew(FileView& file, std::uint64_t offset) {
   constexpr std::uint64_t kFixed = 12;
   constexpr std::size_t kFlags = 11;
@@ -99,9 +112,10 @@ absl::StatusOr<std::uint64_t> ReadNew(FileView& file, std::uint64_t offset) {
   const Widths widths{fixed[9], fixed[10]};
   if (!IsWidth(widths.address) || !IsWidth(widths.length))
     return absl::DataLossError("is damaged: its superblock contradicts itself");
+  // The superblock itself is found by its offset in the file.
   file.SetAddresses(0, widths);
   FOREBAY_ASSIGN_OR_RETURN(
-      Cursor cursor,
+      ByteCursor cursor,
       file.Checked(offset, kFixed + 4 * widths.address + 4, kSignature));
   FOREBAY_RETURN_IF_ERROR(CheckFlags(fixed[kFlags]));
   cursor.Skip(kFixed - kSignature.size());
@@ -110,6 +124,7 @@ absl::StatusOr<std::uint64_t> ReadNew(FileView& file, std::uint64_t offset) {
   const std::uint64_t end = cursor.TakeAddress();
   const std::uint64_t root = cursor.TakeAddress();
   FOREBAY_RETURN_IF_ERROR(CheckEnd(file, offset, base, end));
+  // All other addresses count from where the superblock was found.
   file.SetAddresses(offset, widths);
   return root;
 }
@@ -123,7 +138,7 @@ absl::StatusOr<std::uint64_t> ReadSuperblock(FileView& file) {
        offset <= kLastOffset && offset + kStart <= file.size();
        offset = offset == 0 ? kFirstOffset : 2 * offset) {
     FOREBAY_ASSIGN_OR_RETURN(const Bytes start, file.At(offset, kStart));
-    if (!Cursor(start).TakeSignature(kSignature)) continue;
+    if (!ByteCursor(start).TakeSignature(kSignature)) continue;
     const unsigned version = start[kSignature.size()];
     if (version <= 1) return ReadOld(file, offset, version);
     if (version <= 3) return ReadNew(file, offset);
@@ -131,7 +146,7 @@ absl::StatusOr<std::uint64_t> ReadSuperblock(FileView& file) {
         absl::StrCat("has a superblock of version ", version,
                      "; versions 0 to 3 can be read"));
   }
-  return absl::DataLossError("is no HDF5 file: it has no superblock");
+  return absl::DataLossError("is not an HDF5 file: it has no superblock");
 }
 
 }  // namespace forebay::dataset::hdf5

@@ -8,12 +8,14 @@
 
 namespace forebay::dataset::hdf5 {
 
-// Finds the superblock of a file, behind the user's own bytes if there are
-// some. Tells `file` how its addresses are written. Returns the address of the
-// root group's header. Thread-safe; never blocks. Errors: those of
-// FileView::At; DATA_LOSS: it is no HDF5 file, or damaged; FAILED_PRECONDITION:
-// it says that a writer has it open, as files of the versions 2 and 3 do;
-// UNIMPLEMENTED: it is of an unknown version.
+// Finds the superblock of a file (HDF5 File Format Specification v3.0 II.A),
+// which may follow a user block. Sets the base and the width of addresses in
+// `file`. Returns the address of the root group's header.
+//
+// Used by one thread, as the view is; never blocks. Errors: those of
+// FileView::At. DATA_LOSS: the file is not an HDF5 file, or is damaged.
+// FAILED_PRECONDITION: its flags say that a writer has it open; only versions 2
+// and 3 have flags. UNIMPLEMENTED: its version is unknown.
 absl::StatusOr<std::uint64_t> ReadSuperblock(FileView& file);
 
 }  // namespace forebay::dataset::hdf5

@@ -15,10 +15,13 @@
 namespace forebay::dataset::hdf5 {
 namespace {
 
-constexpr std::size_t kDeepest = 32;  // groups within groups
+// Bounds of a listing: the depth of groups within groups, the objects of a
+// file, and the names that an error lists.
+constexpr std::size_t kDeepest = 32;
 constexpr std::size_t kMostObjects = 4096;
-constexpr std::size_t kMostNamed = 8;  // in an error
+constexpr std::size_t kMostNamed = 8;
 
+// Returns the names of the first links, for an error.
 std::string NamesOf(absl::Span<const Link> links) {
   std::string names;
   for (std::size_t i = 0; i < std::min(links.size(), kMostNamed); ++i)
@@ -27,7 +30,7 @@ std::string NamesOf(absl::Span<const Link> links) {
   return names.empty() ? "nothing" : names;
 }
 
-// Links are sorted by name. Null if there is none of that name.
+// Returns the link of that name, or null. Links are sorted by name.
 const Link* FindLink(absl::Span<const Link> links, std::string_view name) {
   const auto* const link = std::lower_bound(
       links.begin(), links.end(), name,
@@ -35,28 +38,33 @@ const Link* FindLink(absl::Span<const Link> links, std::string_view name) {
   return link == links.end() || link->name != name ? nullptr : link;
 }
 
-// An error, with the object that it is about.
+// Adds the path of an object to an error about it. Errors about missing bytes
+// or missing memory are returned as they are.
 absl::Status At(const std::string& path, const absl::Status& status) {
   const bool is_about_it = !path.empty() && !absl::IsUnavailable(status) &&
                            !absl::IsResourceExhausted(status);
   return is_about_it ? base::Annotate(status, path) : status;
 }
 
+// Whether the object with these messages is a dataset, which always has a
+// layout.
 bool IsDataset(const std::vector<Message>& messages) {
   return FindMessage(messages, MessageType::kLayout) != nullptr;
 }
 
+// Makes the error of a path that leads through a soft or external link.
 absl::Status IsNoObject(const std::string& path) {
   return absl::UnimplementedError(absl::StrCat(
       path, ": is a link to another name or file, which is not followed"));
 }
 
+// Returns the path of an object in a group. The root group has an empty path.
 std::string Join(std::string_view group, std::string_view name) {
   return absl::StrCat(std::string(group), group.empty() ? "" : "/",
                       std::string(name));
 }
 
-// The links of the group at that address, whose path is `at`.
+// Returns the links of the group at an address. Errors name its path, `at`.
 absl::StatusOr<absl::Span<const Link>> LinksOf(FileView& file,
                                                std::uint64_t address,
                                                const std::string& at) {
@@ -67,7 +75,7 @@ absl::StatusOr<absl::Span<const Link>> LinksOf(FileView& file,
   return *links;
 }
 
-// The links of the group of that path.
+// Returns the links of the group with that path.
 absl::StatusOr<absl::Span<const Link>> LinksAt(FileView& file,
                                                std::string_view path) {
   FOREBAY_ASSIGN_OR_RETURN(std::uint64_t address, ReadSuperblock(file));
@@ -87,7 +95,8 @@ absl::StatusOr<absl::Span<const Link>> LinksAt(FileView& file,
   return LinksOf(file, address, at);
 }
 
-// The dataset at that path; parts from that number on name a member.
+// Returns the dataset at `path`. The items of `parts` from number `used` on
+// name a member of the dataset.
 absl::StatusOr<FoundArray> ArrayAt(const FileView& file,
                                    const std::vector<Message>& messages,
                                    std::string path,
@@ -98,14 +107,14 @@ absl::StatusOr<FoundArray> ArrayAt(const FileView& file,
   auto array = ReadArrayLayout(file, messages);
   if (!array.ok()) return base::Annotate(array.status(), found.path);
   found.array = *std::move(array);
-  // A member's name may have a slash in it.
+  // The parts are joined again, as a member's name may contain a slash.
   for (std::size_t i = used; i < parts.size(); ++i)
     absl::StrAppend(&found.member, i == used ? "" : "/", parts[i]);
   const bool has_member =
       found.member.empty() ||
-      std::any_of(found.array.type.members.begin(),
-                  found.array.type.members.end(),
-                  [&](const Member& one) { return one.name == found.member; });
+      std::any_of(
+          found.array.type.members.begin(), found.array.type.members.end(),
+          [&](const CompoundMember& one) { return one.name == found.member; });
   if (has_member) return found;
   return absl::NotFoundError(absl::StrCat(found.path, "/", found.member,
                                           ": is not there: ", found.path,
@@ -120,6 +129,8 @@ absl::StatusOr<FoundArray> FindArrayIn(FileView& file, std::uint64_t address,
   const std::vector<std::string> parts =
       absl::StrSplit(std::string(path), '/', absl::SkipEmpty());
   std::string at(group);
+  // Each round goes one part of the path further down. An empty path means the
+  // root, which is a group.
   for (std::size_t i = 0;; ++i) {
     const auto messages = ReadMessages(file, address);
     if (!messages.ok()) return At(at, messages.status());
@@ -182,7 +193,7 @@ absl::StatusOr<FoundArray> FindFirstArray(FileView& file,
       FindArrayIn(file, first->address, Join(pattern->group, first->name),
                   pattern->rest));
   found.array.MakeWhole();
-  // The dataset's path may be a part of the name, before a member's.
+  // If the pattern names a member, the member's part is cut off.
   const std::size_t member = found.member.empty() ? 0 : found.member.size() + 1;
   found.path = name.substr(0, name.size() - member);
   return found;
@@ -210,6 +221,7 @@ absl::Status ArrayLister::Run(FileView& file) {
 
 absl::Status ArrayLister::Step(FileView& file) {
   const Object object = pending_.back();
+  // A dataset with several paths is read once.
   const auto known = arrays_.find(object.address);
   if (known != arrays_.end()) {
     found_.push_back({object.path, known->second});
@@ -224,7 +236,7 @@ absl::Status ArrayLister::Step(FileView& file) {
   }
   if (!messages.ok()) return At(object.path, messages.status());
   if (IsDataset(*messages)) return AddArray(file, object, *messages);
-  // A group may be its own descendant.
+  // Each group is listed once: a hard link may make it its own descendant.
   if (groups_.contains(object.address) || object.depth == kDeepest) {
     pending_.pop_back();
     return absl::OkStatus();
@@ -234,7 +246,8 @@ absl::Status ArrayLister::Step(FileView& file) {
 
 absl::Status ArrayLister::AddArray(const FileView& file, const Object& object,
                                    const std::vector<Message>& messages) {
-  // Members take more memory than bytes of the file.
+  // The parsed layout takes more memory than the messages: a compound's members
+  // are objects with a name and a description. The factor is an upper estimate.
   constexpr std::uint64_t kOfByte = 32;
   std::uint64_t bytes = sizeof(ArrayLayout);
   for (const Message& message : messages)
@@ -268,7 +281,8 @@ absl::Status ArrayLister::AddLinks(FileView& file, const Object& group,
                        " objects; name the datasets that are wanted"));
     }
     std::string path = Join(group.path, link.name);
-    // Twice, for it is found later.
+    // The bytes count twice: for the pending object, and for the dataset that
+    // it may turn out to be.
     FOREBAY_RETURN_IF_ERROR(Count(2 * (sizeof(Object) + sizeof(ListedArray) +
                                        base::HeapBytes(path.size()))));
     pending_.push_back({std::move(path), link.address, group.depth + 1});

@@ -18,26 +18,29 @@
 #include "server/dataset/hdf5/file_view.h"
 #include "server/dataset/hdf5/object_header.h"
 
-// The datasets of a file, by their paths. Functions are thread-safe and never
-// block. Besides those of FileView and of what they call, errors are as they
-// say.
+// Finds the datasets of a file by their paths. Functions are used by one
+// thread, as the view is, and never block. Besides the errors below, they have
+// those of FileView, ReadMessages and ReadLinks.
 
 namespace forebay::dataset::hdf5 {
 
-// A dataset, or the member of its compounds that was asked for.
+// A dataset, or a member of its compounds, that was asked for by path.
 struct FoundArray {
-  std::string path;  // from the root on: "train/images"
+  // Path of the dataset from the root on: "train/images".
+  std::string path;
+  // Name of the member, if the path names a member. Empty if not.
   std::string member;
   ArrayLayout array;
 };
 
-// Finds the dataset of that path. If it is a compound, the path's last part may
-// name a member. NOT_FOUND: there is none, and what there is instead;
-// UNIMPLEMENTED: that of ReadArrayLayout, or a link leads to another name or
-// file. Errors name the path.
+// Finds the dataset of a path. If the dataset is a compound, further parts of
+// the path name a member. NOT_FOUND: there is no such dataset; the error lists
+// what there is instead. UNIMPLEMENTED: ReadArrayLayout cannot read the
+// dataset, or a link leads to another path or file. Errors name the path.
 absl::StatusOr<FoundArray> FindArray(FileView& file, std::string_view path);
 
-// As that, from the group at that address on, whose path is `group`.
+// Finds a dataset as FindArray does, beginning at the group at `address`, whose
+// own path is `group`.
 absl::StatusOr<FoundArray> FindArrayIn(FileView& file, std::uint64_t address,
                                        std::string_view group,
                                        std::string_view path);
@@ -45,35 +48,43 @@ absl::StatusOr<FoundArray> FindArrayIn(FileView& file, std::uint64_t address,
 // An object in a group.
 struct GroupEntry {
   std::string name;
-  std::uint64_t address = 0;  // of its header
+  // Address of the object's header.
+  std::uint64_t address = 0;
 };
 
-// The objects in a group, by their names.
+// The objects in a group, sorted by name.
 struct GroupObjects {
   std::vector<GroupEntry> entries;
-  base::MemoryReservation reservation;  // for these
+  // Memory of the entries.
+  base::MemoryReservation reservation;
 };
 
-// Returns the objects in the group of that path, and counts them in the file's
-// memory. NOT_FOUND: there is none. Errors name the path.
+// Returns the objects in a group, and counts them in the file's memory. Soft
+// and external links are left out. NOT_FOUND: there is no such group. Errors
+// name the path.
 absl::StatusOr<GroupObjects> ListGroup(FileView& file, std::string_view path);
 
-// As FindArray. If the path is a pattern, it is the dataset of the group's
-// first object, as one row, and has the pattern for its path.
+// Finds a dataset as FindArray does. If the path is a pattern, returns the
+// dataset of the group's first object. MakeWhole has made that dataset one row,
+// and its path is the pattern.
 absl::StatusOr<FoundArray> FindFirstArray(FileView& file,
                                           const std::string& path);
 
-// A dataset that was listed.
+// A dataset that ArrayLister has listed.
 struct ListedArray {
   std::string path;
-  // UNIMPLEMENTED: it cannot be read. Datasets with several paths share it.
+  // The layout; UNIMPLEMENTED if it cannot be read. Datasets with several paths
+  // share one layout.
   absl::StatusOr<std::shared_ptr<const ArrayLayout>> array;
 };
 
-// Lists all datasets of a file, object by object, and goes on where it lacked
-// bytes. Used by one thread; owns what it finds and counts it in the memory,
-// which outlives it; never blocks. Errors: those of FileView and ReadLinks;
-// DATA_LOSS: a dataset is damaged; UNIMPLEMENTED: there are too many objects.
+// Lists all datasets of a file, object by object. Resumes where bytes were
+// missing.
+//
+// Used by one thread. Owns the datasets that it finds. Counts their memory in
+// `memory`, which outlives the lister. Never blocks. Errors: those of FileView
+// and ReadLinks; DATA_LOSS: a dataset is damaged; UNIMPLEMENTED: there are too
+// many objects.
 class ArrayLister {
  public:
   explicit ArrayLister(base::WorkingMemory* memory) : memory_(memory) {}
@@ -81,34 +92,41 @@ class ArrayLister {
   ArrayLister(const ArrayLister&) = delete;
   ArrayLister& operator=(const ArrayLister&) = delete;
 
-  // Goes to the end. Can be called again after UNAVAILABLE with the same file,
-  // which has forgotten nothing since.
+  // Lists all objects. UNAVAILABLE: bytes are missing; the call can be repeated
+  // with the same file, provided that FileView::Forget was not called since.
   absl::Status Run(FileView& file);
-  // By their paths; known at the end.
+  // Returns the datasets, sorted by path. Complete once Run has succeeded.
   const std::vector<ListedArray>& found() const { return found_; }
 
  private:
+  // An object that is still to be looked at.
   struct Object {
     std::string path;
     std::uint64_t address = 0;
+    // Number of groups above the object.
     std::size_t depth = 0;
   };
 
-  // Looks at the last pending object, and takes it off.
+  // Lists the last pending object and removes it.
   absl::Status Step(FileView& file);
+  // Adds the objects of a group to the pending ones.
   absl::Status AddLinks(FileView& file, const Object& group,
                         const std::vector<Message>& messages);
+  // Adds a dataset to the result.
   absl::Status AddArray(const FileView& file, const Object& object,
                         const std::vector<Message>& messages);
   absl::Status Count(std::uint64_t bytes);
 
   base::WorkingMemory* const memory_;
-  std::uint64_t counted_ = 0;  // bytes
+  // Bytes that are counted in the memory.
+  std::uint64_t counted_ = 0;
   bool has_begun_ = false;
   std::vector<Object> pending_;
-  std::size_t objects_ = 0;         // that it ever was to look at
-  std::set<std::uint64_t> groups_;  // addresses
-  // By address.
+  // Number of objects found by links, limited by kMostObjects.
+  std::size_t objects_ = 0;
+  // Addresses of the groups that were listed.
+  std::set<std::uint64_t> groups_;
+  // Datasets that can be read, by the address of their header.
   std::map<std::uint64_t, std::shared_ptr<const ArrayLayout>> arrays_;
   std::vector<ListedArray> found_;
 };

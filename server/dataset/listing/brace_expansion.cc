@@ -12,16 +12,25 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
 
+// A pattern consists of literals and braced expressions. Its results are all
+// combinations of their results. A braced expression is a range ("{1..9}") or a
+// sequence with commas, whose items are patterns themselves. All other braces
+// are literals, as in braceexpand. Patterns come from clients, so the number of
+// results, their bytes and the depth of nesting are bounded, and memory is
+// counted before it is allocated.
+
 namespace forebay::dataset::listing {
 namespace {
 
 using Strings = std::vector<std::string>;
 
+// The bounds of a request: its number of results, the bytes of a pattern and of
+// all results, and the depth of nesting. Names of files need far less.
 constexpr std::size_t kMaxResults = std::size_t{1} << 20;
 constexpr std::size_t kLongestPattern = 4096;  // bytes
 constexpr std::size_t kMaxBytes = std::size_t{1} << 28;
 constexpr int kDeepestNesting = 16;
-// In the order of ranges.
+// The letters of ranges, in their order in a range.
 constexpr std::string_view kLetters =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -37,7 +46,7 @@ absl::Status Unbalanced() {
 absl::StatusOr<Strings> ExpandPattern(std::string_view pattern, int nesting,
                                       base::WorkingMemory& memory);
 
-// Counts `count` strings that have so many bytes together.
+// Counts `count` strings that have `bytes` bytes together.
 absl::Status Count(std::uint64_t count, std::uint64_t bytes,
                    base::WorkingMemory& memory) {
   return memory.Grow(count * (sizeof(std::string) + base::HeapBytes(0)) +
@@ -50,7 +59,8 @@ std::size_t BytesOf(const Strings& strings) {
   return bytes;
 }
 
-// Every string of `results` with every one of `tails` behind it.
+// Replaces `results` by all combinations of one of its strings, followed by one
+// of `tails`.
 absl::Status Multiply(Strings& results, const Strings& tails,
                       base::WorkingMemory& memory) {
   if (tails.size() == 1 && tails[0].empty()) return absl::OkStatus();
@@ -70,7 +80,8 @@ absl::Status Multiply(Strings& results, const Strings& tails,
   return absl::OkStatus();
 }
 
-// The two or three parts between "..", of which the last is the step.
+// Returns the two or three parts of a range that ".." separates. The third part
+// is the step.
 std::optional<std::vector<std::string_view>> RangeParts(
     std::string_view expression) {
   std::vector<std::string_view> parts;
@@ -83,11 +94,12 @@ std::optional<std::vector<std::string_view>> RangeParts(
   return parts;
 }
 
+// Parses a bound or step of a range. Returns nothing if it is not an integer.
 std::optional<std::int64_t> ParseInteger(std::string_view text) {
   std::int64_t number = 0;
   const char* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, number);
-  // Those at the edge would overflow when stepped from.
+  // Numbers near the limits would overflow when steps are added to them.
   if (parsed.ec != std::errc() || parsed.ptr != end || number > INT64_MAX / 4 ||
       number < INT64_MIN / 4) {
     return std::nullopt;
@@ -95,7 +107,8 @@ std::optional<std::int64_t> ParseInteger(std::string_view text) {
   return number;
 }
 
-// Its sign does not matter, and 0 counts as 1.
+// Returns the absolute value of the range's step, or 1 if the step is 0 or
+// missing.
 std::optional<std::int64_t> ParseStep(
     const std::vector<std::string_view>& parts) {
   if (parts.size() == 2) return 1;
@@ -104,7 +117,8 @@ std::optional<std::int64_t> ParseStep(
   return *step == 0 ? 1 : std::abs(*step);
 }
 
-// Numbers between which none has a leading zero are not padded.
+// Returns the width to which numbers are padded with zeros. If either bound has
+// a leading zero, it is the width of the longer bound; otherwise 0.
 std::size_t PaddingOf(std::string_view first, std::string_view last) {
   const auto is_padded = [](std::string_view text) {
     return text != "0" && text != "-0" &&
@@ -114,6 +128,7 @@ std::size_t PaddingOf(std::string_view first, std::string_view last) {
   return std::max(first.size(), last.size());
 }
 
+// Returns the number with zeros before its digits, up to `width` characters.
 std::string Padded(std::int64_t number, std::size_t width) {
   std::string digits = absl::StrCat(std::abs(number));
   const std::size_t sign = number < 0 ? 1 : 0;
@@ -123,7 +138,8 @@ std::string Padded(std::int64_t number, std::size_t width) {
   return sign == 0 ? digits : '-' + digits;
 }
 
-// Calls `append` for all from `first` to `last`, in this direction.
+// Calls `append` with all numbers from `first` to `last`, up or down, in steps
+// of `step`.
 template <typename Append>
 absl::Status ForRange(std::int64_t first, std::int64_t last, std::int64_t step,
                       std::size_t padding, base::WorkingMemory& memory,
@@ -131,7 +147,7 @@ absl::Status ForRange(std::int64_t first, std::int64_t last, std::int64_t step,
   const std::uint64_t count =
       static_cast<std::uint64_t>(std::abs(last - first)) / step + 1;
   if (count > kMaxResults || count * padding > kMaxBytes) return TooMany();
-  // In a vector that grows.
+  // The results lie in a vector whose capacity may be twice its size.
   FOREBAY_RETURN_IF_ERROR(Count(2 * count, count * padding, memory));
   const std::int64_t stride = first < last ? step : -step;
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -140,7 +156,8 @@ absl::Status ForRange(std::int64_t first, std::int64_t last, std::int64_t step,
   return absl::OkStatus();
 }
 
-// Of what stands in braces; nothing: it is no range.
+// Expands a braced range of integers or letters. Returns nothing if the text
+// between the braces is not a range.
 absl::StatusOr<std::optional<Strings>> ExpandRange(
     std::string_view expression, base::WorkingMemory& memory) {
   const auto parts = RangeParts(expression);
@@ -173,8 +190,8 @@ absl::StatusOr<std::optional<Strings>> ExpandRange(
   return results;
 }
 
-// Expands the text between braces. Returns nothing if it has no comma of its
-// own.
+// Expands a braced sequence. Returns nothing if the text between the braces has
+// no comma outside of inner braces.
 absl::StatusOr<std::optional<Strings>> ExpandSequence(
     std::string_view sequence, int nesting, base::WorkingMemory& memory) {
   Strings results;
@@ -211,6 +228,7 @@ absl::StatusOr<std::optional<Strings>> ExpandSequence(
   return results;
 }
 
+// Expands a braced expression. `expression` is the text between the braces.
 absl::StatusOr<Strings> ExpandBraced(std::string_view expression, int nesting,
                                      base::WorkingMemory& memory) {
   FOREBAY_ASSIGN_OR_RETURN(std::optional<Strings> range,
@@ -219,7 +237,8 @@ absl::StatusOr<Strings> ExpandBraced(std::string_view expression, int nesting,
   FOREBAY_ASSIGN_OR_RETURN(std::optional<Strings> sequence,
                            ExpandSequence(expression, nesting, memory));
   if (sequence.has_value()) return *std::move(sequence);
-  // The braces stand for themselves.
+  // The expression is neither a range nor a sequence, so the braces are
+  // literals.
   FOREBAY_ASSIGN_OR_RETURN(Strings inner,
                            ExpandPattern(expression, nesting, memory));
   FOREBAY_RETURN_IF_ERROR(Count(inner.size(), BytesOf(inner), memory));
@@ -227,15 +246,16 @@ absl::StatusOr<Strings> ExpandBraced(std::string_view expression, int nesting,
   return inner;
 }
 
-// Leaves backslashes in place.
+// Expands a pattern, and leaves its backslashes in place.
 absl::StatusOr<Strings> ExpandPattern(std::string_view pattern, int nesting,
                                       base::WorkingMemory& memory) {
   if (nesting > kDeepestNesting) {
     return absl::InvalidArgumentError("has braces nested too deeply");
   }
   Strings results = {""};
-  // To be appended to each result. Results are copied only when their number
-  // grows, so that expanding takes little longer than writing the results.
+  // Literal text that is yet to be appended to each result. Results are copied
+  // only when their number grows. So expanding takes little longer than writing
+  // the results.
   std::string rest;
   std::size_t start = 0;
   int depth = 0;
@@ -268,10 +288,11 @@ absl::StatusOr<Strings> ExpandPattern(std::string_view pattern, int nesting,
   return results;
 }
 
+// Removes the backslashes that escape a character.
 void RemoveEscapes(std::string& text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    // A backslash before a newline, or at the end, escapes nothing.
+    // A backslash before a newline or at the end is literal, as in braceexpand.
     if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] != '\n') ++i;
     plain += text[i];
   }

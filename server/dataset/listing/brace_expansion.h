@@ -15,19 +15,19 @@ namespace forebay::dataset::listing {
 // braceexpand, which webdataset uses. A backslash escapes the next character.
 // Thread-safe; never blocks.
 //
-// Counts the results, and what is made on the way, in `memory`; they stay
-// counted. INVALID_ARGUMENT, naming the pattern: the braces are not balanced or
-// nested too deeply, or there are too many results; RESOURCE_EXHAUSTED: that of
-// `memory`.
+// Counts the results and all intermediate results in `memory`, where they stay
+// counted. INVALID_ARGUMENT, naming the pattern: the braces are not balanced,
+// they are nested too deeply, or there are too many results.
+// RESOURCE_EXHAUSTED: the error of `memory`.
 absl::StatusOr<std::vector<std::string>> ExpandBraces(
     std::string_view pattern, base::WorkingMemory& memory);
 
-// Expands several patterns, one after the other. All together may have no more
-// results than one alone.
+// Expands several patterns, one after another. The limit on the number of
+// results is the same for all patterns together as for a single pattern.
 absl::StatusOr<std::vector<std::string>> ExpandBraces(
     const std::vector<std::string>& patterns, base::WorkingMemory& memory);
 
-// Whether '*', '?' or '[' stand in the text.
+// Whether the text contains '*', '?' or '['.
 bool HasWildcard(std::string_view text);
 
 }  // namespace forebay::dataset::listing

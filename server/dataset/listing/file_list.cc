@@ -20,6 +20,16 @@
 #include "server/dataset/path_order.h"
 #include "server/storage/local/file_stat.h"
 
+// Patterns are grouped by their directory part, since a request may have 10,000
+// patterns that differ only in the file's name. For each group, the directory
+// part is resolved to a list of directories, component by component. Each of
+// these directories is read once, and its entries are compared with all file
+// names of the group (PatternSet). File names without wildcards are looked up
+// by a stat.
+//
+// Files are then added in the order of the patterns, which is the order of the
+// samples.
+
 namespace forebay::dataset::listing {
 namespace {
 
@@ -39,14 +49,14 @@ std::string Join(std::string_view directory, std::string_view name) {
   return path.append(name);
 }
 
-// Bytes that `names` take.
+// Returns the bytes of memory that `names` take.
 std::uint64_t BytesOf(const std::vector<std::string>& names) {
   std::uint64_t bytes = names.capacity() * sizeof(std::string);
   for (const std::string& name : names) bytes += base::HeapBytes(name.size());
   return bytes;
 }
 
-// A pattern's directory and what follows it.
+// The directory part and the file name of a pattern. Both may have wildcards.
 struct Split {
   std::string_view directory;
   std::string_view name;
@@ -58,14 +68,16 @@ Split SplitPattern(std::string_view pattern) {
   return {pattern.substr(0, slash), pattern.substr(slash + 1)};
 }
 
+// Lists the files of one request. Used by one thread; counts its memory; blocks
+// for the disk.
 class Listing {
  public:
   Listing(const LocalRoot& root, base::WorkingMemory& memory,
           const std::stop_token& stop)
       : root_(root), memory_(memory), stop_(stop) {}
 
-  // Returns the files of patterns that have no braces. Reads a directory once
-  // for all patterns that differ in its files' names alone.
+  // Returns the files of patterns that have no braces. A directory is read once
+  // for all patterns that differ only in the file's name.
   absl::StatusOr<std::vector<ListedObject>> List(
       const std::vector<std::string>& patterns) {
     const std::uint64_t bytes =
@@ -88,7 +100,7 @@ class Listing {
  private:
   using Names = std::vector<std::string>;
 
-  // Bytes that a pattern takes in the map of directories.
+  // Bytes of memory that a pattern takes in the map of directories.
   static constexpr std::uint64_t kGroupedBytes =
       base::HeapBytes(sizeof(std::string_view) + sizeof(Names)) +
       base::HeapBytes(2 * sizeof(std::size_t));
@@ -98,7 +110,8 @@ class Listing {
     return absl::CancelledError("was not listed to the end");
   }
 
-  // Adds the files of one pattern, in Python's order of names. Frees `found`.
+  // Adds the files of one pattern to files_, in Python's order of names.
+  // `found` has the files that match it; Add frees it.
   absl::Status Add(const std::string& pattern, Names& found) {
     if (!HasWildcard(pattern)) return AddFile(pattern);
     if (found.empty()) {
@@ -128,7 +141,9 @@ class Listing {
     return absl::OkStatus();
   }
 
-  // Finds the files of the numbered patterns, which share a directory pattern.
+  // Finds the files of the patterns with the numbers `numbers`, which share the
+  // directory part `directory`. First finds the matching directories, component
+  // by component.
   absl::Status FindIn(std::string_view directory, const Names& patterns,
                       const std::vector<std::size_t>& numbers,
                       std::vector<Names>& found) const {
@@ -159,8 +174,9 @@ class Listing {
     return absl::OkStatus();
   }
 
-  // Adds a component with wildcards to `fitting`, to be found later. Finds
-  // another in each of `directories`: files, if it is the `last`.
+  // If the component has wildcards, adds it to `fitting`, to be compared later.
+  // Otherwise looks it up in each of `directories`: as a file if it is the
+  // `last` component, and as a directory if not.
   absl::Status FindOrAdd(std::string_view component, std::size_t number,
                          const Names& directories, bool last,
                          PatternSet& fitting, Names& found) const {
@@ -177,7 +193,8 @@ class Listing {
     return absl::OkStatus();
   }
 
-  // Finds what fits each of `fitting` in `directories`, each read once.
+  // Finds the entries of `directories` that match each pattern in `fitting`.
+  // Reads each directory once.
   absl::Status FindFitting(const Names& directories, const PatternSet& fitting,
                            bool last, std::vector<Names>& found) const {
     if (fitting.empty()) return absl::OkStatus();
@@ -203,11 +220,13 @@ class Listing {
     names = Names();
   }
 
-  // As in Python's glob, an entry that stat fails for does not fit. But one
-  // that may not be read is an error: the dataset would lack it.
+  // Adds the path to `found` if it is a file (if `file`) or a directory (if
+  // not). As in Python's glob, an entry whose stat fails does not match. But if
+  // permission is denied, this is an error: otherwise the dataset would
+  // silently lack the entry.
   absl::Status AddIfItFits(const std::string& path, bool file,
                            Names& found) const {
-    // Nothing above the root fits.
+    // No pattern matches a path above the root.
     if (path == ".." || path.ends_with("/..")) return absl::OkStatus();
     const auto stat = root_.Stat(path);
     if (absl::IsPermissionDenied(stat.status())) return stat.status();
@@ -216,7 +235,7 @@ class Listing {
     return AddTo(found, path);
   }
 
-  // Calls `take` with each entry of a directory, until it fails.
+  // Calls `take` with each entry of a directory, until `take` fails.
   absl::Status ForNamesIn(
       const std::string& path,
       const std::function<absl::Status(const char*)>& take) const {

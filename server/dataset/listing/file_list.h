@@ -12,18 +12,19 @@
 
 namespace forebay::dataset::listing {
 
-// Returns the files that `patterns` name beneath `root`, in their present
-// versions. Expands braces (brace_expansion.h), in their order. Then '*', '?'
-// and '[…]' stand for all files that they fit, as in Python's glob; each
-// pattern's files come in Python's order of names. If none fits, a file is
-// taken that has the pattern itself for its name, as in a shell. A file may be
-// named twice. Reads a directory once for all patterns that differ in the names
-// of its files alone. Counts the files in `memory`.
+// Returns the files that `patterns` name below `root`, in their present
+// versions. First expands braces (brace_expansion.h). Each result then matches
+// files by '*', '?' and '[…]', as in Python's glob. The files of one pattern
+// come in Python's order of names. A pattern that matches no file is taken for
+// the name of a file, as in a shell. Several patterns may name the same file;
+// it is then returned several times. A directory is read only once for all
+// patterns that differ only in the file's name. Counts the files in `memory`.
 //
-// Blocks for the disk, at most until `stop` is requested. Errors name the
-// pattern or path: NOT_FOUND: no file fits; INVALID_ARGUMENT: a malformed
-// pattern, or no regular file; those of LocalRoot. Errors without one:
-// CANCELLED: stopped; RESOURCE_EXHAUSTED: that of `memory`.
+// Blocks for the disk until it is done or `stop` is requested. These errors
+// name the pattern or path: NOT_FOUND: no file matches; INVALID_ARGUMENT: a
+// pattern is malformed, or a file is not regular; those of LocalRoot. These do
+// not: CANCELLED: the listing was stopped; RESOURCE_EXHAUSTED: the error of
+// `memory`.
 absl::StatusOr<std::vector<storage::ListedObject>> ListFiles(
     const storage::local::LocalRoot& root,
     const std::vector<std::string>& patterns, base::WorkingMemory& memory,

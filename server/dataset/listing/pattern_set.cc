@@ -9,6 +9,9 @@
 namespace forebay::dataset::listing {
 namespace {
 
+// Returns the key in by_ends_ of a text whose literal start has `before` bytes
+// and whose literal end has `after` bytes. The length in the key tells apart
+// pairs of start and end that concatenate to the same text.
 std::string EndsOf(std::string_view text, std::size_t before,
                    std::size_t after) {
   std::string ends = std::to_string(before);
@@ -20,7 +23,7 @@ std::string EndsOf(std::string_view text, std::size_t before,
 }  // namespace
 
 absl::Status PatternSet::Add(std::string_view pattern, std::size_t number) {
-  // A ']' may end a wildcard.
+  // The last wildcard may be a bracket expression, which ends with ']'.
   const std::size_t before =
       std::min(pattern.find_first_of("*?["), pattern.size());
   const std::size_t last = pattern.find_last_of("*?[]");
@@ -48,7 +51,8 @@ absl::Status PatternSet::ForEach(
     const auto some = by_ends_.find(EndsOf(name, before, after));
     if (some == by_ends_.end()) continue;
     for (const Numbered& one : some->second) {
-      // A backslash is a character; a hidden name must be asked for.
+      // In Python's glob a backslash is literal, '*' matches no slash, and a
+      // hidden name matches only a pattern that begins with a dot.
       if (fnmatch(one.pattern.c_str(), whole.c_str(),
                   FNM_PATHNAME | FNM_NOESCAPE | FNM_PERIOD) == 0)
         FOREBAY_RETURN_IF_ERROR(fits(one.number));

@@ -16,13 +16,14 @@
 
 namespace forebay::dataset::listing {
 
-// Patterns of '*', '?' and '[…]', each with a number, and without braces. A
-// name is compared with those alone whose text before the first wildcard it
-// begins with, and whose text after the last one it ends with. So a name of
-// 10,000 patterns from braces is compared with one.
+// A set of numbered patterns of '*', '?' and '[…]', without braces. The literal
+// start of a pattern is its text before the first wildcard, the literal end its
+// text after the last. A name is compared only with patterns whose literal
+// start and end it has. So among 10,000 patterns from a brace expression, a
+// name is usually compared with only one.
 //
-// Not thread-safe; never blocks; counts itself in `memory`, and gives that back
-// when it ends.
+// Not thread-safe. Owns the patterns, and counts them in `memory` until it is
+// destroyed. Never blocks. Errors are those of `memory`, and of callbacks.
 class PatternSet {
  public:
   explicit PatternSet(base::WorkingMemory& memory) : memory_(memory) {}
@@ -32,16 +33,17 @@ class PatternSet {
 
   bool empty() const { return lengths_.empty(); }
 
-  // Errors: those of `memory`.
+  // Adds a pattern. Errors: those of `memory`.
   absl::Status Add(std::string_view pattern, std::size_t number);
 
-  // Calls `fits` with the number of each pattern that the name fits as a path
-  // does in Python's glob, until it fails. Errors: those of `fits`.
+  // Calls `fits` with the number of each pattern that matches the name by the
+  // rules of Python's glob. Ends when `fits` fails. Errors: those of `fits`.
   absl::Status ForEach(
       std::string_view name,
       const std::function<absl::Status(std::size_t)>& fits) const;
 
  private:
+  // A pattern and its number.
   struct Numbered {
     std::string pattern;
     std::size_t number = 0;
@@ -49,9 +51,10 @@ class PatternSet {
 
   base::WorkingMemory& memory_;
   std::uint64_t counted_ = 0;  // bytes
-  // The lengths of the texts before and after a pattern's wildcards.
+  // The lengths in bytes of the patterns' literal starts and ends.
   std::set<std::pair<std::size_t, std::size_t>> lengths_;
-  // By the length of the first of these texts, and both.
+  // The patterns. The key consists of the length of the literal start, the
+  // literal start, and the literal end.
   std::unordered_map<std::string, std::vector<Numbered>> by_ends_;
 };
 

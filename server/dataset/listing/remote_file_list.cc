@@ -18,14 +18,20 @@
 #include "server/dataset/object_listing.h"
 #include "server/dataset/path_order.h"
 
+// A list of a large bucket takes many requests. So objects that are named in
+// full are asked for one by one, and the list is made only for patterns with
+// wildcards. The objects found in both ways are put in the order of the
+// patterns.
+
 namespace forebay::dataset::listing {
 namespace {
 
 using storage::ListedObject;
 
-constexpr std::size_t kThreads = 16;  // each asks for one object
+constexpr std::size_t kThreads = 16;  // each asks for one object at a time
 
-// Finds the versions of the files that are named.
+// Finds the versions of the objects that are named in full. Uses several
+// threads, which end before Run returns. The first error ends the query.
 class VersionQuery {
  public:
   VersionQuery(storage::ObjectLister& lister, const storage::Root& root,
@@ -40,6 +46,8 @@ class VersionQuery {
   }
 
  private:
+  // Asks for one object's version after another, until all are found or a
+  // request fails.
   void Work() {
     for (;;) {
       const std::size_t number = next_++;
@@ -59,13 +67,13 @@ class VersionQuery {
   storage::ObjectLister& lister_;
   const storage::Root& root_;
   const std::stop_token& stop_;
-  std::vector<ListedObject>& named_;  // each touched by one thread
+  std::vector<ListedObject>& named_;  // each is written by one thread
   std::atomic<std::size_t> next_ = 0;
   base::Mutex mutex_;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Bytes that `files` take.
+// Returns the bytes of memory that `files` take.
 std::uint64_t BytesOf(const std::vector<ListedObject>& files) {
   std::uint64_t bytes = files.capacity() * sizeof(ListedObject);
   for (const ListedObject& file : files)
@@ -73,26 +81,29 @@ std::uint64_t BytesOf(const std::vector<ListedObject>& files) {
   return bytes;
 }
 
-// Counts one more file of that name.
+// Makes room in `files` for one more object named `name`, and counts it in
+// `memory`.
 absl::Status CountFile(std::vector<ListedObject>& files, std::string_view name,
                        base::WorkingMemory& memory) {
   FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(files, 1));
   return memory.Grow(base::HeapBytes(name.size()));
 }
 
-// The result of a pattern.
+// The objects that match a pattern.
 struct Fitting {
   std::vector<ListedObject> files;
-  std::optional<ListedObject> namesake;  // has the pattern itself for a name
+  std::optional<ListedObject> namesake;  // named by the pattern itself
 };
 
-// Bytes that a pattern and its result take, without the files.
+// Returns the bytes of memory that a pattern and its Fitting take, without the
+// objects.
 std::uint64_t PatternBytes(const std::string& pattern) {
   return base::HeapBytes(sizeof(std::pair<const std::string, Fitting>)) +
          base::HeapBytes(pattern.size());
 }
 
-// Finds the files that fit each pattern, in Python's order of names.
+// Lists all objects once, and finds those that match each pattern, in Python's
+// order of names.
 absl::Status FindFitting(storage::ObjectLister& lister,
                          const storage::Root& root, base::WorkingMemory& memory,
                          const std::stop_token& stop,
@@ -159,7 +170,7 @@ absl::StatusOr<std::vector<ListedObject>> ListRemoteFiles(
   FOREBAY_RETURN_IF_ERROR(VersionQuery(lister, root, stop, named).Run());
   if (!fitting.empty())
     FOREBAY_RETURN_IF_ERROR(FindFitting(lister, root, memory, stop, fitting));
-  // Copies what was found, for a pattern may be named twice.
+  // Objects of patterns are copied, since a pattern may occur twice.
   std::vector<ListedObject> files;
   auto next_named = named.begin();
   for (const std::string& one : expanded) {
@@ -175,7 +186,7 @@ absl::StatusOr<std::vector<ListedObject>> ListRemoteFiles(
       files.push_back(std::move(*next_named++));
     }
   }
-  // The names in `named` have moved to the files.
+  // The names in `named` were moved to `files`, so they stay counted.
   std::uint64_t freed = named.capacity() * sizeof(named[0]);
   for (const auto& [pattern, found] : fitting)
     freed += PatternBytes(pattern) + BytesOf(found.files);

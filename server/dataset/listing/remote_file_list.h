@@ -12,13 +12,15 @@
 namespace forebay::dataset::listing {
 
 // Returns the objects that `patterns` name below `root`, in their present
-// versions, as ListFiles does with files. Asks for named objects one by one,
-// several at a time. A pattern with '*', '?' or '[…]' takes a list of all
-// objects below the root. Counts the objects in `memory`.
+// versions, by the rules of ListFiles. Objects that are named in full take a
+// request each; several requests are made at a time. For all patterns with '*',
+// '?' or '[…]' together, it lists all objects below the root once. Counts the
+// objects in `memory`.
 //
 // Blocks for the network, but returns soon after `stop` is requested. Errors
-// name the pattern or object: NOT_FOUND; INVALID_ARGUMENT: a malformed pattern;
-// RESOURCE_EXHAUSTED: that of `memory`; those of the lister.
+// name the pattern or object: NOT_FOUND: there is no such object;
+// INVALID_ARGUMENT: a pattern is malformed; RESOURCE_EXHAUSTED: the error of
+// `memory`; others: those of the lister.
 absl::StatusOr<std::vector<storage::ListedObject>> ListRemoteFiles(
     storage::ObjectLister& lister, const storage::Root& root,
     const std::vector<std::string>& patterns, base::WorkingMemory& memory,

@@ -1,3 +1,7 @@
+// A Datum is parsed twice if it has floats. The first pass checks that the
+// message is well formed, and counts the floats. The second pass copies the
+// floats into a buffer of exactly their size. All other content is used where
+// it lies.
 #include "server/dataset/lmdb/datum.h"
 
 #include <algorithm>
@@ -16,7 +20,7 @@ namespace {
 using Bytes = absl::Span<const std::uint8_t>;
 using protozero::pbf_wire_type;
 
-// The fields' numbers in the .proto file.
+// The numbers of Datum's fields in caffe.proto.
 enum class Tag : protozero::pbf_tag_type {
   kChannels = 1,
   kHeight = 2,
@@ -31,14 +35,16 @@ Bytes ToBytes(const protozero::data_view& view) {
   return {reinterpret_cast<const std::uint8_t*>(view.data()), view.size()};
 }
 
-// A number of type int32, which a negative one takes ten bytes for.
+// Reads an int32. A negative one is a varint of ten bytes, sign-extended to 64
+// bits, so its low 32 bits are the number.
 std::int64_t TakeInteger(protozero::pbf_reader& reader) {
   return static_cast<std::int32_t>(
       static_cast<std::uint32_t>(reader.get_uint64()));
 }
 
-// Returns the float32 numbers of the field at which the reader is, which has
-// one or several of them. Nothing, and takes nothing, if it has none.
+// Returns the bytes of the float32 numbers in the field at which the reader
+// stands. Encoders may pack all numbers into one field, or write a field for
+// each. Returns nothing, and reads nothing, if the field holds no floats.
 std::optional<Bytes> TakeFloats(protozero::pbf_reader& reader) {
   if (static_cast<Tag>(reader.tag()) != Tag::kFloatData) return std::nullopt;
   if (reader.wire_type() == pbf_wire_type::length_delimited) {
@@ -53,8 +59,8 @@ std::optional<Bytes> TakeFloats(protozero::pbf_reader& reader) {
   return rest.first(sizeof(float));
 }
 
-// Takes the field at which the reader is. Returns false, and takes nothing, if
-// no Datum has it.
+// Reads the field at which the reader stands. Returns false, and reads nothing,
+// if no Datum has such a field.
 bool TakeField(protozero::pbf_reader& reader, Datum* datum) {
   const auto tag = static_cast<Tag>(reader.tag());
   const pbf_wire_type type = reader.wire_type();
@@ -94,7 +100,8 @@ protozero::pbf_reader ReaderOf(Bytes bytes) {
       reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
-// Parsing has found that the message is well formed.
+// Copies all float32 numbers to `out`, which has exactly their size. ParseDatum
+// has found the message well formed, so that the reader throws nothing.
 void CopyFloats(const Datum& datum, absl::Span<std::uint8_t> out) {
   protozero::pbf_reader reader = ReaderOf(datum.message);
   auto at = out.begin();
@@ -108,7 +115,8 @@ void CopyFloats(const Datum& datum, absl::Span<std::uint8_t> out) {
   FOREBAY_CHECK(at == out.end());
 }
 
-// Returns the number of elements, or nothing if it has no shape.
+// Returns the number of elements that the shape has. Returns nothing if an
+// extent is missing, or the product overflows.
 std::optional<std::uint64_t> ElementsOf(const Datum& datum) {
   std::uint64_t count = 1;
   for (const std::int64_t extent :
@@ -134,7 +142,7 @@ absl::StatusOr<Datum> ParseDatum(Bytes bytes) {
       reader.skip();
     }
   } catch (const protozero::exception&) {
-    return absl::DataLossError("is no Datum of Caffe, or damaged");
+    return absl::DataLossError("is not a Datum of Caffe, or damaged");
   }
   return datum;
 }
@@ -190,7 +198,7 @@ absl::StatusOr<FieldValue> ContentOf(const Datum& datum,
                      ", but that of the first entry is of ", TextOf(type)));
   }
   if (datum.is_encoded && datum.data.empty()) return FieldRange{};
-  // Numbers beside an encoded image are nobody's.
+  // Floats beside an encoded image have no use and are ignored.
   if (datum.is_encoded || datum.float_count == 0)
     return records::WholeValue(type, record, datum.data, made);
   const absl::Span<std::uint8_t> room =

@@ -10,44 +10,45 @@
 #include "server/dataset/dataset.h"
 #include "server/dataset/records/value_type.h"
 
-// Caffe's Datum, a protocol buffer (caffe/proto/caffe.proto): an image or an
-// array, and a label. Functions are thread-safe and never block; their errors
-// give the reason alone.
+// Datum is the protocol buffer of Caffe's LMDB files (caffe/proto/caffe.proto):
+// an image or an array, and a label. Functions are thread-safe and never block.
+// Their errors give the reason alone.
 
 namespace forebay::dataset::lmdb {
 
-// Points into the bytes that it was read from.
+// A Datum, which points into the bytes that it was parsed from.
 struct Datum {
-  absl::Span<const std::uint8_t> message;  // all of them
+  absl::Span<const std::uint8_t> message;  // all bytes of the Datum
   std::int64_t channels = 0;
-  std::int64_t height = 0;
-  std::int64_t width = 0;
-  absl::Span<const std::uint8_t> data;
+  std::int64_t height = 0;              // pixels
+  std::int64_t width = 0;               // pixels
+  absl::Span<const std::uint8_t> data;  // uint8 elements, or an image file
   std::int64_t label = 0;
-  std::uint64_t float_count = 0;  // numbers of type float32
+  std::uint64_t float_count = 0;  // elements in the field float_data
   bool is_encoded = false;        // whether `data` is an image file
-  bool has_others = false;        // whether it has fields that no Datum has
+  bool has_others = false;        // whether the message has unknown fields
 };
 
-// DATA_LOSS: it is no such message.
+// Parses a Datum. Fails with DATA_LOSS if the bytes are not a well-formed
+// Datum.
 absl::StatusOr<Datum> ParseDatum(absl::Span<const std::uint8_t> bytes);
 
-// Returns the type of what it holds beside the label: an image, or an array of
-// uint8 or float32 with the shape [channels, height, width]. Nothing if it
-// contradicts itself.
+// Returns the type of a Datum's content: an image, or an array of uint8 or
+// float32 of the shape [channels, height, width]. Returns nothing if the number
+// of elements contradicts the shape.
 std::optional<records::ValueType> TypeOf(const Datum& datum);
 
-// Says what it holds, for people.
+// Describes a Datum's content in words, for errors.
 std::string DescriptionOf(const Datum& datum);
 
-// Returns that type if all of the values, at least one, are surely Datums of
-// it.
+// Returns the type of the values' content if there are values, and all of them
+// are surely Datums of one type. Returns nothing if not.
 std::optional<records::ValueType> GuessDatumType(
     absl::Span<const absl::Span<const std::uint8_t>> values);
 
-// Returns what a Datum of that type holds. It points into `record`, which holds
-// the Datum's bytes, or into what was made. INVALID_ARGUMENT: it is of another
-// type.
+// Returns the content of a Datum of `type`. The content points into `record`,
+// which holds the Datum's bytes, or into memory that `made` keeps. Fails with
+// INVALID_ARGUMENT if the Datum is of another type.
 absl::StatusOr<FieldValue> ContentOf(const Datum& datum,
                                      const records::ValueType& type,
                                      absl::Span<const std::uint8_t> record,

@@ -1,3 +1,7 @@
+// The fields of an entry are the fields of its value, with the key's field
+// before or after them. text() is a list of parts with 0 bytes between them:
+// where the key is, the key's type if there is one, the kind of the value, and
+// the type or the text of its fields. Parse takes the parts in that order.
 #include "server/dataset/lmdb/entry_fields.h"
 
 #include <algorithm>
@@ -12,9 +16,10 @@
 namespace forebay::dataset::lmdb {
 namespace {
 
-// No type has it.
+// Separates the parts of text(). No text of a type contains it.
 constexpr char kSeparator = '\0';
 
+// Words of text(). Indexes on disk contain these words, too.
 constexpr std::string_view kKeyFirst = "key first";
 constexpr std::string_view kKeyLast = "key last";
 constexpr std::string_view kNoKey = "no key";
@@ -24,7 +29,8 @@ constexpr std::string_view kDatum = "datum";
 constexpr std::string_view kLsun = "lsun";
 constexpr std::string_view kExamples = "examples";
 
-// Takes what stands before the next separator.
+// Removes the part before the next separator from the front of `text`, and
+// returns that part.
 std::string_view TakePart(std::string_view* text) {
   const std::size_t end = std::min(text->find(kSeparator), text->size());
   const std::string_view part = text->substr(0, end);
@@ -36,6 +42,8 @@ absl::Status OtherText() {
   return absl::DataLossError("is of entries of another kind");
 }
 
+// Makes the value's fields again. `kind` is the part of text() that names their
+// kind, and `rest` all that follows.
 absl::StatusOr<EntryFields::Value> ParseValue(std::string_view kind,
                                               std::string_view rest) {
   using Value = EntryFields::Value;
@@ -63,8 +71,9 @@ std::vector<Field> ContentAndLabel(const records::ValueType& type,
                            sizeof(std::int64_t))};
 }
 
-// The most bytes that a feature can have, in an Example of so many: its
-// integers are packed.
+// Returns the most bytes that a feature's values take, in an Example of
+// `example_bytes`. An int64 takes eight bytes as a value, but may take only one
+// in the Example, which holds varints.
 std::uint64_t LongestFeature(const records::ValueType& type,
                              std::uint64_t example_bytes) {
   if (type.kind == proto::FieldKind::kLabel) return sizeof(std::int64_t);
@@ -139,6 +148,8 @@ std::vector<Field> EntryFields::FieldsOf(
   if (const auto* const plain = std::get_if<Plain>(&value_)) {
     fields.push_back(records::FieldOf(std::string(Plain::kName), plain->type,
                                       lengths.longest));
+    // Arrays in .npy files may differ in length. They do if the bounds of the
+    // lengths differ.
     fields.back().shortest = std::min(lengths.shortest, lengths.longest);
   } else if (const auto* const datum = std::get_if<OfDatum>(&value_)) {
     fields = ContentAndLabel(datum->type, lengths.longest);
@@ -146,7 +157,7 @@ std::vector<Field> EntryFields::FieldsOf(
     fields = ContentAndLabel(ImageType(), lengths.longest);
   } else if (const auto* const features =
                  std::get_if<tfrecord::RecordFields>(&value_)) {
-    for (const tfrecord::RecordField& field : features->fields())
+    for (const tfrecord::TfrecordField& field : features->fields())
       fields.push_back(records::FieldOf(
           field.name, field.type, LongestFeature(field.type, lengths.longest)));
   }

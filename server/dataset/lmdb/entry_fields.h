@@ -20,63 +20,71 @@
 
 namespace forebay::dataset::lmdb {
 
-// The key of an entry as a field.
+// The key of an entry, as a field of the sample.
 struct KeyField {
   static constexpr std::string_view kName = "key";
 
   records::ValueType type;
-  bool is_last = false;  // behind the value's fields, or before them
+  // Whether the key comes after the value's fields instead of before them.
+  bool is_last = false;
 
   bool operator==(const KeyField&) const = default;
 };
 
-// The fields of each entry: its key, or what its value holds, or both.
-// Immutable and thread-safe; never blocks. Errors give the reason alone.
+// The fields of each entry: its key, the fields that its value holds, or both.
+// Immutable and thread-safe; owns what it stores; never blocks. Errors give the
+// reason alone.
 class EntryFields {
  public:
-  // The value itself, as one field.
+  // The value is one field, of this type.
   struct Plain {
     static constexpr std::string_view kName = "value";
 
     records::ValueType type;
   };
-  // The content of a Datum of that type (datum.h), as the field "image" or
-  // "array", and its label.
+  // The value is a Datum (datum.h). Its content, of this type, is the field
+  // "image" or "array", and its label is the field "label".
   struct OfDatum {
     records::ValueType type;
   };
-  // An image, and the number of its file as the field "label": LSUN has an
-  // environment for each class.
+  // The value is an image, and the number of its file is the field "label". The
+  // LSUN dataset has an LMDB file for each class.
   struct OfLsun {};
-  // Nothing; or features of tf.train.Examples.
+  // The fields of the value. std::monostate: the value has no fields.
+  // RecordFields: features of a tf.train.Example.
   using Value = std::variant<std::monostate, Plain, OfDatum, OfLsun,
                              tfrecord::RecordFields>;
 
   EntryFields(std::optional<KeyField> key, Value value)
       : key_(std::move(key)), value_(std::move(value)) {}
 
-  // Text that tells apart fields, and of which Parse makes them again.
+  // Returns a text that differs for fields that differ, and from which Parse
+  // makes the fields again.
   std::string text() const;
-  // DATA_LOSS: the text is another.
+  // Makes the fields again from text(). Fails with DATA_LOSS if text() cannot
+  // have returned this text.
   static absl::StatusOr<EntryFields> Parse(std::string_view text);
 
-  // Fields of entries whose keys have at most `longest_key` bytes, and their
-  // values have these lengths.
+  // Returns the fields. Keys have at most `longest_key` bytes, and the lengths
+  // of values are within `lengths`.
   std::vector<Field> FieldsOf(std::uint64_t longest_key,
                               const records::LengthBounds& lengths) const;
-  // The number of the key's field, and of the file's number.
+  // key_field returns the index of the key's field. file_field returns the
+  // index of the field with the number of the file. Both return nothing if
+  // there is no such field.
   std::optional<std::size_t> key_field() const;
   std::optional<std::size_t> file_field() const;
 
-  // Fills `values` with what a value has of each field, but for those two. They
-  // point into `record`, which holds it, and into what was made. Errors are
-  // those of its formats: DATA_LOSS: it is damaged; INVALID_ARGUMENT: it is of
-  // another type.
+  // Fills `values` from an entry's `value`, except for the fields of
+  // key_field() and file_field(). The filled values point into `record`, which
+  // holds `value`, or into memory that `made` keeps. DATA_LOSS: `value` is
+  // damaged. INVALID_ARGUMENT: `value` is of another type.
   absl::Status Read(absl::Span<const std::uint8_t> record,
                     absl::Span<const std::uint8_t> value,
                     absl::Span<FieldValue> values, MadeValues* made) const;
 
  private:
+  // Returns the number of fields that do not come from the key.
   std::size_t ValueFields() const;
 
   std::optional<KeyField> key_;

@@ -14,17 +14,20 @@
 namespace forebay::dataset::lmdb {
 namespace {
 
+// Bounds of the values that a guess reads. Each value takes a read of its own.
 constexpr std::size_t kMostValues = 16;
 constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 20;
 
-// Reads the beginning of one file.
+// Reads the first values of one file.
 class Start {
  public:
   Start(const ValueSource& source, const storage::ListedObject& file,
         base::WorkingMemory& memory, const std::stop_token& stop)
       : source_(source), file_(file), memory_(memory), stop_(stop) {}
 
-  // Has no values if the file has none.
+  // Returns the first values, or none if the database is empty. If a later
+  // transaction has ended meanwhile, that is the error, as LmdbParser::Take
+  // explains.
   absl::StatusOr<FirstValues> Read() const {
     FOREBAY_ASSIGN_OR_RETURN(
         LmdbWalk walk,
@@ -40,13 +43,16 @@ class Start {
   }
 
  private:
+  // Walks to the first leaf that has entries, and reads their values. The
+  // memory counts each page on the way only until the walk has taken it.
   absl::Status Fill(LmdbWalk& walk, FirstValues* found) const {
     std::vector<LmdbEntry> entries;
     while (const auto wanted = walk.wanted()) {
       if (!entries.empty()) break;
       FOREBAY_ASSIGN_OR_RETURN(const base::Bytes bytes,
                                ReadBytes(wanted->offset, wanted->length));
-      FOREBAY_RETURN_IF_ERROR(walk.See(wanted->offset, bytes.span(), &entries));
+      FOREBAY_RETURN_IF_ERROR(
+          walk.Parse(wanted->offset, bytes.span(), &entries));
       memory_.Shrink(storage::HeldBytes(wanted->length));
     }
     std::uint64_t left = kMostBytes;
@@ -65,6 +71,7 @@ class Start {
     return absl::OkStatus();
   }
 
+  // Checks that no transaction ended since the walk began.
   absl::Status Check(const LmdbWalk& walk) const {
     const auto range = walk.metas();
     FOREBAY_CHECK(range.has_value());

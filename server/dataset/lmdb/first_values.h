@@ -15,28 +15,29 @@
 
 namespace forebay::dataset::lmdb {
 
-// The values of some entries, which point into what was read.
+// The values of some entries.
 struct FirstValues {
-  std::vector<base::Bytes> read;
+  std::vector<base::Bytes> read;  // the bytes that `values` point into
   std::vector<absl::Span<const std::uint8_t>> values;
-  std::string first;  // names the first entry, for people
+  std::string first;  // name of the first value's file and entry, for people
 };
 
-// Where values are read from.
+// The database from which values are read, and how it is read.
 struct ValueSource {
   storage::ByteSource* source = nullptr;
   std::shared_ptr<const storage::Root> root;
-  std::string database;
-  bool uncached = false;  // as a ReadRequest's
+  std::string database;   // empty: the unnamed one
+  bool uncached = false;  // see ReadRequest::uncached
 };
 
-// Reads the first values of `files`: those of the first file that has any. They
-// are one, and as many more as make some megabytes. Counts in `memory` what it
-// reads, which the caller holds as long as that.
+// Reads the first values of the first file that has any. Reads one value,
+// however long it is. Then reads up to 15 further values of the same leaf page,
+// while all values together have at most 4 MiB. Returns no values if no file
+// has any. `memory` counts the bytes read for as long as the caller holds it.
 //
 // Blocks for reads, but returns soon after `stop` is requested. Errors name the
-// file: those of the source and of LmdbWalk; FAILED_PRECONDITION: it was
-// written to; RESOURCE_EXHAUSTED: that of `memory`.
+// file: those of the source and of LmdbWalk; FAILED_PRECONDITION if a writer
+// ended a transaction meanwhile. RESOURCE_EXHAUSTED is the error of `memory`.
 absl::StatusOr<FirstValues> ReadFirstValues(
     const ValueSource& source, absl::Span<const storage::ListedObject> files,
     base::WorkingMemory& memory, const std::stop_token& stop);

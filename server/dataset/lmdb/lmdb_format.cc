@@ -12,6 +12,8 @@
 namespace forebay::dataset::lmdb {
 namespace {
 
+// The start of text(): the format's name and a 0 byte. The database's name,
+// another 0 byte and the text of the fields follow.
 constexpr std::string_view kStart("lmdb\0", 5);
 
 }  // namespace
@@ -27,7 +29,7 @@ absl::StatusOr<std::shared_ptr<const LmdbFormat>> LmdbFormat::Parse(
   const std::size_t end =
       text.starts_with(kStart) ? text.find('\0', kStart.size()) : text.npos;
   if (end == text.npos)
-    return absl::DataLossError("is of records that are no entries of LMDB");
+    return absl::DataLossError("is of records that are not entries of LMDB");
   FOREBAY_ASSIGN_OR_RETURN(EntryFields fields,
                            EntryFields::Parse(text.substr(end + 1)));
   return std::make_shared<const LmdbFormat>(
@@ -41,7 +43,9 @@ absl::StatusOr<std::unique_ptr<records::RecordParser>> LmdbFormat::Parse(
   return LmdbParser::Create(file, read_sizes, database_, memory);
 }
 
-std::optional<std::uint64_t> LmdbFormat::FindMark(
+// Reads both meta pages. The first one tells the page size, which is the offset
+// of the second one.
+std::optional<std::uint64_t> LmdbFormat::FindTransactionId(
     const storage::ObjectLayout::ReadPart& read) const {
   std::array<std::uint8_t, kLmdbMetaBytes> first;
   if (!read(0, absl::MakeSpan(first))) return std::nullopt;
@@ -51,11 +55,13 @@ std::optional<std::uint64_t> LmdbFormat::FindMark(
   if (!read(meta->page_bytes, absl::MakeSpan(second))) return std::nullopt;
   const auto transaction = NewestLmdbTransaction(first, second);
   if (!transaction.ok()) return std::nullopt;
-  return MarkOf(*transaction);
+  return TransactionIdOf(*transaction);
 }
 
 std::vector<Field> LmdbFormat::FieldsOf(
     const records::RecordIndex& index) const {
+  // Records in an index from a damaged file may be shorter than
+  // kBytesBeforeValue.
   const auto value_bytes = [](std::uint64_t record_bytes) {
     return std::max(record_bytes, kBytesBeforeValue) - kBytesBeforeValue;
   };
@@ -68,7 +74,7 @@ absl::Status LmdbFormat::ReadValues(absl::Span<const std::uint8_t> record,
                                     absl::Span<FieldValue> values,
                                     MadeValues* made) const {
   if (record.size() < kBytesBeforeValue)
-    return absl::DataLossError("is no value of LMDB");
+    return absl::DataLossError("is not a value of LMDB");
   return fields_.Read(record, record.subspan(kBytesBeforeValue), values, made);
 }
 

@@ -24,17 +24,24 @@
 
 namespace forebay::dataset::lmdb {
 
-// LMDB files, whose entries have these fields, in the database of that name or,
-// if it is empty, in the unnamed one. The mark of a file is its last
-// transaction: only the second one after that may use pages anew which an index
-// knows.
+// The format of LMDB files. A sample is an entry of one database, which has a
+// name or is the unnamed one. EntryFields tells which fields the sample has.
+//
+// The transaction id of a file is that of its last transaction. The next
+// transaction may free pages that the index knows, but only the transaction
+// after that may overwrite these pages. Bytes are therefore still those that
+// were indexed if, after they were read, the file has the index's transaction
+// id.
 //
 // Threads, ownership, blocking and errors are as RecordFormat says.
 class LmdbFormat final : public records::RecordFormat {
  public:
-  // No 0 byte is in the name.
+  // Reads the entries of `database`, or of the unnamed database if the name is
+  // empty. The name contains no 0 byte, because a 0 byte ends the name in
+  // text().
   LmdbFormat(std::string database, EntryFields fields);
-  // DATA_LOSS: the text is that of another format.
+  // Makes the format again that has this text(). Fails with DATA_LOSS if the
+  // text is that of another format.
   static absl::StatusOr<std::shared_ptr<const LmdbFormat>> Parse(
       std::string_view text);
 
@@ -42,8 +49,8 @@ class LmdbFormat final : public records::RecordFormat {
   absl::StatusOr<std::unique_ptr<records::RecordParser>> Parse(
       const storage::ListedObject& file, const ReadSizes& read_sizes,
       base::WorkingMemory* memory) const override;
-  bool has_marks() const override { return true; }
-  std::optional<std::uint64_t> FindMark(
+  bool has_transaction_ids() const override { return true; }
+  std::optional<std::uint64_t> FindTransactionId(
       const storage::ObjectLayout::ReadPart& read) const override;
   std::vector<Field> FieldsOf(const records::RecordIndex& index) const override;
   absl::Status ReadValues(absl::Span<const std::uint8_t> record,

@@ -1,3 +1,24 @@
+// A page begins with MDB_page's header of 16 bytes:
+//
+// page number u64, padding u16, flags u16, lower u16, upper u16
+//
+// An array of u16 follows, which ends at `lower`: the offsets of the page's
+// nodes in key order. The nodes lie between `upper` and the page's end. A node
+// (MDB_node) has a header of 8 bytes, its key and its data:
+//
+// leaf:    value length u32, flags u16, key length u16
+// branch:  child page number u48, key length u16
+//
+// A leaf's data is the value, or the u64 number of the first overflow page if
+// the flag F_BIGDATA is set. A branch has no data.
+//
+// A meta page has MDB_meta after the page header: the magic number, the
+// version, the mapping's address and size, the records of two databases, the
+// last page in use and the transaction's id. The first record is of the
+// database of free pages, the second of the unnamed one.
+//
+// All functions read only within the bytes given. Nodes must not overlap, so
+// the page's size bounds what the functions return.
 #include "server/dataset/lmdb/lmdb_page.h"
 
 #include <bit>
@@ -12,35 +33,40 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
+// Values of mm_magic and mm_version. 999 is MDB_DATA_VERSION of a liblmdb that
+// was built with MDB_DEVEL.
 constexpr std::uint32_t kMagic = 0xBEEFC0DE;
 constexpr std::uint32_t kMagicOfBigEndian = 0xDEC0EFBE;
 constexpr std::uint32_t kVersion = 1;
 constexpr std::uint32_t kVersionOfDevelopment = 999;
 constexpr std::uint64_t kSmallestPage = 512;   // bytes
-constexpr std::uint64_t kLargestPage = 32768;  // bytes
+constexpr std::uint64_t kLargestPage = 32768;  // bytes; mdb.c's MAX_PAGESIZE
+// The root's page number in the record of an empty database (P_INVALID).
 constexpr std::uint64_t kNoPage = ~std::uint64_t{0};
 
-// Flags of a page that say its kind; the others are a writer's notes.
+// Flags of a page that tell its kind (mp_flags). All other flags, such as
+// P_DIRTY, are used only by writers.
 constexpr std::uint16_t kBranchPage = 0x01;
 constexpr std::uint16_t kLeafPage = 0x02;
 constexpr std::uint16_t kMetaPage = 0x08;
 constexpr std::uint16_t kKinds = 0x6f;
 
 // Flags of a database whose keys may have several values: MDB_DUPSORT,
-// MDB_DUPFIXED, MDB_INTEGERDUP, MDB_REVERSEDUP.
+// MDB_DUPFIXED, MDB_INTEGERDUP and MDB_REVERSEDUP.
 constexpr std::uint16_t kSeveralValues = 0x74;
 
-// Flags of a leaf's node.
+// Flags of a leaf's node: F_BIGDATA and F_SUBDATA. F_DUPDATA needs MDB_DUPSORT,
+// which is not supported.
 constexpr std::uint16_t kLongValueNode = 0x01;
 constexpr std::uint16_t kDatabaseNode = 0x02;
 
-// Places in a page's header.
+// Offsets in a page's header, in bytes.
 constexpr std::size_t kPageNumber = 0;
 constexpr std::size_t kPageFlags = 10;
 constexpr std::size_t kPageLower = 12;
 constexpr std::size_t kPageUpper = 14;
 
-// Places in a meta page.
+// Offsets in a meta page, in bytes.
 constexpr std::size_t kMetaMagic = 16;
 constexpr std::size_t kMetaVersion = 20;
 constexpr std::size_t kMetaFreeRecord = 40;
@@ -48,17 +74,21 @@ constexpr std::size_t kMetaMainRecord = 88;
 constexpr std::size_t kMetaLastPage = 136;
 constexpr std::size_t kMetaTransaction = 144;
 
-// Places in a database's record, and its length. The first four bytes of that
-// of free pages are the page size.
+// Offsets in a database's record (MDB_db) and its length, in bytes. The first
+// four bytes (md_pad) hold the page size, in the record of free pages alone.
 constexpr std::size_t kRecordFlags = 4;
 constexpr std::size_t kRecordDepth = 6;
 constexpr std::size_t kRecordEntries = 32;
 constexpr std::size_t kRecordRoot = 40;
 constexpr std::size_t kRecordBytes = 48;
 
-constexpr std::size_t kNodeHeader = 8;  // bytes
+// Bytes of a node's header, and of the page number that a long value's node
+// has for data.
+constexpr std::size_t kNodeHeader = 8;
 constexpr std::size_t kPageNumberBytes = 8;
 
+// Returns the number at `offset`. The caller has checked that it lies in
+// `bytes`.
 template <typename T>
 T Load(absl::Span<const std::uint8_t> bytes, std::size_t offset) {
   FOREBAY_CHECK(offset <= bytes.size() && sizeof(T) <= bytes.size() - offset);
@@ -67,7 +97,9 @@ T Load(absl::Span<const std::uint8_t> bytes, std::size_t offset) {
   return value;
 }
 
-// Says why there is no magic number where it belongs.
+// Returns the error of a meta page without the magic number at its offset.
+// Other variants of LMDB have that number elsewhere, because their page headers
+// have another length. A lock file (lock.mdb) begins with the number.
 absl::Status WrongMagic(absl::Span<const std::uint8_t> bytes) {
   constexpr std::size_t kOf32Bits = 12;
   constexpr std::size_t kOfLaterVersions = 24;
@@ -110,26 +142,29 @@ absl::Status CheckPageNumber(absl::Span<const std::uint8_t> page,
       absl::StrCat("page ", number, " says that it is page ", found));
 }
 
-// The places of a page's nodes, each with room for a node's header.
+// The nodes of a branch page or a leaf page.
 struct Nodes {
   absl::Span<const std::uint8_t> page;
-  std::uint64_t number = 0;
-  std::size_t lower = 0;  // end of their places
-  std::size_t upper = 0;  // begin of the nodes
-  std::size_t bytes = 0;  // that were taken
+  std::uint64_t number = 0;  // number of the page
+  std::size_t lower = 0;     // offset of the end of the nodes' offsets
+  std::size_t upper = 0;     // offset of the first byte that nodes may have
+  std::size_t bytes = 0;     // bytes of the nodes that TakeNode has counted
 
   std::size_t count() const {
     return (lower - kLmdbPageHeader) / sizeof(std::uint16_t);
   }
 };
 
+// Returns the nodes of a page. The page's flags must say that it is of `kind`.
+// The offsets of the nodes are not checked yet.
 absl::StatusOr<Nodes> NodesOf(absl::Span<const std::uint8_t> page,
                               std::uint64_t number, std::uint16_t kind) {
+  // The walk passes whole pages, whose size ParseLmdbMeta has checked.
   FOREBAY_CHECK(page.size() >= kSmallestPage && page.size() <= kLargestPage);
   FOREBAY_RETURN_IF_ERROR(CheckPageNumber(page, number));
   if ((Load<std::uint16_t>(page, kPageFlags) & kKinds) != kind) {
     return absl::DataLossError(
-        absl::StrCat("page ", number, " is no ",
+        absl::StrCat("page ", number, " is not a ",
                      kind == kBranchPage ? "branch" : "leaf", " of a tree"));
   }
   const Nodes nodes = {page, number, Load<std::uint16_t>(page, kPageLower),
@@ -148,7 +183,8 @@ absl::Status DamagedNode(const Nodes& nodes, std::size_t index) {
                                           " is damaged or lies outside"));
 }
 
-// Returns the node's bytes, its header and what follows up to the page's end.
+// Returns the bytes from a node's start to the page's end. The node's header
+// lies within them.
 absl::StatusOr<absl::Span<const std::uint8_t>> NodeAt(const Nodes& nodes,
                                                       std::size_t index) {
   const std::size_t offset = Load<std::uint16_t>(
@@ -159,8 +195,9 @@ absl::StatusOr<absl::Span<const std::uint8_t>> NodeAt(const Nodes& nodes,
   return nodes.page.subspan(offset);
 }
 
-// Takes the next part of a node's room. All nodes together fill no more than
-// there is: else they overlap.
+// Counts the `bytes` of a node, all of which must lie within `node`. Nodes
+// overlap if together they have more bytes than the page holds above `upper`. A
+// damaged page could otherwise name one long node thousands of times.
 absl::Status TakeNode(Nodes& nodes, std::size_t index, std::size_t bytes,
                       absl::Span<const std::uint8_t> node) {
   nodes.bytes += bytes;
@@ -221,7 +258,7 @@ absl::StatusOr<LmdbMeta> ParseLmdbMeta(absl::Span<const std::uint8_t> bytes,
   FOREBAY_RETURN_IF_ERROR(CheckPageNumber(bytes, number));
   if ((Load<std::uint16_t>(bytes, kPageFlags) & kKinds) != kMetaPage) {
     return absl::DataLossError(
-        absl::StrCat("page ", number, " is no meta page"));
+        absl::StrCat("page ", number, " is not a meta page"));
   }
   LmdbMeta meta;
   meta.page_bytes = Load<std::uint32_t>(bytes, kMetaFreeRecord);
@@ -234,6 +271,7 @@ absl::StatusOr<LmdbMeta> ParseLmdbMeta(absl::Span<const std::uint8_t> bytes,
     return absl::DataLossError(absl::StrCat("the meta page speaks of pages of ",
                                             meta.page_bytes, " bytes"));
   }
+  // The last page of an empty file is page 1, its second meta page.
   if (meta.last_page < kLmdbFirstPage - 1) {
     return absl::DataLossError(absl::StrCat("the meta page says that page ",
                                             meta.last_page, " is the last"));
@@ -246,7 +284,8 @@ absl::StatusOr<LmdbMeta> NewestLmdbMeta(const LmdbMeta& first,
   if (first.page_bytes != second.page_bytes) {
     return absl::DataLossError("the meta pages speak of different page sizes");
   }
-  // Of equals the first, as liblmdb has it.
+  // If both pages have the same transaction id, liblmdb takes the first
+  // (mdb_env_pick_meta).
   return first.transaction < second.transaction ? second : first;
 }
 
@@ -268,7 +307,8 @@ absl::StatusOr<std::vector<std::uint64_t>> ParseLmdbBranch(
     FOREBAY_ASSIGN_OR_RETURN(const auto node, NodeAt(nodes, i));
     const std::size_t key_bytes = Load<std::uint16_t>(node, 6);
     FOREBAY_RETURN_IF_ERROR(TakeNode(nodes, i, kNodeHeader + key_bytes, node));
-    // Six bytes: the place of a leaf's flags belongs to it.
+    // A child's page number has 48 bits. The highest 16 lie where a leaf's node
+    // has its flags.
     below.push_back(Load<std::uint32_t>(node, 0) |
                     std::uint64_t{Load<std::uint16_t>(node, 4)} << 32);
   }

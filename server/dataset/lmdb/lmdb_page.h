@@ -10,83 +10,101 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
-// The pages of an LMDB file (data.mdb) as 64-bit little-endian hosts write
-// them, format version 1. The first two are meta pages, written by turns: each
-// holds the root of the database that one transaction left. All others are
-// branches and leaves of trees, or values too long for a leaf.
+// The pages of an LMDB file (data.mdb), as liblmdb's mdb.c lays them out on
+// 64-bit little-endian hosts in format version 1. The structures' names there
+// are MDB_page, MDB_meta, MDB_db and MDB_node.
 //
-// LMDB has no checksums. The functions refuse what liblmdb never writes. Their
-// errors give the reason alone. Thread-safe; never block.
+// Pages 0 and 1 are meta pages, which transactions write alternately. Each meta
+// page holds the root of the database as one transaction left it. Every other
+// page is a branch or a leaf of a tree, or belongs to a value that is too long
+// for a leaf.
+//
+// LMDB has no checksums. These functions refuse whatever liblmdb never writes.
+// They are thread-safe, own nothing and never block. Their errors give the
+// reason alone, without the file's name.
 
 namespace forebay::dataset::lmdb {
 
-inline constexpr std::uint64_t kLmdbMetaBytes = 152;  // at a meta page's start
-inline constexpr std::uint64_t kLmdbPageHeader = 16;  // bytes
-inline constexpr std::uint64_t kLmdbFirstPage = 2;    // behind the meta pages
-inline constexpr std::uint16_t kLmdbDeepest = 32;  // levels that liblmdb reads
+// Bytes of a meta page that are in use: the page header and MDB_meta.
+inline constexpr std::uint64_t kLmdbMetaBytes = 152;
+// Bytes of the header that every page begins with.
+inline constexpr std::uint64_t kLmdbPageHeader = 16;
+// Number of the first page after the two meta pages.
+inline constexpr std::uint64_t kLmdbFirstPage = 2;
+// Most levels of a tree that liblmdb's cursors can descend (CURSOR_STACK).
+inline constexpr std::uint16_t kLmdbDeepest = 32;
 
-// A database, as its record says.
+// A database, as its record in the file (MDB_db) describes it.
 struct LmdbTree {
-  std::uint64_t root = 0;     // page, unless depth is 0
-  std::uint64_t entries = 0;  // in all of its leaves
-  std::uint16_t depth = 0;    // levels, leaves included; 0 if it is empty
-  std::uint16_t flags = 0;
+  std::uint64_t root = 0;     // number of the root page, if depth > 0
+  std::uint64_t entries = 0;  // number of entries in all leaves
+  std::uint16_t depth = 0;    // levels, the leaves included; 0: no entries
+  std::uint16_t flags = 0;    // MDB_DUPSORT and other flags of mdb_dbi_open
 };
 
-// Reads the record of a named database. DATA_LOSS: its length is wrong.
+// Reads a database's record. Fails with DATA_LOSS if the record has another
+// length than MDB_db. The tree that it returns is not checked yet.
 absl::StatusOr<LmdbTree> ParseLmdbTree(absl::Span<const std::uint8_t> record);
 
-// DATA_LOSS: the record contradicts itself. UNIMPLEMENTED: keys may have
-// several values.
+// Checks that a tree can be walked. Fails with DATA_LOSS if its record
+// contradicts itself, and with UNIMPLEMENTED if its keys may have several
+// values.
 absl::Status CheckLmdbTree(const LmdbTree& tree);
 
+// The contents of a meta page (MDB_meta).
 struct LmdbMeta {
-  std::uint64_t page_bytes = 0;
-  std::uint64_t last_page = 0;    // in use
-  std::uint64_t transaction = 0;  // that wrote it
-  LmdbTree tree;                  // of the unnamed database; not checked
+  std::uint64_t page_bytes = 0;   // bytes of each page of the file
+  std::uint64_t last_page = 0;    // number of the last page in use
+  std::uint64_t transaction = 0;  // id of the transaction that wrote this page
+  // The unnamed database. CheckLmdbTree has not checked it yet.
+  LmdbTree tree;
 };
 
-// Reads a meta page's first kLmdbMetaBytes; `number` is 0 or 1. DATA_LOSS: it
-// is none. UNIMPLEMENTED: its format is of another version or kind of host.
+// Reads the first kLmdbMetaBytes of meta page `number`, which is 0 or 1. Fails
+// with DATA_LOSS if the bytes are not a meta page. Fails with UNIMPLEMENTED if
+// the file has another format version or comes from another kind of host.
 absl::StatusOr<LmdbMeta> ParseLmdbMeta(absl::Span<const std::uint8_t> bytes,
                                        std::uint64_t number);
 
-// Returns that of the last transaction. DATA_LOSS: the two contradict each
-// other.
+// Returns the meta page of the later transaction. Fails with DATA_LOSS if the
+// two pages contradict each other.
 absl::StatusOr<LmdbMeta> NewestLmdbMeta(const LmdbMeta& first,
                                         const LmdbMeta& second);
 
-// Returns the last transaction of a file, by the first kLmdbMetaBytes of both
-// meta pages. Errors are those of the two functions above.
+// Returns the id of a file's last transaction, from the first kLmdbMetaBytes of
+// both meta pages. Errors are those of the two functions above.
 absl::StatusOr<std::uint64_t> NewestLmdbTransaction(
     absl::Span<const std::uint8_t> first,
     absl::Span<const std::uint8_t> second);
 
-// Returns the pages below a branch, in order. DATA_LOSS: `page`, all bytes of
-// page `number`, is no branch. The numbers may be those of any pages, or none.
+// Returns the numbers of the pages below a branch page, in key order. `page`
+// holds all bytes of page `number`. Fails with DATA_LOSS if it is not a branch
+// page. The returned numbers are unchecked and may lie outside the file.
 absl::StatusOr<std::vector<std::uint64_t>> ParseLmdbBranch(
     absl::Span<const std::uint8_t> page, std::uint64_t number);
 
+// The kinds of nodes that a leaf may have.
 enum class LmdbNodeKind {
-  kValue,
-  kLongValue,  // lies in pages of its own
-  kDatabase,   // the record of a named database
+  kValue,      // The leaf holds the value.
+  kLongValue,  // Overflow pages of its own hold the value (F_BIGDATA).
+  kDatabase,   // The leaf holds the record of a named database (F_SUBDATA).
 };
 
+// A node of a leaf page (MDB_node): a key and its value.
 struct LmdbNode {
   LmdbNodeKind kind = LmdbNodeKind::kValue;
-  std::string_view key;  // in the page
-  // Bytes of the value or record.
-  std::uint64_t length = 0;
-  // Of a long value: its first page, which may be any number. Else 0.
+  std::string_view key;      // points into the page
+  std::uint64_t length = 0;  // bytes of the value or the record
+  // Number of a long value's first page, unchecked. 0 for the other kinds.
   std::uint64_t page = 0;
-  // Else: where it lies in the leaf. All of it does.
+  // Offset of the value in the leaf, in bytes; 0 for a long value. All bytes of
+  // a value that begins in the leaf lie within the leaf.
   std::size_t offset = 0;
 };
 
-// Returns the nodes of a leaf, in order. DATA_LOSS: `page`, all bytes of page
-// `number`, is no leaf of a database in which keys have one value each.
+// Returns the nodes of a leaf page, in key order. `page` holds all bytes of
+// page `number`. Fails with DATA_LOSS if it is not a leaf page of a database in
+// which each key has one value.
 absl::StatusOr<std::vector<LmdbNode>> ParseLmdbLeaf(
     absl::Span<const std::uint8_t> page, std::uint64_t number);
 

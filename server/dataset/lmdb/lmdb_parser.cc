@@ -1,3 +1,10 @@
+// The parser feeds the walk with the pages of each read, and turns entries into
+// records. Reads are longer than a page where the pages of the tree lie close
+// together (ReadLength).
+//
+// When the walk is over, well or badly, the parser reads the meta pages once
+// more. If the last transaction is still the same, no page of the tree was
+// reused during the scan, and the walk's result counts.
 #include "server/dataset/lmdb/lmdb_parser.h"
 
 #include "absl/strings/str_cat.h"
@@ -34,13 +41,15 @@ absl::Status LmdbParser::Take(absl::Span<const std::uint8_t> bytes) {
   over_ = true;
   absl::Status is_last =
       CheckTransaction(object_, bytes, walk_.page_bytes(), walk_.transaction());
-  // The walk says where damage lies, that of a meta page, too.
+  // A later transaction explains any damage that the walk found. If there was
+  // none, the walk's error is returned, because it tells the offset of the
+  // damage.
   const bool is_cause = absl::IsFailedPrecondition(is_last) || walked_.ok();
   return is_cause ? is_last : walked_;
 }
 
-// Shows the walk one page after the other, so that no more than the entries of
-// one are there twice.
+// Moves entries to the records page by page, so that only the entries of one
+// page are held twice.
 absl::Status LmdbParser::TakePages(const ByteRange& read,
                                    absl::Span<const std::uint8_t> bytes) {
   auto wanted = walk_.wanted();
@@ -48,7 +57,7 @@ absl::Status LmdbParser::TakePages(const ByteRange& read,
          wanted->offset - read.offset <= bytes.size() &&
          wanted->length <= bytes.size() - (wanted->offset - read.offset)) {
     entries_.clear();
-    const absl::Status seen = walk_.See(
+    const absl::Status seen = walk_.Parse(
         wanted->offset,
         bytes.subspan(wanted->offset - read.offset, wanted->length), &entries_);
     if (!seen.ok()) return EndWalk(seen);
@@ -60,7 +69,8 @@ absl::Status LmdbParser::TakePages(const ByteRange& read,
   return absl::OkStatus();
 }
 
-// Changes that a writer made meanwhile are no damage.
+// The walk may have failed because a writer changed pages during the scan. The
+// parser therefore reads the meta pages again before it reports damage.
 absl::Status LmdbParser::EndWalk(absl::Status status) {
   walked_ = std::move(status);
   return walk_.metas().has_value() ? absl::OkStatus() : walked_;
@@ -70,6 +80,8 @@ absl::Status LmdbParser::Add(const LmdbEntry& entry) {
   FOREBAY_CHECK(entry.offset >= kBytesBeforeValue);
   FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.begins, 1));
   FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.ends, 1));
+  // The error of a key that is too long needs the file's name. The error of the
+  // memory budget must not name a file.
   if (const absl::Status added = keys_.Add(entry.key, *memory_); !added.ok()) {
     return absl::IsResourceExhausted(added) ? added
                                             : base::Annotate(added, object_);
@@ -81,7 +93,7 @@ absl::Status LmdbParser::Add(const LmdbEntry& entry) {
 
 records::FileRecords LmdbParser::TakeRecords() {
   found_.keys = keys_.Take();
-  found_.mark = MarkOf(walk_.transaction());
+  found_.transaction_id = TransactionIdOf(walk_.transaction());
   return std::move(found_);
 }
 

@@ -21,23 +21,31 @@
 
 namespace forebay::dataset::lmdb {
 
-// A record is a value and so many bytes before it, for a value may be empty.
+// Bytes before a value that belong to its record. A value may be empty, but a
+// record is read as an extent and needs at least one byte. A node's header lies
+// before each value, so this byte always exists.
 inline constexpr std::uint64_t kBytesBeforeValue = 1;
 
-// The mark of a version by its last transaction, which may be number 0.
-constexpr std::uint64_t MarkOf(std::uint64_t transaction) {
+// Returns the id by which storage::Revision names a transaction. LMDB counts
+// transactions from 0, but 0 means unknown in a Revision. The id is therefore
+// the transaction's number plus one.
+constexpr std::uint64_t TransactionIdOf(std::uint64_t transaction) {
   return transaction + 1;
 }
 
-// Finds the entries of an LMDB file, in the order of their keys. At the end it
-// reads the meta pages anew: if a writer has ended a transaction meanwhile,
-// what it found, and what it found damaged, may be of several.
+// Finds the entries of an LMDB file, in key order. Reads both meta pages again
+// at the end. If they show that a writer has ended a transaction meanwhile, the
+// scan fails: the entries, and any damage found, may come from a mixture of
+// transactions.
 //
 // Threads, ownership and blocking are as ObjectParser says. Errors name the
-// file: those of LmdbWalk; FAILED_PRECONDITION: it was written to.
+// file. They are those of LmdbWalk, and FAILED_PRECONDITION if a writer ended a
+// transaction during the scan.
 class LmdbParser final : public records::RecordParser {
  public:
-  // `memory` outlives the parser.
+  // Makes the parser of a file. `database` is the name of the database to read;
+  // an empty name means the unnamed one. `memory` counts the records found, and
+  // outlives the parser.
   static absl::StatusOr<std::unique_ptr<LmdbParser>> Create(
       const storage::ListedObject& file, const ReadSizes& read_sizes,
       const std::string& database, base::WorkingMemory* memory);
@@ -54,25 +62,29 @@ class LmdbParser final : public records::RecordParser {
         read_length_(read_sizes),
         memory_(memory) {}
 
+  // Gives the walk the pages within `read`, one after the other.
   absl::Status TakePages(const ByteRange& read,
                          absl::Span<const std::uint8_t> bytes);
   absl::Status Add(const LmdbEntry& entry);
+  // Records `status`, with which the walk failed. Returns `status` at once only
+  // if the walk does not know where both meta pages lie.
   absl::Status EndWalk(absl::Status status);
 
   const std::string object_;
   LmdbWalk walk_;
   ReadLength read_length_;
   base::WorkingMemory* const memory_;
-  absl::Status walked_;  // how the walk ended
-  bool over_ = false;
-  std::vector<LmdbEntry> entries_;  // of a page
+  absl::Status walked_;             // result of the walk, once it has ended
+  bool over_ = false;               // whether the meta pages were read again
+  std::vector<LmdbEntry> entries_;  // entries of one page
   records::FileRecords found_;
   records::KeyPacker keys_;
 };
 
-// Checks that `transaction` is still the last one of a file, by what
-// LmdbWalk::metas() holds now. Errors name the file: FAILED_PRECONDITION: it is
-// not; DATA_LOSS, UNIMPLEMENTED: those of the meta pages.
+// Checks that `transaction` is still the last one of the file `object`. `metas`
+// are the bytes of LmdbWalk::metas(), read again, and pages have `page_bytes`.
+// Errors name the file. FAILED_PRECONDITION: there was a later transaction.
+// DATA_LOSS and UNIMPLEMENTED: those of ParseLmdbMeta.
 absl::Status CheckTransaction(const std::string& object,
                               absl::Span<const std::uint8_t> metas,
                               std::uint64_t page_bytes,

@@ -1,3 +1,17 @@
+// The walk takes meta page 0, meta page 1, and then the pages of the unnamed
+// database's tree, depth first. The tree of a named database is reached through
+// its record, which is an entry of the unnamed one: the walk leaves that tree
+// at the entry, and starts again at the named database's root.
+//
+// The walk holds one branch for each level, at most kLmdbDeepest, and no leaf.
+// Each page is asked for once, so the cost is one read of every branch and leaf
+// page.
+//
+// The file is untrusted, and a damaged tree must not make the walk endless or
+// too long. All leaves lie at the depth that the record tells. A page below
+// itself is refused. A tree whose pages were reached more often than the file
+// has pages is refused. A tree with more entries than its record tells is
+// refused, too.
 #include "server/dataset/lmdb/lmdb_walk.h"
 
 #include <algorithm>
@@ -10,7 +24,8 @@
 namespace forebay::dataset::lmdb {
 namespace {
 
-constexpr std::size_t kNamesTold = 8;  // in an error
+// Most names of databases that an error lists.
+constexpr std::size_t kNamesTold = 8;
 
 }  // namespace
 
@@ -19,7 +34,7 @@ absl::StatusOr<LmdbWalk> LmdbWalk::Create(std::string object,
                                           std::string database) {
   if (size < kLmdbMetaBytes) {
     return absl::DataLossError(absl::StrCat(
-        object, ": is no LMDB file: it has only ", size, " bytes"));
+        object, ": is not an LMDB file: it has only ", size, " bytes"));
   }
   return LmdbWalk(std::move(object), size, std::move(database));
 }
@@ -50,9 +65,9 @@ std::uint64_t LmdbWalk::used_bytes() const {
   return (meta_.last_page + 1) * meta_.page_bytes;
 }
 
-absl::Status LmdbWalk::See(std::uint64_t offset,
-                           absl::Span<const std::uint8_t> bytes,
-                           std::vector<LmdbEntry>* entries) {
+absl::Status LmdbWalk::Parse(std::uint64_t offset,
+                             absl::Span<const std::uint8_t> bytes,
+                             std::vector<LmdbEntry>* entries) {
   while (const std::optional<Range> next = wanted()) {
     if (next->offset < offset || next->offset - offset > bytes.size() ||
         next->length > bytes.size() - (next->offset - offset)) {
@@ -119,6 +134,8 @@ absl::Status LmdbWalk::SeeLeaf(absl::Span<const std::uint8_t> bytes,
       continue;
     }
     FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t offset, OffsetOf(node));
+    // While the walk looks for a named database, entries of the unnamed one are
+    // not returned.
     if (searches_) continue;
     has_values_ = true;
     entries->push_back({std::string(node.key), offset, node.length});
@@ -126,6 +143,8 @@ absl::Status LmdbWalk::SeeLeaf(absl::Span<const std::uint8_t> bytes,
   return GoOn();
 }
 
+// Records the name of a named database, for errors. Only the unnamed database
+// can contain named ones.
 absl::Status LmdbWalk::SeeDatabase(std::string_view name) {
   if (!searches_ && !database_.empty()) {
     return absl::DataLossError(absl::StrCat(
@@ -136,11 +155,14 @@ absl::Status LmdbWalk::SeeDatabase(std::string_view name) {
   return absl::OkStatus();
 }
 
-// Returns where the value begins. All of it lies within the file.
+// Returns the offset of a node's value in the file. All bytes of the value lie
+// within the file, and within the pages in use.
 absl::StatusOr<std::uint64_t> LmdbWalk::OffsetOf(const LmdbNode& node) const {
   if (node.kind != LmdbNodeKind::kLongValue) {
     return page_ * meta_.page_bytes + node.offset;
   }
+  // The value takes this many pages after its first one (mdb.c's OVPAGES, less
+  // one). Only the first of them has a page header.
   const std::uint64_t more_pages =
       (kLmdbPageHeader - 1 + node.length) / meta_.page_bytes;
   if (node.page < kLmdbFirstPage || node.page > meta_.last_page ||
@@ -162,6 +184,8 @@ absl::StatusOr<std::uint64_t> LmdbWalk::OffsetOf(const LmdbNode& node) const {
 absl::Status LmdbWalk::Start(const LmdbTree& tree) {
   FOREBAY_RETURN_IF_ERROR(CheckLmdbTree(tree));
   tree_ = tree;
+  // If the walk comes from the unnamed database's tree, that tree's branches
+  // are dropped.
   path_.clear();
   seen_pages_ = 0;
   seen_entries_ = 0;
@@ -187,7 +211,7 @@ absl::Status LmdbWalk::GoTo(std::uint64_t page) {
     return absl::DataLossError(
         absl::StrCat("page ", page, " of the tree lies below itself"));
   }
-  // So a damaged tree ends, too.
+  // Branches of a damaged file may share a child. This bound ends such a walk.
   if (++seen_pages_ > file_pages - kLmdbFirstPage) {
     return absl::DataLossError("the tree has pages that it reaches twice");
   }
@@ -195,7 +219,7 @@ absl::Status LmdbWalk::GoTo(std::uint64_t page) {
   return absl::OkStatus();
 }
 
-// Goes to the next page, in order.
+// Goes to the next page in key order, or finishes the walk.
 absl::Status LmdbWalk::GoOn() {
   while (!path_.empty() && path_.back().next == path_.back().below.size()) {
     path_.pop_back();
@@ -235,6 +259,7 @@ std::string LmdbWalk::Databases() const {
                       more > 0 ? absl::StrCat(" and ", more, " more") : "");
 }
 
+// Adds the file's name to an error, and to DATA_LOSS the offset of the page.
 absl::Status LmdbWalk::Annotated(const absl::Status& status,
                                  std::uint64_t offset) const {
   if (!absl::IsDataLoss(status)) return base::Annotate(status, object_);

@@ -16,63 +16,70 @@
 
 namespace forebay::dataset::lmdb {
 
+// A key of a database, and where the file holds its value.
 struct LmdbEntry {
   std::string key;
-  std::uint64_t offset = 0;  // of the value in the file; bytes
-  std::uint64_t length = 0;  // bytes; they lie within the file
+  std::uint64_t offset = 0;  // of the value's first byte in the file
+  std::uint64_t length = 0;  // bytes of the value, all within the file
 };
 
-// Walks through the tree of a database in an LMDB file, from page to page. It
-// reads nothing itself: it says which bytes it must see next, and never asks
-// for pages of values alone. It finds the entries that liblmdb finds, in their
-// order, as the last transaction left them.
+// Walks through the tree of a database in an LMDB file, page by page. The walk
+// reads nothing itself: it tells the caller which bytes it needs next, and
+// never asks for pages that hold only values. It finds the entries that liblmdb
+// finds, in key order, as the last transaction left them.
 //
-// A writer may use pages of that tree anew after later transactions. So what
-// was found counts only if the last transaction, read anew, is the same.
+// A writer may reuse pages of that tree in later transactions. The entries
+// found are therefore valid only if the meta pages, read again after the walk,
+// still name the same last transaction.
 //
-// Not thread-safe; owns what it stores; never blocks. Errors name the file,
-// those of damaged files the offset, too, and end the walk. DATA_LOSS:
-// truncated, damaged, or no LMDB file. UNIMPLEMENTED: see lmdb_page.h.
-// NOT_FOUND: it has no such database. INVALID_ARGUMENT: it has named databases
-// alone, and none was named.
+// Not thread-safe; owns what it stores; never blocks. Every error ends the walk
+// and names the file; DATA_LOSS names the offset, too. DATA_LOSS: the file is
+// truncated, damaged or not an LMDB file. UNIMPLEMENTED: see lmdb_page.h.
+// NOT_FOUND: the file has no database of that name. INVALID_ARGUMENT: the file
+// has named databases alone, and the caller named none.
 class LmdbWalk {
  public:
+  // A range of bytes that lies within the file.
   struct Range {
     std::uint64_t offset = 0;  // bytes
-    std::uint64_t length = 0;  // bytes; within the file
+    std::uint64_t length = 0;  // bytes
   };
 
-  // `object` is the file's name, `size` its bytes; `database` is empty for the
-  // unnamed one.
+  // Begins a walk through a file named `object` of `size` bytes. `database` is
+  // the database's name; an empty name means the unnamed database.
   static absl::StatusOr<LmdbWalk> Create(std::string object, std::uint64_t size,
                                          std::string database = {});
 
-  // Returns what it must see next; nothing if the walk is over.
+  // Returns the range that the walk needs next, or nothing if the walk is over.
   std::optional<Range> wanted() const;
-  // Returns what holds both meta pages. Nothing if it does not know their size,
-  // or the file is too short for them.
+  // Returns the range that holds both meta pages. Returns nothing while the
+  // page size is unknown, or if the file is too short for both.
   std::optional<Range> metas() const;
 
-  // Takes `bytes`, which lie at `offset` in the file. Walks on as far as they
+  // Takes `bytes`, which lie at `offset` in the file. Walks as far as they
   // reach, and appends the entries on the way to `entries`.
-  absl::Status See(std::uint64_t offset, absl::Span<const std::uint8_t> bytes,
-                   std::vector<LmdbEntry>* entries);
+  absl::Status Parse(std::uint64_t offset, absl::Span<const std::uint8_t> bytes,
+                     std::vector<LmdbEntry>* entries);
 
-  // Known once it has seen the meta pages; before, 0 or of the first.
+  // Bytes of a page, and the id of the last transaction. Before the first meta
+  // page was taken, both are 0. Until the second one was taken, both are those
+  // of the first.
   std::uint64_t page_bytes() const { return meta_.page_bytes; }
   std::uint64_t transaction() const { return meta_.transaction; }
-  // Bytes of the file up to where its last page in use ends, as far as that is
-  // known: less than its size if it is as large as the writer's map.
+  // Bytes of the file up to the end of the last page in use; all bytes of the
+  // file while that is unknown. Writers with MDB_WRITEMAP make a file as large
+  // as their map, far beyond the pages in use.
   std::uint64_t used_bytes() const;
 
  private:
+  // The page that the walk needs next; kOver if it needs none.
   enum class Stage { kFirstMeta, kSecondMeta, kTree, kOver };
 
-  // A branch, and which of the pages below it is next.
+  // A branch page on the path from the root to the present page.
   struct Branch {
-    std::uint64_t page = 0;
-    std::vector<std::uint64_t> below;
-    std::size_t next = 0;
+    std::uint64_t page = 0;            // its number
+    std::vector<std::uint64_t> below;  // numbers of its child pages
+    std::size_t next = 0;              // index of the child to visit next
   };
 
   LmdbWalk(std::string object, std::uint64_t size, std::string database)
@@ -81,6 +88,7 @@ class LmdbWalk {
         database_(std::move(database)),
         searches_(!database_.empty()) {}
 
+  // Takes the bytes of wanted(), and chooses the next page.
   absl::Status SeePiece(absl::Span<const std::uint8_t> bytes,
                         std::vector<LmdbEntry>* entries);
   absl::Status SeeMeta(absl::Span<const std::uint8_t> bytes);
@@ -90,10 +98,16 @@ class LmdbWalk {
                        std::vector<LmdbEntry>* entries);
   absl::StatusOr<std::uint64_t> OffsetOf(const LmdbNode& node) const;
   absl::Status SeeDatabase(std::string_view name);
+  // Begins the walk through a tree, or finishes it if the tree is empty.
   absl::Status Start(const LmdbTree& tree);
+  // Makes `page` the next page. Fails if it cannot be a page of the tree.
   absl::Status GoTo(std::uint64_t page);
   absl::Status GoOn();
+  // Ends the walk. Fails if the tree has not as many entries as its record
+  // tells, if the wanted database was not found, or if the unnamed database has
+  // only named ones.
   absl::Status Finish();
+  // Returns the names of the first named databases, for errors.
   std::string Databases() const;
   absl::Status Annotated(const absl::Status& status,
                          std::uint64_t offset) const;
@@ -101,17 +115,19 @@ class LmdbWalk {
   std::string object_;
   std::uint64_t size_ = 0;
   std::string database_;
-  bool searches_ = false;  // for its record, in the unnamed database
+  // Whether the walk is still in the unnamed database and looks there for the
+  // record of `database_`.
+  bool searches_ = false;
   Stage stage_ = Stage::kFirstMeta;
-  LmdbMeta meta_;  // the newest seen
-  // The tree that it walks through.
-  LmdbTree tree_;
-  std::vector<Branch> path_;      // from the root
-  std::uint64_t page_ = 0;        // the next below it
-  std::uint64_t seen_pages_ = 0;  // of the tree, with the next
-  std::uint64_t seen_entries_ = 0;
-  bool has_values_ = false;
-  // Named databases in the unnamed one: the first names, and how many.
+  LmdbMeta meta_;  // the newer of the meta pages taken so far
+  LmdbTree tree_;  // the tree that the walk is in
+  // The branches from the tree's root down to page_, which is wanted next.
+  std::vector<Branch> path_;
+  std::uint64_t page_ = 0;
+  std::uint64_t seen_pages_ = 0;    // pages of tree_ visited, page_ included
+  std::uint64_t seen_entries_ = 0;  // entries found in tree_
+  bool has_values_ = false;         // whether any entry was returned
+  // The first kNamesTold named databases, for errors, and the number of all.
   std::vector<std::string> names_;
   std::uint64_t database_count_ = 0;
 };

@@ -1,3 +1,10 @@
+// The reader goes through the text once. A field that begins with a quote is
+// quoted (RFC 4180, section 2, rules 5 to 7). All other fields are plain. A
+// plain field ends at a comma or a line's end, and must have neither a quote
+// nor a carriage return.
+//
+// Errors give the number of a line. Quoted fields may have ends of lines, so
+// the reader counts the lines that it passes.
 #include "server/dataset/manifest/csv_reader.h"
 
 #include <algorithm>
@@ -10,9 +17,11 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-// Copies of a cell: a text that grows, and one that its reader makes of it.
+// An upper bound of the copies of a cell that exist at one time: its string
+// while it grows, and the copy that the caller makes.
 constexpr std::uint64_t kCopies = 4;
-// Bytes of a field besides its text, in a vector that grows.
+// An upper bound of the memory of a field without its text, in bytes, in a
+// vector of strings that grows.
 constexpr std::uint64_t kFieldBytes =
     3 * sizeof(std::string) + 2 * base::HeapBytes(0);
 
@@ -58,10 +67,12 @@ absl::Status CsvReader::ReadQuoted(std::string* field) {
     }
     const std::string_view piece = left_.substr(0, quote);
     next_line_ += std::count(piece.begin(), piece.end(), '\n');
-    // With the quote that may follow.
+    // The additional byte is for a quote, which may follow the piece.
     FOREBAY_RETURN_IF_ERROR(Count(kCopies * (piece.size() + 1)));
     field->append(piece);
     left_.remove_prefix(quote + 1);
+    // Two quotes in a quoted field mean one quote (RFC 4180, section 2, rule
+    // 7).
     if (!left_.starts_with('"')) break;
     *field += '"';
     left_.remove_prefix(1);
@@ -84,6 +95,7 @@ absl::Status CsvReader::ReadPlain(std::string* field) {
   }
   std::string_view piece = left_.substr(0, end);
   left_.remove_prefix(end);
+  // A carriage return before the line feed is part of the line's end.
   if (left_.starts_with('\n') && piece.ends_with('\r')) piece.remove_suffix(1);
   if (piece.find('\r') != piece.npos) {
     return Malformed(next_line_, "a carriage return ends no line");

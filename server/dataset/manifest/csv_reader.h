@@ -12,40 +12,46 @@
 
 namespace forebay::dataset::manifest {
 
-// Reads CSV strictly as RFC 4180 has it. It is an error if a quote stands in a
-// field that is not quoted, or if anything follows the quote that ends a field.
-// Lines may end without the carriage return, too. Empty lines between records,
-// and a byte order mark, are skipped. Debian's libraries misread malformed
-// text, or give neither line numbers nor bounds.
+// Reads CSV strictly by RFC 4180, section 2. A quote in the middle of an
+// unquoted field is an error. A character between a closing quote and the next
+// comma is an error, too. Lines may end with or without a carriage return. A
+// byte order mark and empty lines between records are skipped. Debian's CSV
+// libraries do not serve: they accept malformed text, or report no line numbers
+// and use memory without a bound.
 //
-// Not thread-safe; `text` and `memory` outlive it. Never blocks. Counts its
-// longest record, and copies of it, in `memory`, where they stay counted.
-// Errors name the line: DATA_LOSS: malformed; RESOURCE_EXHAUSTED: that of
-// `memory`.
+// Not thread-safe. `text` and `memory` outlive the reader. Never blocks.
+// `memory` counts the longest record and copies of it, and still does after the
+// reader is destroyed. Errors name the line. DATA_LOSS: the text is malformed.
+// RESOURCE_EXHAUSTED: the error of `memory`.
 class CsvReader {
  public:
+  // Reads the records of `text`.
   CsvReader(std::string_view text, base::WorkingMemory* memory);
 
-  // Reads the next record, of at least one field. Returns false at the end.
+  // Reads the next record, which has at least one field. Returns false at the
+  // text's end.
   absl::StatusOr<bool> Next(std::vector<std::string>* record);
 
-  // The line where the last record began; from 1.
+  // Number of the line where the last record began, from 1.
   std::uint64_t line() const { return line_; }
 
  private:
+  // ReadQuoted reads a field that begins with a quote, and ReadPlain any other
+  // field.
   absl::Status ReadQuoted(std::string* field);
   absl::Status ReadPlain(std::string* field);
-  // Skips a line's end if one is next. Returns whether it did.
+  // Skips a line's end if one is next. Returns whether there was one.
   bool TakeLineEnd();
-  // Counts more of the record before it is made.
+  // Counts `bytes` more of the present record, before they are stored.
   absl::Status Count(std::uint64_t bytes);
 
   base::WorkingMemory* const memory_;
-  std::uint64_t record_bytes_ = 0;
-  std::uint64_t counted_ = 0;  // bytes, of the longest record
-  std::string_view left_;
-  std::uint64_t line_ = 0;
-  std::uint64_t next_line_ = 1;  // of what is left
+  std::uint64_t record_bytes_ = 0;  // bytes that the present record needs
+  // The bytes that memory_ counts: the most that any record needed.
+  std::uint64_t counted_ = 0;
+  std::string_view left_;        // the text that was not read yet
+  std::uint64_t line_ = 0;       // the line where the present record began
+  std::uint64_t next_line_ = 1;  // the line where left_ begins
 };
 
 }  // namespace forebay::dataset::manifest

@@ -19,6 +19,7 @@ absl::StatusOr<std::string> FilePaths::Below(const std::string& path) {
   }
   std::string below = BelowRoots(absolute);
   if (below.empty() && find_root_ != nullptr && absolute.front() == '/') {
+    // The name is stored, so that find_root_ is called only once for each name.
     if (std::string root = find_root_(absolute); !root.empty()) {
       roots_.push_back(std::move(root));
       below = BelowRoots(absolute);
@@ -31,11 +32,12 @@ absl::StatusOr<std::string> FilePaths::Below(const std::string& path) {
                    "of its files"));
 }
 
-// Returns "" if the path is below no root.
 std::string FilePaths::BelowRoots(const std::string& path) const {
   for (const std::string& root : roots_) {
     if (!path.starts_with(root)) continue;
     const std::size_t below = path.find_first_not_of('/', root.size());
+    // A slash must follow the root's name: "/data" is not a root of
+    // "/database".
     if (below != path.npos && below > root.size()) return path.substr(below);
   }
   return "";

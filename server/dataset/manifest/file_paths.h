@@ -10,34 +10,40 @@
 
 namespace forebay::dataset::manifest {
 
-// Returns the part of an absolute path that names the root in another way, such
-// as by a link to it. Returns "" if there is none. May block.
+// Returns the leading part of an absolute path that is another name of the
+// root, such as a link to it. Returns "" if no leading part names the root. May
+// block for the file system.
 using FindRoot = std::function<std::string(const std::string& path)>;
 
 // Turns the paths of a manifest's files into paths below its root. Relative
 // paths start at the manifest's folder. Absolute paths and file:// URLs must
 // lie in the root.
 //
-// Not thread-safe. Blocks as FindRoot does.
+// Not thread-safe; owns what it stores. Blocks as FindRoot does. Errors give
+// the reason alone.
 class FilePaths {
  public:
-  // `root` is the root's absolute path, without a slash at its end. If empty,
-  // no path may be absolute. `folder` is the manifest's folder below the root,
-  // with a slash at its end, or empty. `find_root` may be null.
+  // Files must lie below `root`, an absolute path without a slash at its end.
+  // If `root` is empty, paths must be relative. `folder` is the manifest's
+  // folder below the root, with a slash at its end, or empty. `find_root` may
+  // be null.
   FilePaths(std::string root, std::string folder, FindRoot find_root)
       : folder_(std::move(folder)), find_root_(std::move(find_root)) {
     if (!root.empty()) roots_.push_back(std::move(root));
   }
 
-  // DATA_LOSS: it is no path; PERMISSION_DENIED: it is not in the root.
+  // Returns the part of `path` below the root. DATA_LOSS: `path` is not a path.
+  // PERMISSION_DENIED: `path` does not lie in the root.
   absl::StatusOr<std::string> Below(const std::string& path);
 
  private:
+  // Returns the part of `path` below one of roots_, or "" if `path` is not
+  // below any of them.
   std::string BelowRoots(const std::string& path) const;
 
   const std::string folder_;
   const FindRoot find_root_;
-  std::vector<std::string> roots_;  // known names of the root
+  std::vector<std::string> roots_;  // absolute paths that name the root
 };
 
 }  // namespace forebay::dataset::manifest

@@ -1,3 +1,12 @@
+// A manifest is read in four steps. First, the table is parsed into columns,
+// and each path is made relative to the root. Second, the version of each row's
+// file is found by stat, on several threads. Third, the fields are derived from
+// the columns, and names of labels become numbers. Fourth, the version is
+// computed, a digest of all samples.
+//
+// Memory is counted in options.memory before it is allocated. At the end the
+// manifest keeps a reservation for the memory that it takes. The line of each
+// row is kept only while the manifest is read, for errors.
 #include "server/dataset/manifest/manifest.h"
 
 #include <algorithm>
@@ -9,8 +18,8 @@
 #include "server/base/mutex.h"
 #include "server/base/status.h"
 #include "server/base/worker_threads.h"
+#include "server/dataset/manifest/manifest_row_reader.h"
 #include "server/dataset/manifest/number.h"
-#include "server/dataset/manifest/row_reader.h"
 #include "server/dataset/version_digest.h"
 
 namespace forebay::dataset::manifest {
@@ -20,11 +29,12 @@ constexpr std::string_view kImage = "image";
 constexpr std::string_view kAudio = "audio";
 constexpr std::string_view kLabel = "label";
 
-// Whether that field is made of the file.
+// Whether the field named `field` is the row's file.
 bool IsContent(std::string_view field) {
   return field == kImage || field == kAudio;
 }
 
+// Checks the names of fields, and that each field has a column.
 absl::Status CheckFields(const FieldColumns& fields) {
   const auto& names = fields.fields;
   if (names.empty() || names.size() > kMaxDatasetFields ||
@@ -51,9 +61,10 @@ absl::Status AtLine(const absl::Status& status, std::uint64_t line) {
   return base::Annotate(status, absl::StrCat("line ", line));
 }
 
-// Hands out the numbers below `count` in order. After an error it hands out
-// only the numbers before that one. Keeps the error of the lowest number.
-// Thread-safe.
+// Returns the numbers below `count` in order, to several threads. After an
+// error, it returns only numbers below the one that failed. It keeps the error
+// of the lowest number that failed. So the error does not depend on the
+// threads' timing. Thread-safe.
 class Numbers {
  public:
   explicit Numbers(std::uint64_t count) : count_(count) {}
@@ -114,13 +125,14 @@ absl::Status Manifest::ReadTable(std::string_view text,
   }
   FilePaths paths(options.root, options.folder, options.find_root);
   const RowTaker take = [&](std::uint64_t line, absl::Span<Cell> cells) {
+    // Tables may have millions of rows, so `stop` is checked at each row.
     if (options.stop.stop_requested()) {
       return absl::CancelledError("was not read to the end");
     }
     auto* const path = std::get_if<std::string>(&cells[content_]);
     if (path == nullptr) {
-      return AtLine(absl::DataLossError(
-                        absl::StrCat(fields.columns[content_], " is no path")),
+      return AtLine(absl::DataLossError(absl::StrCat(fields.columns[content_],
+                                                     " is not a path")),
                     line);
     }
     auto below = paths.Below(*path);
@@ -140,7 +152,8 @@ absl::Status Manifest::ReadTable(std::string_view text,
       csv ? ReadCsvRows(text, fields.columns, memory, take)
           : ReadJsonRows(text, fields.columns, memory, take));
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    // Finish makes a copy, as integers or without spare room.
+    // Finish copies the column, to convert it to integers or to drop spare
+    // capacity. `memory` counts the copy while both exist.
     const std::uint64_t bytes = columns_[i].memory();
     FOREBAY_RETURN_IF_ERROR(memory.Grow(bytes));
     if (const auto empty = columns_[i].Finish(); empty.has_value()) {
@@ -175,6 +188,7 @@ absl::Status Manifest::StatFiles(const std::vector<std::uint64_t>& lines,
     }
   };
   FOREBAY_CHECK(options.threads >= 1);
+  // More than one thread for 64 files would hardly save time.
   const std::uint64_t useful = (lines.size() + 63) / 64;
   base::RunOnThreads(std::min<std::uint64_t>(options.threads, useful), work);
   return rows.error();
@@ -183,7 +197,7 @@ absl::Status Manifest::StatFiles(const std::vector<std::uint64_t>& lines,
 absl::Status Manifest::Describe(const FieldColumns& fields,
                                 base::WorkingMemory& memory) {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    Column& column = columns_[i];
+    ManifestColumn& column = columns_[i];
     Field field{.name = fields.fields[i]};
     if (i == content_) {
       field.kind = field.name == kAudio ? proto::FieldKind::kAudio
@@ -204,10 +218,11 @@ absl::Status Manifest::Describe(const FieldColumns& fields,
   return absl::OkStatus();
 }
 
+// Counts the capacities of vectors, since they are allocated.
 std::uint64_t Manifest::memory() const {
   std::uint64_t bytes =
       sizeof(Manifest) + versions_.capacity() * sizeof(FileVersion);
-  for (const Column& column : columns_) bytes += column.memory();
+  for (const ManifestColumn& column : columns_) bytes += column.memory();
   for (const std::string& name : classes_)
     bytes += sizeof(std::string) + base::HeapBytes(name.size());
   return bytes;
@@ -230,7 +245,7 @@ void Manifest::Digest() {
   for (std::uint64_t row = 0; row < size(); ++row) {
     const FileVersion& version = versions_[row];
     digest.Add(version.size).Add(version.stamp);
-    for (const Column& column : columns_) {
+    for (const ManifestColumn& column : columns_) {
       if (column.has_integers()) {
         digest.Add(column.IntegerAt(row));
       } else {

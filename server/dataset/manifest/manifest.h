@@ -16,102 +16,120 @@
 #include "server/base/memory_budget.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
-#include "server/dataset/manifest/column.h"
 #include "server/dataset/manifest/file_paths.h"
+#include "server/dataset/manifest/manifest_column.h"
 #include "server/storage/byte_source.h"
 
 namespace forebay::dataset::manifest {
 
-// The version of a row's file, whose revision does not matter.
+// The version of a row's file, without its revision.
 struct FileVersion {
   std::uint64_t size = 0;  // bytes
-  std::int64_t stamp = 0;
+  std::int64_t stamp = 0;  // see storage::ObjectVersion
 };
 
-// The fields, and the columns that hold them. One field is "image" or "audio",
-// the path of a file that is one.
+// The fields of a sample, and the columns of the table that hold them. One
+// field is "image" or "audio": its column has the paths of image files or audio
+// files.
 struct FieldColumns {
   std::vector<std::string> fields;
-  std::vector<std::string> columns;  // one for each of them
+  std::vector<std::string> columns;  // a column for each field
 };
 
+// The syntax of a table.
 enum class TableFormat { kCsv, kJsonLines };
 
-// Returns the version of the object at a path below the root. May block. Called
-// on several threads at once.
+// Returns the version of the object at a path below the root. May block.
+// Several threads call it at once.
 using StatFunction = std::function<absl::StatusOr<storage::ObjectVersion>(
     const std::string& path)>;
 
+// The place and syntax of a manifest, and the means to read it.
 struct ManifestOptions {
   TableFormat format = TableFormat::kCsv;
-  storage::ObjectVersion file;  // of the manifest itself
-  // The folder that absolute paths must lie in, without a slash at its end. If
-  // empty, no path may be absolute.
+  storage::ObjectVersion file;  // the version of the manifest's own file
+  // The folder in which absolute paths must lie, without a slash at its end. If
+  // it is empty, paths must be relative.
   std::string root;
-  FindRoot find_root;  // for absolute paths outside of `root`; may be null
-  // The manifest's folder below the root, with a slash at its end, or empty.
-  // Other paths are relative to it.
+  // Finds other names of `root`, for absolute paths that do not begin with
+  // `root`. May be null.
+  FindRoot find_root;
+  // The folder where relative paths start, which is the manifest's: below the
+  // root, with a slash at its end, or empty.
   std::string folder;
-  int threads = 1;  // that stat files; at least 1
+  int threads = 1;  // number of threads that stat files; not 0
+  // Ends the reading early.
   std::stop_token stop;
-  // Counts what is made of the table; never null.
+  // Counts the memory of the Manifest that the table becomes. Never null.
   base::WorkingMemory* memory = nullptr;
 };
 
-// A table of samples. Each row has the path of a file, an image or audio, and
-// integers and texts. Takes 24 bytes a sample and 8 a field, besides paths and
-// texts; holds a reservation for them. Thread-safe; immutable, but for the mark
-// that it is stale.
+// A table of samples. Each row has the path of an image file or an audio file,
+// and integers and texts. Takes 24 bytes a sample, plus 8 bytes for each
+// further field of the sample, and the bytes of paths and texts.
+//
+// Thread-safe. Immutable, except for the flag stale(). Owns its columns and a
+// reservation for them. Only Read blocks or has errors.
 class Manifest {
  public:
-  // Reads `text` and stats each file. Blocks for that, at most until `stop` is
-  // requested. INVALID_ARGUMENT: the fields or columns are malformed;
-  // CANCELLED: stopped; RESOURCE_EXHAUSTED: that of the memory; others: those
-  // of ReadCsvRows, ReadJsonRows and `stat`. Errors of a row name its line.
+  // Reads `text` and stats each file. Blocks meanwhile, but returns soon after
+  // `options.stop` is requested. Errors of a row name its line.
+  // INVALID_ARGUMENT: the fields or columns are malformed. NOT_FOUND: there are
+  // no rows. CANCELLED: the reading was stopped. RESOURCE_EXHAUSTED: the error
+  // of `options.memory`. Others are those of ReadCsvRows, ReadJsonRows and
+  // `stat`.
   static absl::StatusOr<std::shared_ptr<const Manifest>> Read(
       std::string_view text, const FieldColumns& fields,
       const ManifestOptions& options, const StatFunction& stat);
 
-  // The version of the file that was read.
+  // The version of the manifest's own file when it was read.
   const storage::ObjectVersion& file() const { return file_; }
+  // Number of samples.
   std::uint64_t size() const { return versions_.size(); }
   const std::vector<Field>& fields() const { return fields_; }
-  // The names of labels, if the label's column has texts.
+  // The names of the classes, by label. Empty unless the column of labels has
+  // texts.
   const std::vector<std::string>& classes() const { return classes_; }
-  // Whether all names are numbers, but for an empty one.
+  // Whether all names in classes() are numbers; an empty name is ignored.
   bool has_numeric_classes() const;
+  // Bytes of the largest file.
   std::uint64_t largest_file() const { return fields_[content_].longest; }
   // A digest (XXH3) of all samples.
   const Version& version() const { return version_; }
 
-  // `id` is less than size().
+  // At returns a sample's file, and ValuesOf its values, as Dataset says. `id`
+  // is less than size().
   Sample At(std::uint64_t id) const;
   void ValuesOf(std::uint64_t id, absl::Span<FieldValue> values) const;
 
-  // To be called when a file was found to be another.
+  // Records that a file has changed since Read. The catalog then reads the
+  // manifest again.
   void MarkStale() const { stale_ = true; }
   bool stale() const { return stale_; }
 
  private:
   Manifest() = default;
 
+  // Fills columns_ from the table. Fills `lines` with the line of each row.
   absl::Status ReadTable(std::string_view text, const FieldColumns& fields,
                          const ManifestOptions& options,
                          std::vector<std::uint64_t>* lines);
+  // Fills versions_ on several threads.
   absl::Status StatFiles(const std::vector<std::uint64_t>& lines,
                          const ManifestOptions& options,
                          const StatFunction& stat);
+  // Fills fields_ and classes_ from the columns.
   absl::Status Describe(const FieldColumns& fields,
                         base::WorkingMemory& memory);
   void Digest();
-  // Bytes of memory.
+  // Returns the bytes of memory that the manifest takes.
   std::uint64_t memory() const;
 
   base::MemoryReservation reservation_;
   storage::ObjectVersion file_;
-  std::size_t content_ = 0;  // index of the field that is made of the file
-  std::vector<Column> columns_;
-  std::vector<FileVersion> versions_;
+  std::size_t content_ = 0;              // index of the field that is the file
+  std::vector<ManifestColumn> columns_;  // one for each field
+  std::vector<FileVersion> versions_;    // one for each row
   std::vector<Field> fields_;
   std::vector<std::string> classes_;
   Version version_ = {};

@@ -1,3 +1,12 @@
+// A search first stats the manifest's own file. A manifest in memory is shared
+// if its own file is the same, and no read or stat has found another version of
+// a row's file. Otherwise the manifest's file is read whole, and the version of
+// each row's file is found by stat.
+//
+// Before a manifest is shared, only some files are checked by stat: to check
+// all of them would take as long as to read the manifest again. A change of
+// another file is found when that file is read: the source then fails, and the
+// manifest is marked stale.
 #include "server/dataset/manifest/manifest_catalog.h"
 
 #include <algorithm>
@@ -15,15 +24,16 @@
 namespace forebay::dataset::manifest {
 namespace {
 
-// All of the file is in memory while it is read.
-constexpr std::uint64_t kLargestFile = std::uint64_t{4} << 30;  // bytes
+// The most bytes of a manifest's file, which is in memory as a whole.
+constexpr std::uint64_t kLargestFile = std::uint64_t{4} << 30;
 
-// A manifest that is written meanwhile is read so often.
+// How often a manifest is read at most, if it changes meanwhile.
 constexpr int kMaxTries = 3;
 
+// Names the memory in errors of the budget.
 constexpr char kMemory[] = "what the table comes to";
 
-// For people.
+// Returns the manifest's name in messages.
 std::string NameOf(const ManifestRequest& request) {
   return request.table.has_value() ? "the table" : request.path;
 }
@@ -35,8 +45,9 @@ absl::Status CheckSize(const ManifestRequest& request, std::uint64_t bytes) {
                    " bytes; a manifest has at most ", kLargestFile));
 }
 
-// Stats some files and returns one that changed, or "" if none did. A file
-// that stat fails for is checked when it is read.
+// Stats up to max_stats files, evenly spread. Returns the path of a file that
+// has changed, or "" if all are unchanged. Ignores files whose stat fails:
+// reading them will report the error.
 std::string FindEdited(const ManifestRequest& request, const StatFunction& stat,
                        const Manifest& manifest, const std::stop_token& stop) {
   if (request.max_stats == 0) return "";
@@ -53,6 +64,9 @@ std::string FindEdited(const ManifestRequest& request, const StatFunction& stat,
   return "";
 }
 
+// Returns a key. Requests with equal keys share a manifest: they are for the
+// same file and the same fields. The key of a table in memory has the table's
+// digest.
 std::string KeyOf(const ManifestRequest& request) {
   const std::string end(1, '\0');
   const auto identity = request.root->identity();
@@ -71,7 +85,8 @@ std::string KeyOf(const ManifestRequest& request) {
   return key;
 }
 
-// NVIDIA's NeMo names its tables .json.
+// Whether the name of a file means JSON lines. NVIDIA NeMo's manifests of JSON
+// lines are named *.json.
 bool HasJsonLines(const std::string& path) {
   return absl::EndsWithIgnoreCase(path, ".jsonl") ||
          absl::EndsWithIgnoreCase(path, ".ndjson") ||
@@ -127,7 +142,8 @@ absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Find(
       return ReadTable(request, stat, *request.table, version, memory, stop);
     }
     auto manifest = ReadFile(request, stat, version, stop);
-    // The manifest was written between the stat and the read.
+    // This error means that the manifest was written between its stat and its
+    // read.
     const bool changed = absl::IsFailedPrecondition(manifest.status());
     if (!changed || tries == kMaxTries) return manifest;
   }
@@ -142,7 +158,8 @@ absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::ReadFile(
   storage::ReadRequest read;
   read.root = request.root;
   read.object = request.path;
-  // The revision that the read finds is the one that counts.
+  // The request does not name a revision. The manifest has the revision that
+  // the read finds.
   read.version = {version.size, version.stamp};
   read.length = version.size;
   FOREBAY_ASSIGN_OR_RETURN(

@@ -22,43 +22,46 @@
 
 namespace forebay::dataset::manifest {
 
-// A manifest, and how to read it.
+// A manifest, and the means to read it.
 struct ManifestRequest {
   std::shared_ptr<const storage::Root> root;
-  std::string path;  // below the root
-  // CSV that is read in place of a file, with paths relative to the root.
+  std::string path;  // the path of the manifest's file below the root
+  // A CSV text that is read instead of a file. The paths in it are relative to
+  // the root.
   std::optional<std::string_view> table = std::nullopt;
+  // The fields of a sample, and the columns that hold them.
   FieldColumns fields;
-  // The folder that absolute paths must lie in; see ManifestOptions.
+  // The same as `root` and `find_root` in ManifestOptions.
   std::string absolute_root;
   FindRoot find_root;
-  // Makes the function for the manifest and its files, which gives up soon
-  // after that stop is requested.
+  // Makes the function that stats the manifest and its files. The function
+  // gives up soon after `stop` is requested.
   std::function<StatFunction(const std::stop_token& stop)> stat_until;
-  int threads = 1;  // that stat files; at least 1
-  // How many files to stat before a known manifest is used again. In a bucket
-  // each is a request.
+  int threads = 1;  // number of threads that stat files; not 0
+  // The most files that are checked by a stat before a manifest in memory is
+  // used again. In a bucket, each stat takes a request.
   std::uint64_t max_stats = 0;
   storage::ByteSource* source = nullptr;
 };
 
-// All manifests that are open. Loaders share a manifest in memory while the
-// file, or table, is the same and no file was found to be another, by a read
-// or by a stat. Open stats some files, spread evenly, before it shares a
-// manifest.
+// Opens datasets of manifests. Loaders share a manifest in memory while its
+// file or table is the same, and no read or stat has found that a row's file
+// has changed. Before Open shares a manifest, it stats some files, evenly
+// spread over the rows.
 //
 // Thread-safe; owns nothing that it hands out. Open blocks for the file, for a
-// stat of each file, and for another Open of the same manifest, but returns
-// soon after its stop is requested unless others wait for the same.
+// stat of each row's file, and for another Open of the same manifest. It
+// returns soon after its stop is requested, unless other openings wait for the
+// same manifest.
 class ManifestCatalog {
  public:
-  // The budget outlives the catalog and the datasets.
+  // Takes memory from `budget`, which outlives the catalog and its datasets.
   explicit ManifestCatalog(base::MemoryBudget* budget) : budget_(budget) {}
 
-  // Adds to `warnings`, a sentence each, what is likely to be a mistake. Errors
-  // name the root and the manifest: those of `stat`, of the source and of
-  // Manifest::Read; RESOURCE_EXHAUSTED: the file is too large, or the budget
-  // has no room; CANCELLED: stopped.
+  // Opens a dataset. Adds a sentence to `warnings` for each likely mistake.
+  // Errors name the root and the manifest: those of `stat`, of the source and
+  // of Manifest::Read. RESOURCE_EXHAUSTED: the file is too large, or the budget
+  // has no room. CANCELLED: the opening was stopped.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const ManifestRequest& request, std::vector<std::string>* warnings,
       const Opening& opening);
@@ -67,15 +70,19 @@ class ManifestCatalog {
   using ManifestPtr = std::shared_ptr<const Manifest>;
   using Search = SingleFlight<std::string, Manifest>;
 
+  // Returns `known`, a manifest found before or null, if the manifest is still
+  // the same. Otherwise reads the manifest, again if its file changes
+  // meanwhile.
   absl::StatusOr<ManifestPtr> Find(const ManifestRequest& request,
                                    const ManifestPtr& known,
                                    std::vector<std::string>* warnings,
                                    const std::stop_token& stop) const;
+  // Reads the version `version` of the manifest's file.
   absl::StatusOr<ManifestPtr> ReadFile(const ManifestRequest& request,
                                        const StatFunction& stat,
                                        storage::ObjectVersion version,
                                        const std::stop_token& stop) const;
-  // Counts in `memory` what it makes of the table.
+  // Makes the manifest of a table. Counts the manifest in `memory`.
   absl::StatusOr<ManifestPtr> ReadTable(const ManifestRequest& request,
                                         const StatFunction& stat,
                                         std::string_view table,

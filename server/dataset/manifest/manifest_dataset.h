@@ -12,8 +12,8 @@
 
 namespace forebay::dataset::manifest {
 
-// The dataset of a manifest. It may share the manifest with others, and has a
-// root of its own to read through.
+// The dataset of a manifest. Each row is a sample. Datasets with roots of their
+// own may share a manifest. Threads, blocking and errors are as Dataset says.
 class ManifestDataset final : public Dataset {
  public:
   ManifestDataset(std::shared_ptr<const Manifest> manifest,
@@ -40,7 +40,7 @@ class ManifestDataset final : public Dataset {
     return root_;
   }
 
-  // See Manifest.
+  // Records that a row's file has changed; see Manifest::MarkStale.
   void MarkStale() const { manifest_->MarkStale(); }
 
  private:

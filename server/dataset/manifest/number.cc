@@ -8,6 +8,7 @@
 namespace forebay::dataset::manifest {
 
 std::optional<std::int64_t> IntegerOf(std::string_view text) {
+  // A fraction that has only zeros is dropped. The rest must be an integer.
   const std::size_t point = text.find('.');
   if (point != text.npos) {
     const std::string_view fraction = text.substr(point + 1);
@@ -17,7 +18,7 @@ std::optional<std::int64_t> IntegerOf(std::string_view text) {
     text = text.substr(0, point);
   }
   const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
-  // "-0" and "007" are more likely to be names.
+  // Texts such as "-0" and "007" are more likely to be names.
   if (digits.empty() || (digits[0] == '0' && text.size() > 1)) {
     return std::nullopt;
   }

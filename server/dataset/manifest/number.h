@@ -7,13 +7,13 @@
 
 namespace forebay::dataset::manifest {
 
-// Returns the integer that a text is: "-12", and "3.0", too, as programs write
-// integers that they store as floats. Returns nothing if the text is no
-// integer, has more than 64 bits, or is written as numbers are not ("007",
-// "+1").
+// Returns the integer that a text denotes, such as "-12". "3.0" denotes an
+// integer, too: programs write integers that they store as floats in this form.
+// Returns nothing if the text is not an integer, does not fit in 64 bits, or
+// has an uncommon form ("007", "+1"). Thread-safe; never blocks.
 std::optional<std::int64_t> IntegerOf(std::string_view text);
 
-// Whether a text is a number of any kind, "1e3" and "nan" included.
+// Whether a text is a number of any kind. "1e3" and "nan" are numbers, too.
 bool IsNumber(std::string_view text);
 
 }  // namespace forebay::dataset::manifest

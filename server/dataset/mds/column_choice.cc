@@ -1,3 +1,11 @@
+// The configuration of the first shard lists the columns. The first sample
+// tells what the configuration does not: the type and shape of arrays, if their
+// encoding "ndarray" has none, and whether bytes are audio files.
+//
+// If the user named no columns, all columns are chosen. Columns that cannot be
+// fields are then left out, with a warning. Only the first column of images
+// becomes a field of images; the others become bytes. If the user named a
+// column that cannot be a field, the request fails.
 #include "server/dataset/mds/column_choice.h"
 
 #include <algorithm>
@@ -23,10 +31,11 @@ namespace {
 using FormatPtr = records::RecordRequest::FormatPtr;
 using proto::FieldKind;
 
-// So many columns are named, of those that are left out or that there are.
+// The most columns that are named in warnings, and in an error.
 constexpr std::size_t kMostNamed = 16;
 
-// Finds the format by the first shard, and by its first sample.
+// Finds the format of a dataset from the columns of the first shard, and from
+// the first sample of the first shard that has samples.
 class Finder {
  public:
   Finder(const records::RecordRequest& request, base::WorkingMemory& memory,
@@ -37,10 +46,10 @@ class Finder {
                                  const ColumnChoice::Types& types,
                                  const records::RecordRequest::Files& files) {
     for (const storage::ListedObject& file : files) {
-      // There is nothing of it that could be parsed.
+      // A parser cannot detect an empty file, since it has no bytes to read.
       if (file.version.size == 0) {
         return absl::DataLossError(
-            absl::StrCat(file.name, ": is no MDS shard: it is empty"));
+            absl::StrCat(file.name, ": is not an MDS shard: it is empty"));
       }
     }
     FOREBAY_RETURN_IF_ERROR(ReadFirst(files));
@@ -81,7 +90,8 @@ class Finder {
                      stop_);
   }
 
-  // Reads the columns, and the first sample of the first shard that has one.
+  // Reads the columns, and the first sample of the first shard that has
+  // samples.
   absl::Status ReadFirst(const records::RecordRequest::Files& files) {
     for (const storage::ListedObject& file : files) {
       MdsShardParser parser(file, request_.read_sizes, nullptr, &memory_);
@@ -89,6 +99,7 @@ class Finder {
         FOREBAY_ASSIGN_OR_RETURN(const base::Bytes bytes, Read(file, *range));
         FOREBAY_RETURN_IF_ERROR(parser.Take(bytes.span()));
       }
+      // The columns of later shards are compared when those shards are scanned.
       if (columns_.empty()) columns_ = parser.columns();
       const records::FileRecords records = parser.TakeRecords();
       if (records.ends.empty()) continue;
@@ -105,9 +116,11 @@ class Finder {
     return absl::DataLossError("there is no MDS shard that says its columns");
   }
 
+  // Adds a column to `chosen`. If the column cannot be a field, leaves it out
+  // with a warning, or fails if `is_asked`: the user named the column.
   absl::Status Choose(std::size_t number, bool is_asked, const Type& type,
                       std::vector<ChosenColumn>* chosen) {
-    const Column& column = columns_[number];
+    const MdsColumn& column = columns_[number];
     const std::string why = WhyNot(column);
     if (!why.empty()) {
       if (is_asked) {
@@ -151,22 +164,25 @@ class Finder {
     return absl::OkStatus();
   }
 
+  // Returns the error of a column that cannot be read as `type`.
   static absl::Status NotOf(const records::ValueType& type,
-                            const Column& column) {
+                            const MdsColumn& column) {
     return absl::InvalidArgumentError(
         absl::StrCat("column ", ShownName(column.name), " has the encoding ",
                      ShownName(column.encoding), ", which is not read as \"",
                      records::TextOf(type), "\""));
   }
 
-  // A value of the first sample; empty if there is none.
+  // Returns the column's bytes in the first sample. Returns an empty span if no
+  // shard has samples.
   absl::Span<const std::uint8_t> FirstValue(std::size_t number) const {
     if (parts_.empty()) return {};
     const FieldRange& part = parts_[number];
     return first_.span().subspan(part.offset, part.length);
   }
 
-  static std::string WhyNot(const Column& column) {
+  // Returns the reason why a column cannot be a field, or "" if it can.
+  static std::string WhyNot(const MdsColumn& column) {
     if (column.kind == FieldKind::kSampleId)
       return absl::StrCat("has the encoding ", ShownName(column.encoding),
                           ", which cannot be read");
@@ -175,7 +191,9 @@ class Finder {
                         proto::kMaxFieldName - 1, " bytes");
   }
 
-  // Arrays that say their shape themselves differ in their first axis.
+  // Returns the type of the column's arrays. If the encoding does not tell the
+  // shape, arrays may differ along the first axis. `has_rows` is then true, and
+  // the returned type is that of a row in the first sample.
   absl::StatusOr<ArrayType> TypeOf(std::size_t number, bool* has_rows) {
     const ArrayEncoding& encoding = *columns_[number].array;
     *has_rows = !encoding.shape.has_value();
@@ -189,7 +207,8 @@ class Finder {
     return std::move(first.type);
   }
 
-  // Puts fields in the order of their names in the request.
+  // Puts the fields in the order of the names, if there are names.
+  // INVALID_ARGUMENT: there is no column of one of the names.
   absl::Status Order(const std::vector<std::string>& names,
                      std::vector<ChosenColumn>* chosen) const {
     std::vector<ChosenColumn> ordered;
@@ -208,11 +227,12 @@ class Finder {
     return absl::OkStatus();
   }
 
+  // Returns the names of the first columns, for an error.
   std::string NamesOfColumns() const {
     const std::size_t named = std::min(columns_.size(), kMostNamed);
-    const absl::Span<const Column> all = columns_;
+    const absl::Span<const MdsColumn> all = columns_;
     std::string names = absl::StrJoin(
-        all.first(named), ", ", [](std::string* out, const Column& column) {
+        all.first(named), ", ", [](std::string* out, const MdsColumn& column) {
           out->append(ShownName(column.name));
         });
     if (named == columns_.size()) return names;
@@ -223,13 +243,13 @@ class Finder {
   base::WorkingMemory& memory_;
   const std::stop_token& stop_;
   std::vector<std::string>* const warnings_;
-  std::vector<Column> columns_;
-  base::Bytes first_;              // sample; empty if there is none
-  std::string first_name_;         // for people
-  std::vector<FieldRange> parts_;  // of that sample
-  bool has_image_ = false;
-  std::size_t left_out_ = 0;
-  std::string why_not_;  // the first column that is left out is no field
+  std::vector<MdsColumn> columns_;
+  base::Bytes first_;       // the first sample; empty if no shard has samples
+  std::string first_name_;  // the first sample's name in errors
+  std::vector<FieldRange> parts_;  // each column's range in the first sample
+  bool has_image_ = false;         // whether any column was taken as an image
+  std::size_t left_out_ = 0;       // number of columns left out
+  std::string why_not_;  // why the first of these columns was left out
 };
 
 }  // namespace
@@ -255,8 +275,8 @@ absl::StatusOr<ColumnChoice> ColumnChoice::Create(
 void ColumnChoice::Complete(records::RecordRequest* request,
                             std::vector<std::string>* warnings) const {
   const std::string separator(1, '\0');
-  // Not the name that requests had before there were types: their indexes have
-  // bytes where there is audio.
+  // Indexes that were saved under the name "mds" have audio files as bytes. The
+  // name "mds2" keeps these indexes from being used.
   absl::StrAppend(&request->name, separator, separator, "mds2");
   for (std::size_t i = 0; i < names_.size(); ++i) {
     absl::StrAppend(&request->name, separator, names_[i], separator,

@@ -12,24 +12,27 @@
 
 namespace forebay::dataset::mds {
 
-// The columns that are wanted of MDS shards, by name; none means all that can
-// be fields. Bytes that a type tells nothing of are audio files if those of the
-// first sample are. Immutable and thread-safe.
+// The columns of MDS shards that a user wants, by name. If there are no names,
+// all columns that can be fields are wanted. If the user gives no type for a
+// column of bytes, it becomes a field of audio files if the first sample's
+// value is an audio file. Immutable and thread-safe; owns what it stores; never
+// blocks by itself. The comment of Complete tells the errors of a request.
 class ColumnChoice {
  public:
   using Types = std::vector<std::optional<records::ValueType>>;
 
-  // `types` are none, or one for each name, as records::ParseValueType takes
-  // them; empty ones tell nothing. INVALID_ARGUMENT: there is no such type, or
-  // a name comes twice.
+  // Makes a choice. `types` is empty, or has an item for each name: a text for
+  // records::ParseValueType, or an empty text if the column decides the type.
+  // INVALID_ARGUMENT: a type does not exist, or a name comes twice.
   static absl::StatusOr<ColumnChoice> Create(
       std::vector<std::string> names, const std::vector<std::string>& types);
 
-  // Completes a request for MDS shards with its source, root and name. Adds to
-  // `warnings`, a sentence each, which columns are left out. The request uses
-  // both as long as it lives. It fails, besides as MdsShardParser says, with
-  // INVALID_ARGUMENT: a column lacks, or has values of another type;
-  // UNIMPLEMENTED: its encoding cannot be read.
+  // Completes a request for MDS shards that already has its source, root and
+  // name. Opening the request adds a sentence to `warnings` for each column
+  // that is left out. So `request` and `warnings` must outlive the opening.
+  // Errors of the opening are those of MdsShardParser. INVALID_ARGUMENT also
+  // means that a column is missing, or has values of another type.
+  // UNIMPLEMENTED also means that a column's encoding cannot be read.
   void Complete(records::RecordRequest* request,
                 std::vector<std::string>* warnings) const;
 
@@ -37,8 +40,8 @@ class ColumnChoice {
   ColumnChoice(std::vector<std::string> names, Types types)
       : names_(std::move(names)), types_(std::move(types)) {}
 
-  std::vector<std::string> names_;
-  Types types_;  // of each name
+  std::vector<std::string> names_;  // empty if all columns are wanted
+  Types types_;                     // the type of each name, if it has one
 };
 
 }  // namespace forebay::dataset::mds

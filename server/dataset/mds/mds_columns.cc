@@ -1,3 +1,15 @@
+// An MDS sample consists of the sizes of its values and then the values. Sizes
+// are u32. Columns with a fixed size in the configuration have no size in the
+// sample. Sizes and values are in the order of the columns.
+//
+// A value of the encoding "ndarray" begins with a header. The encoding may tell
+// the type, or the type and the shape ("ndarray:float32:3,4"). The header has
+// only the parts that the encoding does not tell:
+//
+// type   u8, a number of kTypes
+// shape  u8, the rank times 4 plus log2 of the bytes of an extent; the extents
+//
+// All numbers are little-endian.
 #include "server/dataset/mds/mds_columns.h"
 
 #include <algorithm>
@@ -25,10 +37,13 @@ using Json = nlohmann::json;
 using proto::DType;
 using proto::FieldKind;
 
+// The version of the format that can be read.
 constexpr int kVersion = 2;
-// Bounds the bytes of one array.
+// The most bytes of one array. Up to this bound, products of extents do not
+// overflow.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
 
+// The kind of field that each encoding becomes.
 struct KindName {
   std::string_view encoding;
   FieldKind kind;
@@ -42,7 +57,7 @@ constexpr KindName kKinds[] = {
     {"png", FieldKind::kImage},           {"json", FieldKind::kJson},
 };
 
-// The number is the one in an array's header.
+// The types of arrays. `number` stands for the type in an array's header.
 struct TypeName {
   std::string_view name;
   DType dtype;
@@ -57,6 +72,8 @@ constexpr TypeName kTypes[] = {
     {"float64", DType::kFloat64, 66},
 };
 
+// Returns the type that encodings call `name`. Returns nothing if there is no
+// such type.
 std::optional<DType> TypeOf(std::string_view name) {
   for (const TypeName& type : kTypes) {
     if (type.name == name) return type.dtype;
@@ -64,7 +81,8 @@ std::optional<DType> TypeOf(std::string_view name) {
   return std::nullopt;
 }
 
-// "ndarray", "ndarray:float32" or "ndarray:float32:3,4".
+// Parses an encoding "ndarray", "ndarray:float32" or "ndarray:float32:3,4".
+// Returns nothing for any other encoding.
 std::optional<ArrayEncoding> ParseArray(const std::string& encoding) {
   const std::vector<std::string> parts = absl::StrSplit(encoding, ':');
   if (parts[0] != "ndarray" || parts.size() > 3) return std::nullopt;
@@ -91,13 +109,14 @@ std::optional<ArrayEncoding> ParseArray(const std::string& encoding) {
   return array;
 }
 
-Column ColumnOf(std::string name, std::string encoding, std::uint32_t size) {
-  Column column{.name = std::move(name),
-                .encoding = std::move(encoding),
-                .size = size,
-                .kind = FieldKind::kSampleId,
-                .array = std::nullopt};
-  // A JPEG's quality may follow.
+// Returns a column with the given name, encoding and size in bytes.
+MdsColumn ColumnOf(std::string name, std::string encoding, std::uint32_t size) {
+  MdsColumn column{.name = std::move(name),
+                   .encoding = std::move(encoding),
+                   .size = size,
+                   .kind = FieldKind::kSampleId,
+                   .array = std::nullopt};
+  // An encoding may name the quality of its JPEGs, as in "jpeg:90".
   const std::string_view known = column.encoding.starts_with("jpeg:")
                                      ? std::string_view("jpeg")
                                      : std::string_view(column.encoding);
@@ -118,10 +137,12 @@ Column ColumnOf(std::string name, std::string encoding, std::uint32_t size) {
 
 absl::Status NoConfiguration() {
   return absl::DataLossError(
-      "is no MDS shard, or its configuration is damaged");
+      "is not an MDS shard, or its configuration is damaged");
 }
 
-absl::StatusOr<std::vector<Column>> ColumnsOf(const Json& config) {
+// Reads the columns of a configuration. Throws Json::exception if a member is
+// missing or of another type.
+absl::StatusOr<std::vector<MdsColumn>> ColumnsOf(const Json& config) {
   if (config.at("format") != "mds") return NoConfiguration();
   if (config.at("version") != kVersion) {
     return absl::UnimplementedError(
@@ -133,7 +154,7 @@ absl::StatusOr<std::vector<Column>> ColumnsOf(const Json& config) {
   const Json& sizes = config.at("column_sizes");
   if (names.size() != encodings.size() || names.size() != sizes.size())
     return NoConfiguration();
-  std::vector<Column> columns;
+  std::vector<MdsColumn> columns;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Json& size = sizes.at(i);
     if (!size.is_null() && (!size.is_number_unsigned() || size > UINT32_MAX))
@@ -142,8 +163,9 @@ absl::StatusOr<std::vector<Column>> ColumnsOf(const Json& config) {
                                encodings.at(i).get<std::string>(),
                                size.is_null() ? 0 : size.get<std::uint32_t>()));
   }
+  // Fields are identified by their names, so names must differ.
   std::set<std::string_view> different;
-  for (const Column& column : columns) different.insert(column.name);
+  for (const MdsColumn& column : columns) different.insert(column.name);
   if (columns.empty() || different.size() < columns.size())
     return NoConfiguration();
   return columns;
@@ -159,7 +181,7 @@ absl::Status Malformed() {
   return absl::DataLossError("is an array with a damaged header");
 }
 
-// Takes the shape off an array's header.
+// Removes the shape from the front of an array's header, and returns it.
 absl::StatusOr<std::vector<std::uint64_t>> TakeShape(Bytes* part) {
   if (part->empty()) return Malformed();
   const std::size_t rank = part->front() >> 2;
@@ -174,6 +196,7 @@ absl::StatusOr<std::vector<std::uint64_t>> TakeShape(Bytes* part) {
   return shape;
 }
 
+// Removes the type from the front of an array's header, and returns it.
 absl::StatusOr<DType> TakeType(Bytes* part) {
   if (part->empty()) return Malformed();
   const std::uint8_t number = part->front();
@@ -186,7 +209,7 @@ absl::StatusOr<DType> TakeType(Bytes* part) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<Column>> ParseColumns(std::string_view json) {
+absl::StatusOr<std::vector<MdsColumn>> ParseColumns(std::string_view json) {
   try {
     return ColumnsOf(Json::parse(json));
   } catch (const Json::exception&) {
@@ -194,12 +217,13 @@ absl::StatusOr<std::vector<Column>> ParseColumns(std::string_view json) {
   }
 }
 
-absl::Status SplitSample(absl::Span<const Column> columns, Bytes sample,
+absl::Status SplitSample(absl::Span<const MdsColumn> columns, Bytes sample,
                          absl::Span<FieldRange> parts) {
   FOREBAY_CHECK(parts.size() == columns.size());
   const auto sizes = static_cast<std::uint64_t>(
       std::count_if(columns.begin(), columns.end(),
-                    [](const Column& column) { return column.size == 0; }));
+                    [](const MdsColumn& column) { return column.size == 0; }));
+  // The values begin after all sizes.
   std::uint64_t at = sizes * sizeof(std::uint32_t);
   const std::uint8_t* size = sample.data();
   if (at > sample.size()) return absl::DataLossError("is a damaged sample");
@@ -224,7 +248,7 @@ absl::Status SplitSample(absl::Span<const Column> columns, Bytes sample,
   return absl::OkStatus();
 }
 
-bool MayBe(const Column& column, FieldKind kind) {
+bool MayBe(const MdsColumn& column, FieldKind kind) {
   if (kind == column.kind) return kind != FieldKind::kSampleId;
   switch (column.kind) {
     case FieldKind::kImage:
@@ -253,7 +277,7 @@ absl::StatusOr<ArrayPart> ReadArrayPart(const ArrayEncoding& encoding,
   }
   std::uint64_t bytes = proto::SizeOf(array.type.dtype);
   for (const std::uint64_t extent : array.type.shape) {
-    // Writers refuse arrays without elements.
+    // Writers refuse arrays without elements, so an extent of 0 is damage.
     if (extent == 0 || extent > kMostBytes / bytes) return Malformed();
     bytes *= extent;
   }

@@ -14,14 +14,14 @@
 #include "server/dataset/dataset.h"
 
 // The columns of MDS shards, as MosaicML's streaming writes them
-// (streaming/base/format/mds/writer.py, encodings.py). All of a shard is a
-// stranger's. Functions are thread-safe and never block; their errors give the
-// reason alone.
+// (streaming/base/format/mds/writer.py and encodings.py). Shards are untrusted.
+// Functions are thread-safe and never block. Their errors give the reason
+// alone.
 
 namespace forebay::dataset::mds {
 
-// The array that an encoding "ndarray" has. Its header says what the encoding
-// does not.
+// The type and shape of the arrays in a column with the encoding "ndarray". If
+// one of them is unset, each array's header tells it.
 struct ArrayEncoding {
   std::optional<proto::DType> dtype;
   std::optional<std::vector<std::uint64_t>> shape;
@@ -29,42 +29,47 @@ struct ArrayEncoding {
   bool operator==(const ArrayEncoding&) const = default;
 };
 
-struct Column {
+// A column of a shard, as its configuration describes it.
+struct MdsColumn {
   std::string name;
-  std::string encoding;    // as the writer says it
-  std::uint32_t size = 0;  // bytes; 0: it stands before each sample's values
+  std::string encoding;  // as the configuration has it, such as "jpeg:90"
+  // Bytes of each value. If it is 0, values vary in size, and each sample has
+  // its value's size.
+  std::uint32_t size = 0;
+  // Kind of the field that the column becomes, unless the user asks for another
+  // kind. kSampleId means that the encoding is unknown.
   proto::FieldKind kind = proto::FieldKind::kBytes;
-  std::optional<ArrayEncoding> array;  // of kArray
-  // Whether an integer is written in digits, instead of as a number.
+  std::optional<ArrayEncoding> array;  // set if the kind is kArray
+  // Whether integers are stored as texts of digits, and not in eight bytes.
   bool in_digits = false;
 
-  bool operator==(const Column&) const = default;
+  bool operator==(const MdsColumn&) const = default;
 };
 
-// Whether a column may be a field of that kind: its own, or what files its
-// bytes may be.
-bool MayBe(const Column& column, proto::FieldKind kind);
+// Whether a column may be a field of the kind `kind`: the column's own kind, or
+// the kind of files that a column of bytes may hold.
+bool MayBe(const MdsColumn& column, proto::FieldKind kind);
 
-// Reads a shard's configuration, which is JSON, with its columns in their
-// order. DATA_LOSS: it is none. UNIMPLEMENTED: it is of another version, or
-// compressed. An unknown encoding is of kind kSampleId: such a column is passed
-// over.
-absl::StatusOr<std::vector<Column>> ParseColumns(std::string_view json);
+// Parses a shard's configuration, which is JSON. Returns the columns in their
+// order. A column of an unknown encoding has the kind kSampleId and cannot be a
+// field. DATA_LOSS: `json` is not a configuration. UNIMPLEMENTED: the shard has
+// another version.
+absl::StatusOr<std::vector<MdsColumn>> ParseColumns(std::string_view json);
 
-// Finds each column's bytes within a sample. DATA_LOSS: the sample is shorter
-// or longer than they are.
-absl::Status SplitSample(absl::Span<const Column> columns,
+// Writes to `parts` the range of each column's value in `sample`. DATA_LOSS:
+// the values do not fill the sample exactly.
+absl::Status SplitSample(absl::Span<const MdsColumn> columns,
                          absl::Span<const std::uint8_t> sample,
                          absl::Span<FieldRange> parts);
 
-// An array in a sample, without its header.
+// An array in a sample: its type, and its elements, which follow its header.
 struct ArrayPart {
   ArrayType type;
   absl::Span<const std::uint8_t> elements;
 };
 
-// Reads an array's header. DATA_LOSS: it is malformed, or the elements are not
-// as many as it says.
+// Reads the header of an array. DATA_LOSS: the header is malformed, or the
+// number of elements is not that of the shape.
 absl::StatusOr<ArrayPart> ReadArrayPart(const ArrayEncoding& encoding,
                                         absl::Span<const std::uint8_t> part);
 

@@ -1,3 +1,10 @@
+// The text() of a format is JSON. It has the columns, in the syntax of a
+// shard's configuration, and the fields. It is stored in indexes on disk, which
+// are untrusted. So Parse checks each chosen column as if a client had sent it.
+//
+// A sample is split into its values whenever it is read, since it begins with
+// their sizes. Integers of eight bytes become numbers, arrays are copied to
+// aligned memory, and all other values stay ranges of the sample.
 #include "server/dataset/mds/mds_format.h"
 
 #include <algorithm>
@@ -19,11 +26,12 @@ using proto::FieldKind;
 
 constexpr std::size_t kIntegerBytes = sizeof(std::int64_t);
 
-// Columns are said as in a shard's configuration.
-std::string TextOf(const std::vector<Column>& columns,
+// Returns the text() of a format. Writes the columns as in a shard's
+// configuration, so that ParseColumns can read them.
+std::string TextOf(const std::vector<MdsColumn>& columns,
                    const std::vector<ChosenColumn>& chosen) {
   Json text = {{"format", "mds"}, {"version", 2}};
-  for (const Column& column : columns) {
+  for (const MdsColumn& column : columns) {
     text["column_names"].push_back(column.name);
     text["column_encodings"].push_back(column.encoding);
     text["column_sizes"].push_back(column.size == 0 ? Json()
@@ -40,9 +48,13 @@ std::string TextOf(const std::vector<Column>& columns,
   return text.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-// Bounds the bytes at each index of an array's first axis.
+// The most bytes of a row of an array. Up to this bound, products of extents do
+// not overflow.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
 
+// Whether a chosen column is an array of the column's encoding, with at most
+// kMostBytes bytes. If the encoding does not tell the shape, the arrays have
+// rows.
 bool IsArray(const ArrayEncoding& encoding, const ChosenColumn& chosen) {
   std::uint64_t bytes = proto::SizeOf(chosen.array.dtype);
   for (const std::uint64_t extent : chosen.array.shape) {
@@ -57,8 +69,9 @@ bool IsArray(const ArrayEncoding& encoding, const ChosenColumn& chosen) {
               : chosen.has_rows);
 }
 
-// Whether a choice, which a stranger may have written, is of that column.
-bool Fits(const Column& column, const ChosenColumn& chosen) {
+// Whether `chosen`, which may come from an untrusted index file, fits its
+// column.
+bool Fits(const MdsColumn& column, const ChosenColumn& chosen) {
   if (!IsFieldName(column.name) || proto::SizeOf(chosen.array.dtype) == 0)
     return false;
   if (column.array.has_value() && chosen.kind == FieldKind::kArray)
@@ -67,8 +80,10 @@ bool Fits(const Column& column, const ChosenColumn& chosen) {
          MayBe(column, chosen.kind);
 }
 
+// Reads the chosen columns from text(). Returns an empty list if one of them
+// does not fit its column. Throws Json::exception if a member is missing.
 std::vector<ChosenColumn> ChosenOf(const Json& fields,
-                                   const std::vector<Column>& columns) {
+                                   const std::vector<MdsColumn>& columns) {
   std::vector<ChosenColumn> chosen;
   std::set<std::size_t> different;
   for (const Json& field : fields) {
@@ -87,7 +102,7 @@ std::vector<ChosenColumn> ChosenOf(const Json& fields,
   return chosen;
 }
 
-// For people: "float32 (n, 3)".
+// Describes an array in errors, such as "(5, 3) of 4 bytes each".
 std::string Describe(const ArrayType& type) {
   return absl::StrCat("(", absl::StrJoin(type.shape, ", "), ") of ",
                       proto::SizeOf(type.dtype), " bytes each");
@@ -95,7 +110,7 @@ std::string Describe(const ArrayType& type) {
 
 }  // namespace
 
-MdsFormat::MdsFormat(std::vector<Column> columns,
+MdsFormat::MdsFormat(std::vector<MdsColumn> columns,
                      std::vector<ChosenColumn> chosen)
     : columns_(std::move(columns)),
       chosen_(std::move(chosen)),
@@ -112,7 +127,7 @@ absl::StatusOr<std::shared_ptr<const MdsFormat>> MdsFormat::Parse(
     chosen.clear();
   }
   if (chosen.empty() || chosen.size() > kMaxDatasetFields)
-    return absl::DataLossError("is of records that are no MDS samples");
+    return absl::DataLossError("is of records that are not MDS samples");
   return std::make_shared<const MdsFormat>(*std::move(columns),
                                            std::move(chosen));
 }
@@ -127,7 +142,7 @@ std::vector<Field> MdsFormat::FieldsOf(
     const records::RecordIndex& index) const {
   std::vector<Field> fields;
   for (const ChosenColumn& one : chosen_) {
-    const Column& column = columns_[one.column];
+    const MdsColumn& column = columns_[one.column];
     Field field{.name = column.name,
                 .kind = one.kind,
                 .longest = column.size == 0 ? index.longest() : column.size};
@@ -135,7 +150,8 @@ std::vector<Field> MdsFormat::FieldsOf(
       const std::uint64_t bytes = BytesOf(one.array);
       field.array = one.array;
       field.has_rows = one.has_rows;
-      // The headers of arrays take a part of each sample.
+      // The longest sample is an upper bound of an array with its header. The
+      // bound is rounded down to whole rows.
       field.longest =
           one.has_rows
               ? std::max(field.longest / bytes, std::uint64_t{1}) * bytes
@@ -166,11 +182,11 @@ absl::Status MdsFormat::ReadValues(absl::Span<const std::uint8_t> record,
 absl::StatusOr<FieldValue> MdsFormat::ReadValue(
     const ChosenColumn& chosen, absl::Span<const std::uint8_t> record,
     const FieldRange& part, MadeValues* made) const {
-  const Column& column = columns_[chosen.column];
+  const MdsColumn& column = columns_[chosen.column];
   const auto bytes = record.subspan(part.offset, part.length);
   if (chosen.kind == FieldKind::kLabel && !column.in_digits) {
     if (bytes.size() != kIntegerBytes)
-      return absl::DataLossError("is no integer of eight bytes");
+      return absl::DataLossError("is not an integer of eight bytes");
     std::int64_t number = 0;
     std::memcpy(&number, bytes.data(), kIntegerBytes);
     return number;
@@ -184,9 +200,9 @@ absl::StatusOr<FieldValue> MdsFormat::ReadValue(
   if (type != chosen.array) {
     return absl::InvalidArgumentError(
         absl::StrCat("is an array ", Describe(array.type),
-                     ", which is no array like those of the first sample"));
+                     ", which is not an array like those of the first sample"));
   }
-  // Elements in a sample are not aligned.
+  // The elements are copied, since elements in a sample may not be aligned.
   const absl::Span<std::uint8_t> room = made->Add(array.elements.size());
   std::copy(array.elements.begin(), array.elements.end(), room.begin());
   return MadeBytes{room};

@@ -21,24 +21,29 @@
 
 namespace forebay::dataset::mds {
 
-// A column that is a field.
+// A column that is a field of the dataset.
 struct ChosenColumn {
-  std::size_t column = 0;  // its number
-  // One that the column may be.
+  std::size_t column = 0;  // number of the column in the shard
+  // Kind of the field; MayBe is true for the column and this kind.
   proto::FieldKind kind = proto::FieldKind::kBytes;
-  // Of arrays: each value's, or that of what it has at each index of its first
-  // axis.
+  // For arrays only: the type of an array, or of one of its rows if `has_rows`.
   ArrayType array;
+  // Whether the first axis of arrays may have any length. Its indexes are the
+  // rows.
   bool has_rows = false;
 };
 
-// MDS shards with these columns, of which some are fields.
+// The format of MDS shards that have the given columns, some of which are
+// fields.
 //
 // Threads, ownership, blocking and errors are as RecordFormat says.
 class MdsFormat final : public records::RecordFormat {
  public:
-  MdsFormat(std::vector<Column> columns, std::vector<ChosenColumn> chosen);
-  // Makes a format of its text. DATA_LOSS: it is of no such format.
+  // Makes the format of shards with `columns`, of which `chosen` are fields, in
+  // that order.
+  MdsFormat(std::vector<MdsColumn> columns, std::vector<ChosenColumn> chosen);
+  // Makes the format whose text() is `text`. DATA_LOSS: `text` is that of
+  // another kind of format.
   static absl::StatusOr<std::shared_ptr<const MdsFormat>> Parse(
       std::string_view text);
 
@@ -52,12 +57,13 @@ class MdsFormat final : public records::RecordFormat {
                           MadeValues* made) const override;
 
  private:
+  // Reads the value of a chosen column, whose range in `record` is `part`.
   absl::StatusOr<FieldValue> ReadValue(const ChosenColumn& chosen,
                                        absl::Span<const std::uint8_t> record,
                                        const FieldRange& part,
                                        MadeValues* made) const;
 
-  const std::vector<Column> columns_;
+  const std::vector<MdsColumn> columns_;
   const std::vector<ChosenColumn> chosen_;
   const std::string text_;
 };

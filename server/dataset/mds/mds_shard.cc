@@ -1,3 +1,10 @@
+// A shard begins with a table (little-endian u32 each): the number of samples,
+// the offset of each sample's start, and the offset of the last sample's end.
+// The configuration lies between the table and the first sample. The parser
+// reads the table and the configuration, but not the samples.
+//
+// Offsets must ascend, and the last offset must be the file's end. So each
+// sample lies within the file, and is not empty.
 #include "server/dataset/mds/mds_shard.h"
 
 #include <algorithm>
@@ -11,9 +18,12 @@
 namespace forebay::dataset::mds {
 namespace {
 
+// Bytes of each number in the table.
 constexpr std::uint64_t kNumberBytes = sizeof(std::uint32_t);
+// The most bytes of a configuration. It is parsed as a whole.
 constexpr std::uint64_t kLongestConfiguration = std::uint64_t{1} << 20;
 
+// Returns number `i` of a part of the table.
 std::uint64_t NumberAt(absl::Span<const std::uint8_t> bytes, std::size_t i) {
   std::uint32_t number = 0;
   std::memcpy(&number, bytes.data() + i * kNumberBytes, kNumberBytes);
@@ -38,7 +48,7 @@ std::optional<ByteRange> MdsShardParser::wanted() const {
 
 std::optional<ByteRange> MdsShardParser::next_read() const {
   const auto next = wanted();
-  // Of an empty file there is nothing to read: ColumnChoice refuses it.
+  // An empty file has no bytes to read. ColumnChoice has refused such files.
   if (!next.has_value() || size() == 0) return std::nullopt;
   return read_length_.For(*next, size());
 }
@@ -52,14 +62,14 @@ absl::Status MdsShardParser::Take(absl::Span<const std::uint8_t> bytes) {
       break;
     }
     absl::Status seen =
-        See(bytes.subspan(next->offset - read->offset, next->length));
+        Parse(bytes.subspan(next->offset - read->offset, next->length));
     if (absl::IsResourceExhausted(seen)) return seen;
     if (!seen.ok()) return base::Annotate(seen, file_.name);
   }
   return absl::OkStatus();
 }
 
-absl::Status MdsShardParser::See(absl::Span<const std::uint8_t> bytes) {
+absl::Status MdsShardParser::Parse(absl::Span<const std::uint8_t> bytes) {
   switch (part_) {
     case Part::kStart:
       return SeeStart(bytes);
@@ -72,12 +82,14 @@ absl::Status MdsShardParser::See(absl::Span<const std::uint8_t> bytes) {
 
 absl::Status MdsShardParser::SeeStart(absl::Span<const std::uint8_t> start) {
   if (start.size() < kNumberBytes)
-    return absl::DataLossError("is no MDS shard: it is too short");
+    return absl::DataLossError("is not an MDS shard: it is too short");
   samples_ = NumberAt(start, 0);
+  // The table has samples_ + 2 numbers: the number of samples, and samples_ + 1
+  // offsets. samples_ has 32 bits, so the sum does not overflow.
   table_end_ = (samples_ + 2) * kNumberBytes;
   if (table_end_ > size()) {
     return absl::DataLossError(
-        absl::StrCat("is no MDS shard, or truncated: it has ", size(),
+        absl::StrCat("is not an MDS shard, or truncated: it has ", size(),
                      " bytes, but ", samples_, " samples"));
   }
   part_ = Part::kOffsets;
@@ -90,11 +102,12 @@ absl::Status MdsShardParser::SeeOffsets(
   found_.begin = NumberAt(offsets, 0);
   if (found_.begin <= table_end_ || found_.begin > size() ||
       found_.begin - table_end_ > kLongestConfiguration) {
-    return absl::DataLossError("is no MDS shard, or its table is damaged");
+    return absl::DataLossError("is not an MDS shard, or its table is damaged");
   }
   std::uint64_t end = found_.begin;
   for (std::uint64_t i = 1; i <= samples_; ++i) {
     const std::uint64_t next = NumberAt(offsets, i);
+    // A sample has at least one byte.
     if (next <= end) {
       return absl::DataLossError(absl::StrCat(
           "is damaged: sample ", i - 1, " ends where it begins, or before"));

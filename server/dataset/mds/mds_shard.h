@@ -18,18 +18,21 @@
 
 namespace forebay::dataset::mds {
 
-// Finds the samples of one shard by the table at its start: their number, where
-// each begins and the last one ends (u32 each), and the configuration.
+// Finds the samples of one shard by the table at its start. The table has the
+// number of samples, the start of each sample, the end of the last sample (u32
+// each), and the configuration.
 //
 // Threads, ownership and blocking are as ObjectParser says. Errors name the
-// shard: DATA_LOSS: it is truncated, or no such shard; INVALID_ARGUMENT: its
-// columns are others than are expected; those of ParseColumns.
+// shard. DATA_LOSS: the shard is truncated, or is not an MDS shard.
+// INVALID_ARGUMENT: the shard has other columns than expected. Others are those
+// of ParseColumns.
 class MdsShardParser final : public records::RecordParser {
  public:
-  // Expects `columns`, unless it is null. It outlives the parser, and so does
-  // `memory`.
+  // Makes the parser of a shard that must have the columns `columns`; if
+  // `columns` is null, the shard may have any columns. `columns` and `memory`
+  // outlive the parser.
   MdsShardParser(storage::ListedObject file, const ReadSizes& read_sizes,
-                 const std::vector<Column>* columns,
+                 const std::vector<MdsColumn>* columns,
                  base::WorkingMemory* memory)
       : file_(std::move(file)),
         read_length_(read_sizes),
@@ -40,28 +43,31 @@ class MdsShardParser final : public records::RecordParser {
   absl::Status Take(absl::Span<const std::uint8_t> bytes) override;
   records::FileRecords TakeRecords() override { return std::move(found_); }
 
-  // Those of the shard, once it was parsed.
-  const std::vector<Column>& columns() const { return columns_; }
+  // The columns of the shard; empty until they are parsed.
+  const std::vector<MdsColumn>& columns() const { return columns_; }
 
  private:
   std::uint64_t size() const { return file_.version.size; }
+  // Returns the part of the table that the parser needs next.
   std::optional<ByteRange> wanted() const;
-  absl::Status See(absl::Span<const std::uint8_t> bytes);
+  absl::Status Parse(absl::Span<const std::uint8_t> bytes);
+  // SeeStart, SeeOffsets and SeeColumns parse one part of the table each, and
+  // set `part_` to the next part.
   absl::Status SeeStart(absl::Span<const std::uint8_t> start);
   absl::Status SeeOffsets(absl::Span<const std::uint8_t> offsets);
   absl::Status SeeColumns(absl::Span<const std::uint8_t> json);
 
-  // The parts of the table, in their order.
+  // The part of the table that is wanted next, in the order of the file.
   enum class Part { kStart, kOffsets, kColumns, kEnd };
 
   const storage::ListedObject file_;
   ReadLength read_length_;
-  const std::vector<Column>* const expected_;
+  const std::vector<MdsColumn>* const expected_;
   base::WorkingMemory* const memory_;
   Part part_ = Part::kStart;
-  std::uint64_t samples_ = 0;
-  std::uint64_t table_end_ = 0;  // where the configuration begins; bytes
-  std::vector<Column> columns_;
+  std::uint64_t samples_ = 0;    // number of samples
+  std::uint64_t table_end_ = 0;  // offset of the configuration
+  std::vector<MdsColumn> columns_;
   records::FileRecords found_;
 };
 

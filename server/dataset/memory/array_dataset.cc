@@ -16,6 +16,10 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "what lies in memory is little-endian");
 
+// Returns the digest that is the dataset's version. The seed is a description
+// of the fields, so that equal bytes with other fields have another digest. The
+// description has the lengths of names, so that no two descriptions are equal
+// by chance.
 Version DigestOf(const proto::DatasetSpec& spec,
                  absl::Span<const std::uint8_t> bytes) {
   std::string description = absl::StrCat(spec.samples());
@@ -37,7 +41,7 @@ Version DigestOf(const proto::DatasetSpec& spec,
 absl::StatusOr<std::shared_ptr<const Dataset>> ArrayDataset::Create(
     const proto::DatasetSpec& spec,
     std::shared_ptr<const base::SealedMemory> memory) {
-  auto layout = RecordLayout::Create(spec);
+  auto layout = MemoryRecordLayout::Create(spec);
   if (!layout.ok()) return base::Annotate(layout.status(), spec.uri());
   const absl::Status fits = layout->CheckBytes(memory->bytes().size());
   if (!fits.ok()) return base::Annotate(fits, spec.uri());
@@ -46,7 +50,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ArrayDataset::Create(
       *std::move(layout), version, spec.uri(), std::move(memory)));
 }
 
-ArrayDataset::ArrayDataset(RecordLayout layout, const Version& version,
+ArrayDataset::ArrayDataset(MemoryRecordLayout layout, const Version& version,
                            const std::string& uri,
                            std::shared_ptr<const base::SealedMemory> memory)
     : layout_(std::move(layout)),
@@ -57,6 +61,8 @@ ArrayDataset::ArrayDataset(RecordLayout layout, const Version& version,
 
 Sample ArrayDataset::At(std::uint64_t id) const {
   Sample sample;
+  // The root has only one object, the memory, and ignores the name of the
+  // object.
   sample.object = "memory";
   sample.version.size = memory_->bytes().size();
   sample.offset = id * layout_.record_bytes();
@@ -69,6 +75,7 @@ void ArrayDataset::ValuesOf(std::uint64_t id,
   const std::uint8_t* const record =
       memory_->bytes().data() + id * layout_.record_bytes();
   for (std::size_t i = 0; i < layout_.fields().size(); ++i) {
+    // Labels are given as numbers; all other fields are ranges of the record.
     if (layout_.fields()[i].kind == proto::FieldKind::kLabel) {
       std::int64_t label;
       std::memcpy(&label, record + layout_.part(i).offset, sizeof(label));

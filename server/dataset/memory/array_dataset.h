@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "server/base/sealed_memory.h"
 #include "server/dataset/dataset.h"
-#include "server/dataset/memory/record_layout.h"
+#include "server/dataset/memory/memory_record_layout.h"
 
 namespace forebay::proto {
 class DatasetSpec;
@@ -18,11 +18,19 @@ class DatasetSpec;
 
 namespace forebay::dataset::memory {
 
-// Samples in memory that a client sent. As Dataset says; holds the memory.
+// A dataset of samples that a client sent in shared memory. Each sample is one
+// record of that memory (MemoryRecordLayout).
+//
+// Thread-safe and immutable, as Dataset says. Shares the ownership of the
+// memory and reads it in place. Only Create has errors. Only Create blocks,
+// while it digests the bytes.
 class ArrayDataset final : public Dataset {
  public:
-  // Reads all of the memory: the version is a digest (XXH3) of it and of the
-  // fields. INVALID_ARGUMENT: as RecordLayout's. Errors name the spec's URI.
+  // Makes the dataset that `spec` describes. Reads all of the memory, because
+  // the version is a digest (XXH3) of the memory's bytes and of the fields.
+  // Clients that send equal arrays therefore share one dataset.
+  // INVALID_ARGUMENT: as in MemoryRecordLayout. Errors name the URI of the
+  // spec.
   static absl::StatusOr<std::shared_ptr<const Dataset>> Create(
       const proto::DatasetSpec& spec,
       std::shared_ptr<const base::SealedMemory> memory);
@@ -41,15 +49,16 @@ class ArrayDataset final : public Dataset {
   }
 
  private:
-  ArrayDataset(RecordLayout layout, const Version& version,
+  ArrayDataset(MemoryRecordLayout layout, const Version& version,
                const std::string& uri,
                std::shared_ptr<const base::SealedMemory> memory);
 
-  const RecordLayout layout_;
+  const MemoryRecordLayout layout_;
   const Version version_;
   const std::shared_ptr<const base::SealedMemory> memory_;
   const std::shared_ptr<const storage::Root> root_;
-  const std::vector<std::string> classes_;  // empty
+  // Names of the classes; always empty, as arrays have no class names.
+  const std::vector<std::string> classes_;
 };
 
 }  // namespace forebay::dataset::memory

@@ -10,11 +10,15 @@
 namespace forebay::dataset::npy {
 namespace {
 
-// Files that change while their headers are read are listed so often.
+// Bounds the attempts at files that change while their headers are read. A
+// writer that touches files all the time would otherwise hold up Open for ever.
 constexpr int kMaxTries = 3;
-// The headers of fewer files are read again as fast as a saved index.
+// Datasets of fewer files have no index on disk: reading their headers again
+// takes no longer than loading a saved index.
 constexpr std::size_t kFewFiles = 64;
 
+// Returns the key that indexes are shared and saved by. Roots of one identity
+// share keys. A zero byte separates the root from the request's name.
 std::string KeyOf(const NpyRequest& request) {
   const auto identity = request.root->identity();
   return absl::StrCat(identity == nullptr ? request.root->uri() : *identity,
@@ -77,7 +81,8 @@ absl::StatusOr<NpyCatalog::IndexPtr> NpyCatalog::FindOnce(
   return index;
 }
 
-// Returns null if the disk has none that can still be used.
+// Returns the saved index, or null if there is none of exactly these files in
+// these versions. A damaged index is a warning: the scan replaces it.
 NpyCatalog::IndexPtr NpyCatalog::Load(
     const NpyRequest& request, const std::string& key, const Files& files,
     std::vector<std::string>* warnings) const {

@@ -22,41 +22,48 @@
 
 namespace forebay::dataset::npy {
 
-// A dataset of .npy files, and how to read their headers.
+// A request to open a dataset of .npy files: where the files are, and how their
+// headers are read.
 struct NpyRequest {
   std::shared_ptr<const storage::Root> root;
-  // Tells apart sets of files below one root, such as by their patterns.
+  // A text that differs for different sets of files below one root, such as the
+  // patterns of their paths.
   std::string name;
-  // Returns the files, in their order and present versions, counted in the
-  // memory.
+  // Returns the files in the order of the dataset, with the versions that they
+  // have now. Counts the list in the given memory. Ends early once a stop is
+  // requested.
   std::function<absl::StatusOr<std::vector<storage::ListedObject>>(
       base::WorkingMemory&, const std::stop_token&)>
       list;
+  // The source from which headers are read. It outlives the call of Open.
   storage::ByteSource* source = nullptr;
-  std::size_t files_at_once = 8;  // see NpyScanOptions
+  // Number of files whose headers are read at the same time (NpyScanOptions).
+  std::size_t files_at_once = 8;
 };
 
-// All datasets of .npy files that are open. Each Open lists the files anew.
-// While they are the same files in the same versions, it shares their index in
-// memory, or finds it on disk.
+// Opens datasets of .npy files and shares their indexes. Each Open lists the
+// files anew. If the files and their versions are those of an index that is in
+// memory or saved on disk, that index is used; otherwise the headers are read.
 //
-// Thread-safe; owns nothing that it hands out. Open blocks for the listing and
-// for reads, and for another Open of the same files, but returns soon after its
-// stop is requested unless others wait for the same.
+// Thread-safe. The callers own the datasets; the catalog keeps no index alive.
+// Open blocks for the listing and for reads, and for another Open of the same
+// files. Once its stop is requested, Open returns soon, unless other calls wait
+// for the same index. Errors name the root.
 class NpyCatalog {
  public:
-  // The budget outlives the catalog and the datasets.
-  // Saves indexes of many files in that directory. If it is empty, they are in
-  // memory only.
+  // Saves indexes of many files in `index_directory`. If `index_directory` is
+  // empty, indexes are in memory only. The budget outlives the catalog and the
+  // datasets.
   NpyCatalog(const std::string& index_directory, base::MemoryBudget* budget)
       : budget_(budget),
         store_(index_directory.empty() ? std::nullopt
                                        : std::make_optional<NpyIndexStore>(
                                              index_directory, budget)) {}
 
-  // Adds to `warnings`, a sentence each, what failed without harm. Errors name
-  // the root: those of `list` and of ScanNpyFiles; CANCELLED:
-  // stopped; RESOURCE_EXHAUSTED: the budget has no room.
+  // Opens the dataset. Adds a sentence to `warnings` for each failure that the
+  // call survived, such as an index that could not be saved. Errors: those of
+  // `list` and of ScanNpyFiles; CANCELLED: the stop was requested;
+  // RESOURCE_EXHAUSTED: the budget has no room.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const NpyRequest& request, std::vector<std::string>* warnings,
       const Opening& opening);
@@ -67,11 +74,16 @@ class NpyCatalog {
 
   using Files = std::vector<storage::ListedObject>;
 
+  // Returns the index of the files that the request has now. Tries again if
+  // files change between the listing and the reads.
   absl::StatusOr<IndexPtr> FindIndex(const NpyRequest& request,
                                      const std::string& key,
                                      const IndexPtr& known,
                                      std::vector<std::string>* warnings,
                                      const std::stop_token& stop) const;
+  // Makes one attempt. Lists the files, and returns the first index that is of
+  // exactly these files: the one in memory (`known`), the one on disk, or the
+  // one that a scan makes.
   absl::StatusOr<IndexPtr> FindOnce(const NpyRequest& request,
                                     const std::string& key,
                                     const IndexPtr& known,

@@ -13,11 +13,17 @@
 
 namespace forebay::dataset::npy {
 
-// A dataset of .npy files: each row is a sample, with the one field "array". It
-// may share its index with others, and has a root of its own to read through.
+// A dataset of .npy files. Each row of their arrays is a sample, whose only
+// field is "array". The rows of all files have one type. Samples are numbered
+// in the order of the files.
+//
+// Thread-safe and immutable, as Dataset says. Shares its index with other
+// datasets of the same files, but reads through its own root. Never blocks and
+// has no errors.
 class NpyDataset final : public Dataset {
  public:
-  // The budget outlives it.
+  // Makes the dataset of an index. `budget` counts the reads by which files are
+  // revalidated. It outlives the dataset.
   NpyDataset(std::shared_ptr<const NpyIndex> index,
              std::shared_ptr<const storage::Root> root,
              base::MemoryBudget* budget);
@@ -42,7 +48,8 @@ class NpyDataset final : public Dataset {
   const std::shared_ptr<const NpyLayout> layout_;
   const std::shared_ptr<const storage::Root> root_;
   const std::vector<Field> fields_;
-  const std::vector<std::string> classes_;  // empty
+  // Names of the classes; always empty, as rows have no labels.
+  const std::vector<std::string> classes_;
 };
 
 }  // namespace forebay::dataset::npy

@@ -11,7 +11,8 @@
 namespace forebay::dataset::npy {
 namespace {
 
-// Keeps places in epochs of the dataset from overflowing.
+// Bounds the rows of a dataset, so that positions within an epoch do not
+// overflow 64 bits.
 constexpr std::uint64_t kMaxRows = std::uint64_t{1} << 62;
 
 }  // namespace
@@ -24,6 +25,7 @@ absl::StatusOr<std::shared_ptr<const NpyIndex>> NpyIndex::Create(
     std::uint64_t row_bytes, absl::Span<const FileRows> rows,
     base::WorkingMemory& memory) {
   FOREBAY_CHECK(files.size() == rows.size() && row_bytes > 0);
+  // The reservation comes before the allocations that it counts.
   std::uint64_t bytes = sizeof(NpyIndex);
   for (const storage::ListedObject& file : files) {
     bytes += sizeof(File) + sizeof(ctimes_.front()) + PathLookup::Bytes(1) +
@@ -75,7 +77,8 @@ std::uint64_t NpyIndex::CountOf(std::size_t file) const {
 
 NpyIndex::Extent NpyIndex::ExtentOf(std::uint64_t row) const {
   FOREBAY_CHECK(row < size_);
-  // Files without rows begin where the next one does: the last one has it.
+  // The row is in the last file whose first row is not after it. A file without
+  // rows begins where the next file does, and is therefore never chosen.
   const auto after =
       std::upper_bound(files_.begin(), files_.end(), row,
                        [](std::uint64_t wanted, const File& file) {

@@ -21,82 +21,107 @@
 
 namespace forebay::dataset::npy {
 
-// Where a file's rows lie.
+// The extent of a file's rows within the file.
 struct FileRows {
-  std::uint64_t count = 0;        // rows
-  std::uint64_t data_offset = 0;  // bytes before the first row
+  // Number of rows.
+  std::uint64_t count = 0;
+  // Bytes of the file before its first row.
+  std::uint64_t data_offset = 0;
 };
 
-// The rows of all files of a dataset, one file after the other. It takes some
-// hundred bytes a file, however many rows it has, and holds a reservation for
-// them. Thread-safe; immutable, but for the files' ctimes. Never blocks.
+// The rows of all files of a dataset, numbered one file after the other. A row
+// is found by a binary search over the files. The index takes a few hundred
+// bytes of memory for each file, however many rows the file has.
+//
+// Thread-safe. Immutable, except for the files' ctimes (inode change times),
+// which Accept updates. Owns a reservation for its memory. Never blocks. Only
+// Create has errors.
 class NpyIndex {
  public:
-  // The bytes of a row, in the file of that number.
+  // The place of one row: its file, its number there, and its first byte.
   struct Extent {
     std::size_t file = 0;
-    std::uint64_t row = 0;     // in that file
-    std::uint64_t offset = 0;  // bytes
+    // Number of the row within that file.
+    std::uint64_t row = 0;
+    // Offset in bytes from the start of the file.
+    std::uint64_t offset = 0;
   };
 
-  // `rows` has an item for each of `files`, and `row_bytes` bytes each row. The
-  // index keeps its part of `memory`. INVALID_ARGUMENT, naming the file: there
-  // are too many rows; RESOURCE_EXHAUSTED: that of `memory`.
+  // Makes the index of `files`. `rows` has one item for each file, and each row
+  // has `row_bytes` bytes, at least 1. The index keeps the part of `memory`
+  // that counts it. INVALID_ARGUMENT: there are too many rows; the error names
+  // the file with which the limit is passed. RESOURCE_EXHAUSTED: `memory` has
+  // no room.
   static absl::StatusOr<std::shared_ptr<const NpyIndex>> Create(
       absl::Span<const storage::ListedObject> files, ArrayType type,
       std::uint64_t row_bytes, absl::Span<const FileRows> rows,
       base::WorkingMemory& memory);
 
-  std::uint64_t size() const { return size_; }  // rows
+  // Number of rows in all files together.
+  std::uint64_t size() const { return size_; }
   const ArrayType& type() const { return type_; }
   std::uint64_t row_bytes() const { return row_bytes_; }
-  // A digest (XXH3) of the type, and of the files with their sizes and times.
+  // Returns a digest (XXH3) of the rows' type and of every file's path, rows,
+  // size and modification time. Inodes and ctimes are left out: a copy of the
+  // files is the same dataset.
   const Version& version() const { return version_; }
 
   std::size_t files() const { return files_.size(); }
-  // `file` is less than files().
+  // Returns the extent of a file's rows. `file` is less than files().
   FileRows RowsOf(std::size_t file) const {
     return {CountOf(file), files_[file].data_offset};
   }
-  // Bytes of memory.
+  // Returns the bytes of memory that the index has reserved.
   std::uint64_t memory() const { return reservation_.bytes(); }
 
-  // `row` is less than size().
+  // Returns the place of a row. `row` is less than size().
   Extent ExtentOf(std::uint64_t row) const;
   const std::string& PathOf(std::size_t file) const {
     return files_[file].path;
   }
+  // Returns the version of a file, with the ctime that was accepted last.
   storage::ObjectVersion VersionOf(std::size_t file) const;
 
-  // Whether it is of these files, in these versions.
+  // Whether the index is one of exactly these files, in this order and in these
+  // versions.
   bool IsOf(absl::Span<const storage::ListedObject> files) const;
 
-  // The calls below are for a file of the index by its path.
+  // The four calls below take the path of a file of the index. RevisionOf
+  // returns the inode and the ctime with which that file was last accepted.
   storage::Revision RevisionOf(std::string_view path) const;
-  // Bytes before its first row.
+  // Returns the bytes of the file before its first row.
   std::uint64_t DataOffsetOf(std::string_view path) const;
-  // Another look found `rows` in that revision of the file. If they lie where
-  // the index has them, it knows the file by that revision from then on. Else
-  // returns false and changes nothing.
+  // Compares `rows`, which were read from `revision` of the file, with the
+  // index. If the rows are equal and the inode is the same, the index takes
+  // over the new ctime, and the call returns true. If not, the call changes
+  // nothing and returns false.
   bool Accept(std::string_view path, const storage::Revision& revision,
               const NpyRows& rows) const;
-  // Accepts the file as Accept does, if `is_as_indexed` says so of its number.
+  // Accepts the revision as Accept does, but lets `is_as_indexed` compare the
+  // contents. A path that is listed several times has several file numbers. The
+  // callback must return true for each of them.
   bool AcceptIf(std::string_view path, const storage::Revision& revision,
                 absl::FunctionRef<bool(std::size_t file)> is_as_indexed) const;
 
  private:
+  // A file of the dataset. Its ctime is in `ctimes_`, because a ctime may
+  // change.
   struct File {
     std::string path;
     storage::ObjectVersion version;
+    // Number of the file's first row in the dataset.
     std::uint64_t first_row = 0;
+    // Bytes of the file before its first row.
     std::uint64_t data_offset = 0;
   };
 
   NpyIndex(ArrayType type, std::uint64_t row_bytes, std::size_t files);
 
   std::uint64_t CountOf(std::size_t file) const;
+  // Computes version() from the members that Create has filled in.
   void Digest();
-  // As PathLookup wants them.
+  // Returns the function that PathLookup calls to get the path of a file, given
+  // the file's number.
   auto paths() const {
     return [this](std::size_t file) -> std::string_view {
       return files_[file].path;
@@ -108,7 +133,8 @@ class NpyIndex {
   std::uint64_t size_ = 0;
   std::vector<File> files_;
   PathLookup by_path_;
-  // By file: the ctime of the file that was last found to be as indexed.
+  // Inode change time of each file, in nanoseconds, at which the file was last
+  // found to be as indexed. Atomic, because Accept runs on any thread.
   mutable std::vector<std::atomic<std::int64_t>> ctimes_;
   Version version_ = {};
   base::MemoryReservation reservation_;

@@ -15,9 +15,12 @@ namespace {
 
 constexpr IndexFileType kType = {
     {'F', 'B', 'Y', 'N', 'P', 'Y', 'I', 'X'}, 1, 0};
+// Axes that a row can have: a batch has one axis more than its rows.
 constexpr std::size_t kMostAxes = 5;
 static_assert(kMostAxes == proto::kMaxRank - 1);
 
+// The header of an index file. npy_index_format.h describes its fields, in this
+// order.
 struct Header {
   IndexFileType type;
   std::uint64_t files;
@@ -29,6 +32,8 @@ struct Header {
 };
 static_assert(sizeof(Header) == 96);
 
+// A file of the dataset. Times are in nanoseconds, sizes in bytes; the fields
+// are those of storage::ObjectVersion and FileRows.
 struct FileItem {
   std::uint64_t path_bytes;
   std::uint64_t size;
@@ -40,7 +45,8 @@ struct FileItem {
 };
 static_assert(sizeof(FileItem) == 56);
 
-// Returns a row's type. DATA_LOSS: there is none such, or it has no bytes.
+// Returns the type of a row. DATA_LOSS: the element type is unknown, the axes
+// are too many, or a row has no bytes or more than 64 bits can count.
 absl::StatusOr<ArrayType> TypeOf(const Header& header) {
   ArrayType type;
   type.dtype = static_cast<proto::DType>(header.dtype);
@@ -55,7 +61,7 @@ absl::StatusOr<ArrayType> TypeOf(const Header& header) {
   return type;
 }
 
-// Whether the file is as long as its rows.
+// Whether the file ends exactly with its last row. The scan accepted no others.
 bool Fits(const FileItem& item, std::uint64_t row_bytes) {
   std::uint64_t bytes = 0;
   return !__builtin_mul_overflow(item.rows, row_bytes, &bytes) &&
@@ -100,6 +106,9 @@ std::string EncodeNpyIndex(const NpyIndex& index) {
 absl::StatusOr<std::shared_ptr<const NpyIndex>> DecodeNpyIndex(
     IndexFileReader& file, base::WorkingMemory& memory) {
   FOREBAY_ASSIGN_OR_RETURN(const Header header, file.TakeHeader<Header>(kType));
+  // The reservation below counts `items` and `paths` as they are read. It also
+  // counts `files` and `rows`, which are made of them, with the paths as
+  // strings.
   std::vector<FileItem> items;
   std::string paths;
   std::vector<storage::ListedObject> files;

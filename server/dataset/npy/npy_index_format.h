@@ -10,27 +10,28 @@
 #include "server/dataset/index_file.h"
 #include "server/dataset/npy/npy_index.h"
 
-// The file of an NpyIndex:
+// Encodes and decodes the file in which an NpyIndex is saved. All numbers are
+// little-endian, and the checksum is that of every index file (index_file.h):
 //
 //   header   96 bytes: magic "FBYNPYIX"; version (1) and zero as u32; number of
-//            files, and bytes of their paths u64; type of the elements, and
+//            files, and bytes of their paths, u64; type of the elements, and
 //            number of axes of a row, u32; its five axes u64; zero u64 twice
-//   files    56 bytes each: length of the path, size, stamp, inode, ctime,
-//   rows,
-//            bytes before the first row, 64 bits each
-//   paths
+//   files    56 bytes each: length of the path, size, modification time, inode,
+//            ctime, rows, bytes before the first row, 64 bits each
+//   paths    all paths, one directly after the other, in the files' order
 //   checksum 16 bytes
 //
-// Everything is little-endian (index_file.h). Thread-safe; blocks for the file
-// alone.
+// Thread-safe. Decoding blocks while the file is read. Encoding never blocks.
 
 namespace forebay::dataset::npy {
 
+// Returns the bytes of the file that the index is saved in.
 std::string EncodeNpyIndex(const NpyIndex& index);
 
-// DATA_LOSS: the file is damaged or of another version; RESOURCE_EXHAUSTED:
-// that of `memory`, of which the index keeps its part; others: those of
-// reading.
+// Reads an index from its file. The index keeps the part of `memory` that
+// counts it. DATA_LOSS: the file is damaged, or has another version of the
+// format. RESOURCE_EXHAUSTED: `memory` has no room. All other errors are those
+// of reading the file.
 absl::StatusOr<std::shared_ptr<const NpyIndex>> DecodeNpyIndex(
     IndexFileReader& file, base::WorkingMemory& memory);
 

@@ -16,26 +16,32 @@
 
 namespace forebay::dataset::npy {
 
-// Indexes of .npy files on disk, one file a dataset (own_file.h), in a
-// directory that only the daemon's user may write. An index is of use only
-// while the files have the versions that it has. Immutable and thread-safe. All
-// calls block for the disk; their errors name the file.
+// Saves the indexes of datasets of .npy files on disk, one file for each
+// dataset (own_file.h). Only the daemon's user may write their directory. A
+// saved index is used only while the dataset's files have the versions that the
+// index lists.
+//
+// Immutable and thread-safe. Owns nothing but its settings. All calls block for
+// the disk; their errors name the index file.
 class NpyIndexStore {
  public:
-  // The first write makes `directory`, for its owner alone. The budget outlives
-  // the store and the indexes.
+  // Keeps indexes in `directory`, which the first write creates for its owner
+  // alone. The budget outlives the store and the indexes.
   NpyIndexStore(std::string directory, base::MemoryBudget* budget)
       : files_(std::move(directory), ".npys", budget) {}
 
-  // `dataset`, any text, tells datasets apart. NOT_FOUND: there is none, or it
-  // is of other files or versions. DATA_LOSS: it is damaged or of another
-  // version of the format. PERMISSION_DENIED: the file belongs to another user.
-  // RESOURCE_EXHAUSTED: the budget has no room for it. Others: the disk's.
+  // Loads the index of the dataset that the text `dataset` identifies.
+  // NOT_FOUND: the store has no index of this dataset, or has one of other
+  // files or other versions. DATA_LOSS: the saved index is damaged or of
+  // another version of the format. PERMISSION_DENIED: the index file belongs to
+  // another user. RESOURCE_EXHAUSTED: the budget has no room for the index.
+  // Other errors are those of the disk.
   absl::StatusOr<std::shared_ptr<const NpyIndex>> Load(
       std::string_view dataset,
       absl::Span<const storage::ListedObject> files) const;
 
-  // Errors as Load's; on failure the former index is still there.
+  // Saves the index of a dataset in place of an earlier one, which stays if the
+  // call fails. Errors are those of Load, except for NOT_FOUND and DATA_LOSS.
   absl::Status Save(std::string_view dataset, const NpyIndex& index) const;
 
  private:

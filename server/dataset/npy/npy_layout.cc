@@ -10,12 +10,13 @@
 namespace forebay::dataset::npy {
 namespace {
 
-// Returns the revision that was read, if its header is as indexed.
+// Returns the revision of the file that was read, if its header still agrees
+// with the index. FAILED_PRECONDITION: the header does not agree.
 absl::StatusOr<storage::Revision> Judge(
     const NpyIndex& index, const std::string& path, std::uint64_t file_bytes,
     const absl::StatusOr<storage::ReadResult>& header) {
   if (!header.ok()) return header.status();
-  // An unreadable header is another one, too.
+  // A header that cannot be parsed also means that the file was rewritten.
   const auto rows = ReadNpyRows(header->bytes.span(), file_bytes);
   if (rows.ok() && index.Accept(path, header->revision, *rows))
     return header->revision;
@@ -25,22 +26,25 @@ absl::StatusOr<storage::Revision> Judge(
 
 }  // namespace
 
-void NpyLayout::LookAgain(
+void NpyLayout::Revalidate(
     const storage::ReadRequest& read, storage::ByteSource& source,
     std::function<void(absl::StatusOr<storage::Revision>)> done) const {
   const storage::Revision known = index_->RevisionOf(read.object);
-  // Another look has ended meanwhile.
+  // Another revalidation of the file ended after this read had failed, and the
+  // index has a newer revision already.
   if (known != read.version.revision) return done(known);
   storage::ReadRequest request;
   request.root = read.root;
   request.object = read.object;
   request.version = read.version;
-  request.version.revision.ctime_nanos = 0;  // whichever it is now
+  // A ctime of 0 agrees with any other: the read must accept the file although
+  // its ctime has changed.
+  request.version.revision.ctime_nanos = 0;
   request.length = index_->DataOffsetOf(read.object);
   request.purpose = read.purpose;
   request.ticket = read.ticket;
   const auto memory = std::make_shared<base::WorkingMemory>(
-      budget_, "another look at a .npy file");
+      budget_, "revalidating a .npy file");
   const absl::Status counted = memory->Grow(storage::HeldBytes(request.length));
   if (!counted.ok()) return done(counted);
   request.done = [index = index_, memory, path = read.object,

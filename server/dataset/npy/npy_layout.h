@@ -12,19 +12,21 @@
 
 namespace forebay::dataset::npy {
 
-// The layout of an index's files. Reads the header of a file again after it was
-// touched. If its rows are where they were, the index knows it by its new ctime
-// from then on.
+// The layout of the files of an NpyIndex. Revalidate reads a file's header
+// again after the file's ctime has changed. If the rows' type, number and
+// offset are still those of the index, the index accepts the new ctime, and
+// reads go on.
 //
-// Threads, blocking and errors are as ObjectLayout says. Counts what it reads
-// in the budget, which outlives it.
+// Thread-safe and immutable. Shares the index. Counts the headers that it reads
+// in `budget`, which outlives the layout. Never blocks: `done` is called when
+// the read ends. Errors are those that ObjectLayout names.
 class NpyLayout final : public storage::ObjectLayout {
  public:
   NpyLayout(std::shared_ptr<const NpyIndex> index, base::MemoryBudget* budget)
       : index_(std::move(index)), budget_(budget) {}
 
-  void LookAgain(const storage::ReadRequest& read, storage::ByteSource& source,
-                 std::function<void(absl::StatusOr<storage::Revision>)> done)
+  void Revalidate(const storage::ReadRequest& read, storage::ByteSource& source,
+                  std::function<void(absl::StatusOr<storage::Revision>)> done)
       const override;
 
  private:

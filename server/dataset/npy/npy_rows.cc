@@ -11,6 +11,8 @@
 namespace forebay::dataset::npy {
 namespace {
 
+// Checks that the array has rows, and that they fit into a batch. An extent of
+// 0 is accepted on the first axis only: such a file has no rows.
 absl::Status CheckShape(const array::NpyArray& array) {
   if (array.shape.empty()) {
     return absl::UnimplementedError(
@@ -30,6 +32,8 @@ absl::Status CheckShape(const array::NpyArray& array) {
   return absl::OkStatus();
 }
 
+// Checks that the file ends with its last row. Bytes after it mean that a
+// writer was interrupted or that the header is wrong.
 absl::Status CheckSize(const array::NpyArray& array, std::uint64_t file_bytes) {
   if (array.offset > file_bytes || array.bytes > file_bytes - array.offset) {
     return absl::DataLossError(
@@ -58,7 +62,8 @@ absl::StatusOr<NpyRows> ReadNpyRows(absl::Span<const std::uint8_t> start,
   rows.data_offset = found.offset;
   rows.type.dtype = found.dtype;
   rows.type.shape.assign(found.shape.begin() + 1, found.shape.end());
-  // The header's reader has checked that this does not overflow.
+  // The product cannot overflow: ParseNpyHeader bounds the product of all
+  // extents that are not 0.
   rows.row_bytes = proto::SizeOf(found.dtype);
   for (const std::uint64_t extent : rows.type.shape) rows.row_bytes *= extent;
   return rows;

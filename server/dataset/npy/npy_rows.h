@@ -9,21 +9,27 @@
 
 namespace forebay::dataset::npy {
 
-// The rows of a .npy file: what its array has at each index of the first axis.
+// The rows of a .npy file. Row i is the part of the array at index i of the
+// first axis.
 struct NpyRows {
-  ArrayType type;                 // of one row
-  std::uint64_t row_bytes = 0;    // at least 1
-  std::uint64_t count = 0;        // rows
-  std::uint64_t data_offset = 0;  // bytes before the first row
+  // Type and shape of one row, without the first axis.
+  ArrayType type;
+  // Bytes of one row; at least 1.
+  std::uint64_t row_bytes = 0;
+  // Number of rows, which is the extent of the first axis.
+  std::uint64_t count = 0;
+  // Bytes of the file before its first row.
+  std::uint64_t data_offset = 0;
 
   bool operator==(const NpyRows&) const = default;
 };
 
-// Returns the rows of a file of `file_bytes` that begins with `start`, where
-// all of its header must lie. DATA_LOSS: it is no .npy file, or damaged, or its
-// size is not what the header says. UNIMPLEMENTED: array::ReadNpyArray says so;
-// or it has no first axis, too many axes, or rows without elements. Errors give
-// the reason alone. Thread-safe; never blocks.
+// Returns the rows of a file of `file_bytes` bytes. `start` is its beginning
+// and contains the whole header. DATA_LOSS: the file is not a .npy file, is
+// damaged, or its size is not what the header says. UNIMPLEMENTED:
+// array::ReadNpyArray returns this error; or the array has no axis, more axes
+// than a batch can have, or rows without elements. Errors give the reason
+// alone. Thread-safe; never blocks.
 absl::StatusOr<NpyRows> ReadNpyRows(absl::Span<const std::uint8_t> start,
                                     std::uint64_t file_bytes);
 

@@ -21,9 +21,17 @@ namespace {
 
 using storage::ListedObject;
 
-// A read of so many bytes finds most headers: NumPy's have 128, most often.
+// Bytes of the first read of each file. Most headers that NumPy writes have 128
+// bytes; a longer one costs a second read.
 constexpr std::uint64_t kFirstRead = 4096;
 
+// Reads the headers of all files on several threads. The calling thread reads
+// the first file, because all other files must have its type. The threads then
+// take the other files in their order.
+//
+// After an error in one file, the threads go on only with the files before it.
+// Therefore the first bad file in order is reported, whichever thread is
+// faster.
 class Scan {
  public:
   Scan(storage::ByteSource& source,
@@ -48,7 +56,7 @@ class Scan {
     FOREBAY_RETURN_IF_ERROR(memory_.Grow(read_bytes));
     FOREBAY_RETURN_IF_ERROR(memory_.MakeRoom(rows_, files_.size()));
     rows_.resize(files_.size());
-    // The others are compared with it.
+    // The first file decides which type the rows of all others must have.
     FOREBAY_ASSIGN_OR_RETURN(first_, ReadRows(files_[0]));
     rows_[0] = {first_.count, first_.data_offset};
     if (files_.size() > 1) {
@@ -62,6 +70,7 @@ class Scan {
   }
 
  private:
+  // Runs on each thread, until no file is left.
   void Work() {
     for (;;) {
       const std::size_t number = NextFile();
@@ -77,13 +86,15 @@ class Scan {
     }
   }
 
-  // Returns 0 if there is none.
+  // Returns the number of the next file, or 0 if no file is left. The number 0
+  // is free for this, because file 0 was read before the threads began.
   std::size_t NextFile() {
     base::MutexLock lock(&mutex_);
     return next_ < end_ ? next_++ : 0;
   }
 
-  // The first file that fails counts, and those behind it need not be read.
+  // Records the error of a file. Files after that file need not be read any
+  // more. The error of an earlier file replaces that of a later one.
   void Report(std::size_t number, const absl::Status& status) {
     base::MutexLock lock(&mutex_);
     if (number >= end_) return;
@@ -107,6 +118,8 @@ class Scan {
     return array::DescribeArray(rows.type.dtype, rows.type.shape);
   }
 
+  // Reads the rows of one file. Needs a second read if the header is longer
+  // than the first read. Errors name the file.
   absl::StatusOr<NpyRows> ReadRows(const ListedObject& file) const {
     const std::uint64_t size = file.version.size;
     FOREBAY_ASSIGN_OR_RETURN(base::Bytes start,
@@ -121,7 +134,7 @@ class Scan {
     return rows;
   }
 
-  // Returns the file's first bytes.
+  // Returns the first `length` bytes of the file.
   absl::StatusOr<base::Bytes> ReadStart(const ListedObject& file,
                                         std::uint64_t length) const {
     if (length == 0) return base::Bytes();
@@ -134,11 +147,15 @@ class Scan {
   const std::stop_token stop_;
   const std::size_t threads_;
   base::WorkingMemory& memory_;
-  NpyRows first_;               // of the first file
-  std::vector<FileRows> rows_;  // each written by one thread
+  // The rows of the first file.
+  NpyRows first_;
+  // The rows of each file. Each item is written by one thread and read after
+  // all threads have ended.
+  std::vector<FileRows> rows_;
   base::Mutex mutex_;
+  // Number of the file that is read next.
   std::size_t next_ ABSL_GUARDED_BY(mutex_) = 1;
-  // Before the first file that failed.
+  // Number of the first file that failed, or the number of files.
   std::size_t end_ ABSL_GUARDED_BY(mutex_);
   absl::Status error_ ABSL_GUARDED_BY(mutex_);
 };

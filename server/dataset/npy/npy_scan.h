@@ -14,21 +14,26 @@
 
 namespace forebay::dataset::npy {
 
+// Options of ScanNpyFiles.
 struct NpyScanOptions {
-  std::size_t files_at_once = 8;  // at least 1; each has one read in flight
-  std::stop_token stop;           // ends the scan early
+  // Number of files that are read at the same time; at least 1. Each file is
+  // read by one thread, with one read at a time.
+  std::size_t files_at_once = 8;
+  // The stop that ends the scan early with CANCELLED.
+  std::stop_token stop;
 };
 
-// Indexes `files`, objects beneath `root`, by their headers, which it reads
-// from `source`. All must have rows of one type. The index keeps its part of
-// `memory`.
+// Reads the headers of `files`, which are objects beneath `root`, from
+// `source`, and makes their index. All files must have rows of one type. The
+// index keeps the part of `memory` that counts it.
 //
-// Blocks for the reads, but returns soon after its stop is requested. Reads may
-// still be in flight then. Errors name the first file that cannot be used:
-// those of ReadNpyRows, of NpyIndex::Create and of the source;
-// INVALID_ARGUMENT: its rows are of another type than the first file's. Errors
-// without one: NOT_FOUND: there are no files; CANCELLED: stopped;
-// RESOURCE_EXHAUSTED: that of `memory`.
+// Blocks for the reads, but returns soon after its stop is requested; reads may
+// still be in flight then. The error is that of the first file that cannot be
+// used, and names this file. Errors: those of ReadNpyRows, of NpyIndex::Create
+// and of the source; INVALID_ARGUMENT: the file's rows have another type than
+// those of the first file. Three errors name no file. NOT_FOUND: there are no
+// files. CANCELLED: the stop was requested. RESOURCE_EXHAUSTED: `memory` has no
+// room.
 absl::StatusOr<std::shared_ptr<const NpyIndex>> ScanNpyFiles(
     storage::ByteSource& source,
     const std::shared_ptr<const storage::Root>& root,

@@ -13,13 +13,16 @@ namespace {
 
 constexpr std::string_view kEnding = ".npy";
 
-// An error names so many arrays.
+// Most arrays that an error lists.
 constexpr std::size_t kNamedArrays = 10;
 
-// A few bytes can be deflated zeros without end.
-constexpr std::uint64_t kMostInflated = std::uint64_t{1} << 30;  // bytes
+// Bounds the bytes that the arrays of one sample are decompressed to. Deflate
+// shrinks zeros by a factor of a thousand, so that a small file could ask for
+// any amount of memory.
+constexpr std::uint64_t kMostDecompressed = std::uint64_t{1} << 30;  // bytes
 
-// So many bytes of a directory become some ten times as many in memory.
+// Bounds the directory of a file that is parsed for each sample. Parsed members
+// take about ten times the directory's bytes, and no budget counts them.
 constexpr std::uint64_t kLongestDirectory = std::uint64_t{4} << 20;
 
 }  // namespace
@@ -43,10 +46,10 @@ const zip::ZipMember* FindArray(absl::Span<const zip::ZipMember> members,
 std::vector<std::string> ArrayNamesOf(
     absl::Span<const zip::ZipMember> members) {
   std::vector<std::string> names;
-  std::set<std::string_view> seen;
+  std::set<std::string_view> distinct_names;
   for (const zip::ZipMember& member : members) {
     const auto name = ArrayNameOf(member);
-    if (name.has_value() && seen.insert(*name).second)
+    if (name.has_value() && distinct_names.insert(*name).second)
       names.emplace_back(*name);
   }
   return names;
@@ -65,17 +68,17 @@ absl::Status NoSuchArray(std::string_view name,
   return absl::InvalidArgumentError(reason);
 }
 
-absl::Status CountInflated(const zip::ZipMember& member,
-                           std::uint64_t* inflated) {
+absl::Status CountDecompressed(const zip::ZipMember& member,
+                               std::uint64_t* decompressed) {
   if (member.method != zip::ZipMethod::kDeflated) return absl::OkStatus();
-  if (member.length <= kMostInflated - *inflated) {
-    *inflated += member.length;
+  if (member.length <= kMostDecompressed - *decompressed) {
+    *decompressed += member.length;
     return absl::OkStatus();
   }
-  return absl::UnimplementedError(
-      absl::StrCat("has deflated arrays of more than ", kMostInflated,
-                   " bytes, which are not inflated for one sample: write it by "
-                   "numpy.savez"));
+  return absl::UnimplementedError(absl::StrCat(
+      "has deflated arrays of more than ", kMostDecompressed,
+      " bytes, which are not decompressed for one sample: write it by "
+      "numpy.savez"));
 }
 
 absl::StatusOr<std::vector<zip::ZipMember>> ReadMembers(
@@ -84,14 +87,15 @@ absl::StatusOr<std::vector<zip::ZipMember>> ReadMembers(
       zip::ZipDirectory directory,
       zip::ZipDirectory::Create("the archive", archive.size()));
   std::vector<zip::ZipMember> members;
-  std::uint64_t seen = 0;  // bytes
+  std::uint64_t directory_bytes = 0;
+  // The directory asks for its bytes in steps; each is a part of `archive`.
   while (const auto wanted = directory.wanted()) {
-    seen += wanted->length;
-    if (seen > kLongestDirectory) {
+    directory_bytes += wanted->length;
+    if (directory_bytes > kLongestDirectory) {
       return absl::UnimplementedError(
           "has a directory of some megabytes, too long for one sample");
     }
-    FOREBAY_RETURN_IF_ERROR(directory.See(
+    FOREBAY_RETURN_IF_ERROR(directory.Parse(
         wanted->offset, archive.subspan(wanted->offset, wanted->length),
         &members));
   }
@@ -109,7 +113,7 @@ absl::StatusOr<FieldRange> DataOf(const zip::ZipMember& member,
   return FieldRange{offset, member.compressed};
 }
 
-absl::StatusOr<absl::Span<const std::uint8_t>> Unpack(
+absl::StatusOr<absl::Span<const std::uint8_t>> Decompress(
     const zip::ZipMember& member, absl::Span<const std::uint8_t> data,
     absl::Span<std::uint8_t> room) {
   if (member.method == zip::ZipMethod::kDeflated) {

@@ -13,9 +13,12 @@ namespace {
 
 using Files = std::vector<storage::ListedObject>;
 
-// Files that change while they are read are listed so often.
+// Bounds the attempts at files that change while they are read. A writer that
+// touches files all the time would otherwise hold up Open for ever.
 constexpr int kMaxTries = 3;
 
+// Returns the key that datasets are shared by. Zero bytes separate its parts;
+// two of them precede the arrays, so that a name cannot pass for an array.
 std::string KeyOf(const NpzRequest& request) {
   const auto identity = request.root->identity();
   const std::string zero(1, '\0');
@@ -24,6 +27,7 @@ std::string KeyOf(const NpzRequest& request) {
                       absl::StrJoin(request.arrays, zero));
 }
 
+// Returns the bytes of memory that a list of files takes.
 std::uint64_t BytesOf(const Files& files) {
   std::uint64_t bytes = files.capacity() * sizeof(files[0]);
   for (const storage::ListedObject& file : files)
@@ -50,7 +54,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> NpzCatalog::Open(
           [&](const Search::Known& known, const std::stop_token& search) {
             return FindRows(request, known.item, warnings, search);
           }));
-  // The list lives as long as the dataset.
+  // The returned pointer shares the ownership of `rows`, which has the dataset.
   return std::shared_ptr<const Dataset>(rows, rows->dataset.get());
 }
 

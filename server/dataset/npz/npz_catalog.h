@@ -18,52 +18,66 @@
 
 namespace forebay::dataset::npz {
 
-// A dataset of the rows of .npz files, and how to read it.
+// A request to open a dataset of the rows of .npz files.
 struct NpzRequest {
   std::shared_ptr<const storage::Root> root;
-  // Tells apart sets of files below one root, such as by their patterns.
+  // A text that differs for different sets of files below one root, such as the
+  // patterns of their paths.
   std::string name;
-  std::vector<std::string> arrays;  // their names; none: all that have rows
-  // Returns the files, in their order and present versions, counted in the
-  // memory.
+  // Names of the arrays that are fields; if empty, all arrays that have rows.
+  std::vector<std::string> arrays;
+  // Returns the files in the order of the dataset, with the versions that they
+  // have now. Counts the list in the given memory. Ends early once a stop is
+  // requested.
   std::function<absl::StatusOr<std::vector<storage::ListedObject>>(
       base::WorkingMemory&, const std::stop_token&)>
       list;
+  // The source from which files are read. It outlives the call of Open.
   storage::ByteSource* source = nullptr;
 };
 
-// All datasets of rows of .npz files that are open: their content is in memory.
-// Each Open lists the files anew. While they are the same files in the same
-// versions, it shares the memory.
+// Opens datasets of the rows of .npz files. The content of such a dataset is in
+// memory, which equal datasets share. Each Open lists the files anew. If the
+// files and their versions are those of an open dataset, that dataset is
+// returned; otherwise the files are read.
 //
-// Thread-safe; owns nothing that it hands out. Open blocks for the listing and
-// for reads, and for another Open of the same files, but returns soon after its
-// stop is requested unless others wait for the same.
+// Thread-safe. The callers own the datasets; the catalog keeps no dataset
+// alive. Open blocks for the listing and for reads, and for another Open of the
+// same files. Once its stop is requested, Open returns soon, unless other calls
+// wait for the same files. Errors name the root.
 class NpzCatalog {
  public:
-  // The budget outlives the catalog and the datasets.
+  // Makes a catalog whose datasets count their memory in the budget, which
+  // outlives the catalog and the datasets.
   explicit NpzCatalog(base::MemoryBudget* budget) : budget_(budget) {}
 
-  // Adds to `warnings`, a sentence each, which arrays are left out. Errors name
-  // the root: those of `list` and of LoadNpzRows; CANCELLED: stopped.
+  // Opens the dataset. Adds a sentence to `warnings` for each array that is
+  // left out. Errors: those of `list` and of LoadNpzRows; NOT_FOUND: there are
+  // no files; CANCELLED: the stop was requested.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const NpzRequest& request, std::vector<std::string>* warnings,
       const Opening& opening);
 
  private:
-  // Files, and the rows that were read of them.
+  // A dataset, and the list of files that it was read from. Later calls compare
+  // that list with their own.
   struct Rows {
     std::vector<storage::ListedObject> files;
-    base::MemoryReservation reservation;  // for this list
+    // Memory of the list `files`.
+    base::MemoryReservation reservation;
     std::shared_ptr<const Dataset> dataset;
   };
   using RowsPtr = std::shared_ptr<const Rows>;
   using Search = SingleFlight<std::string, Rows>;
 
+  // Returns the rows of the files that the request has now. Tries again if
+  // files change between the listing and the reads.
   absl::StatusOr<RowsPtr> FindRows(const NpzRequest& request,
                                    const RowsPtr& known,
                                    std::vector<std::string>* warnings,
                                    const std::stop_token& stop) const;
+  // Makes one attempt: lists the files, and reads them unless `known` was read
+  // from the same files.
   absl::StatusOr<RowsPtr> FindOnce(const NpzRequest& request,
                                    const RowsPtr& known,
                                    std::vector<std::string>* warnings,

@@ -20,13 +20,15 @@ namespace {
 
 using FormatPtr = records::RecordRequest::FormatPtr;
 
-// Finds the arrays of the first file that can be fields.
+// Returns the names of the arrays of the first file that can be fields. Reads
+// every array, so that damage is found before the scan. An array is left out
+// with a warning if it cannot be read, or if its name cannot be a field's.
 absl::StatusOr<std::vector<std::string>> FindNames(
     const records::RecordRequest& request, const storage::ListedObject& file,
     bool has_labels, base::WorkingMemory& memory, const std::stop_token& stop,
     std::vector<std::string>* warnings) {
   const NpzReader reader(request.source, request.root, stop);
-  FOREBAY_ASSIGN_OR_RETURN(const Directory directory,
+  FOREBAY_ASSIGN_OR_RETURN(const NpzDirectory directory,
                            reader.ReadDirectory(file, memory));
   const std::vector<zip::ZipMember>& members = directory.members;
   std::vector<std::string> names;
@@ -51,8 +53,9 @@ absl::StatusOr<std::vector<std::string>> FindNames(
   return names;
 }
 
-// Lists files class by class, as torchvision's DatasetFolder has them: a name
-// may have letters that come before the slash.
+// Wraps a listing so that files come class by class, as torchvision's
+// DatasetFolder has them. Plain path order differs: folder names may have
+// characters that sort before the slash, such as "a-b" and "a/".
 auto ClassByClass(decltype(records::RecordRequest::list) list) {
   return [list = std::move(list)](base::WorkingMemory& memory,
                                   const std::stop_token& stop) {
@@ -73,6 +76,7 @@ auto ClassByClass(decltype(records::RecordRequest::list) list) {
 
 absl::StatusOr<NpzChoice> NpzChoice::Create(
     std::vector<std::string> fields, const std::vector<std::string>& columns) {
+  // All columns must be equal, because the choice applies to all arrays.
   const std::string wanted = columns.empty() ? "" : columns.front();
   const bool rows = wanted == "rows";
   const bool has_labels = wanted == "classes";
@@ -93,6 +97,8 @@ absl::StatusOr<NpzChoice> NpzChoice::Create(
 
 void NpzChoice::Complete(records::RecordRequest* request,
                          std::vector<std::string>* warnings) const {
+  // The request's name tells indexes apart, also on disk. The choice is added
+  // to that name, because each choice has its own index.
   absl::StrAppend(&request->name, std::string(2, '\0'),
                   has_labels_ ? "npz classes" : "npz", std::string(1, '\0'),
                   absl::StrJoin(names_, std::string(1, '\0')));

@@ -10,24 +10,29 @@
 
 namespace forebay::dataset::npz {
 
-// Says whether rows or files are the samples of .npz files, which arrays their
-// fields, and whether files have labels. Immutable and thread-safe.
+// A user's choice of how .npz files become samples: whether rows or whole files
+// are the samples, which arrays are the fields, and whether files have labels.
+//
+// Immutable and thread-safe. Owns its names. Its own calls never block, but
+// opening a completed request reads files. Only Create has errors.
 class NpzChoice {
  public:
-  // The fields and columns of a DatasetSpec. INVALID_ARGUMENT: they are no
-  // choice; the error gives the reason alone. Never blocks.
+  // Reads the choice from the fields and columns of a DatasetSpec. All columns
+  // are "rows", "files" or "classes"; a single empty field means all arrays.
+  // INVALID_ARGUMENT: the fields or columns are something else. The error gives
+  // the reason alone.
   static absl::StatusOr<NpzChoice> Create(
       std::vector<std::string> fields, const std::vector<std::string>& columns);
 
-  // Whether each row of the arrays is a sample, and not each file.
+  // Whether each row of the arrays is a sample, instead of each file.
   bool rows() const { return rows_; }
-  // Of the arrays; none: all that can be read.
+  // Names of the arrays that are fields; if empty, all arrays that can be read.
   const std::vector<std::string>& names() const { return names_; }
 
-  // Completes a request that lists files of which each is a sample. Adds to
-  // `warnings`, a sentence each, which arrays of the first file are left out.
-  // The request uses both as long as it lives. It fails, besides as NpzParser
-  // says, as NpzReader does.
+  // Completes a request whose files are the samples. Adds a sentence to
+  // `warnings` for each array of the first file that is left out. Both pointers
+  // must stay valid until the request has been opened. The request's errors are
+  // those of NpzParser and NpzReader.
   void Complete(records::RecordRequest* request,
                 std::vector<std::string>* warnings) const;
 
@@ -35,7 +40,9 @@ class NpzChoice {
   NpzChoice(bool rows, bool has_labels, std::vector<std::string> names)
       : rows_(rows), has_labels_(has_labels), names_(std::move(names)) {}
 
+  // Whether rows are samples. Rows have no labels.
   bool rows_;
+  // Whether each file has a label: the folder that the file is in.
   bool has_labels_;
   std::vector<std::string> names_;
 };

@@ -11,7 +11,8 @@
 namespace forebay::dataset::npz {
 namespace {
 
-// Begins the text. A name follows each of the further zero bytes.
+// The text of a format is one of these two starts, then a zero byte and a name
+// for each array.
 constexpr std::string_view kStart = "npz files";
 constexpr std::string_view kClassesStart = "npz classes";
 constexpr char kLabel[] = "label";
@@ -22,15 +23,17 @@ std::string TextOf(const std::vector<std::string>& names, bool has_labels) {
   return text;
 }
 
-// Bytes of the room that an array is inflated into, so that the next one is
-// aligned.
+// Returns the bytes of the buffer that a member is decompressed into, rounded
+// up so that the next array is aligned to 64 bytes. A stored member needs no
+// buffer.
 std::uint64_t RoomOf(const zip::ZipMember& member) {
   constexpr std::uint64_t kAlignment = 64;
   if (member.method == zip::ZipMethod::kStored) return 0;
   return (member.length + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// Finds the array in `record`, a whole file, or inflates it into the room.
+// Returns the range of a stored array within `record`, the whole file, or
+// decompresses a deflated array into `room`.
 absl::StatusOr<FieldValue> ReadArray(const zip::ZipMember& member,
                                      absl::Span<const std::uint8_t> record,
                                      absl::Span<std::uint8_t> room) {
@@ -42,7 +45,7 @@ absl::StatusOr<FieldValue> ReadArray(const zip::ZipMember& member,
   const auto data = record.subspan(range.offset, range.length);
   const bool is_stored = member.method == zip::ZipMethod::kStored;
   room = room.first(is_stored ? 0 : member.length);
-  FOREBAY_RETURN_IF_ERROR(Unpack(member, data, room).status());
+  FOREBAY_RETURN_IF_ERROR(Decompress(member, data, room).status());
   if (is_stored) return range;
   return MadeBytes{room};
 }
@@ -100,7 +103,7 @@ absl::StatusOr<std::shared_ptr<const NpzFormat>> NpzFormat::Parse(
     }
   }
   if (!text.empty() || !CheckNames(names, has_labels).ok())
-    return absl::DataLossError("is of samples that are no .npz files");
+    return absl::DataLossError("is of samples that are not .npz files");
   return Create(std::move(names), has_labels);
 }
 
@@ -114,6 +117,8 @@ std::vector<Field> NpzFormat::FieldsOf(
     const records::RecordIndex& index) const {
   std::vector<Field> fields;
   for (std::size_t i = 0; i < names_.size(); ++i) {
+    // The bounds are those of the .npy files, including their headers. An index
+    // without files has no bounds.
     Field field{.name = names_[i], .kind = proto::FieldKind::kArray};
     if (i < index.bounds().size() && index.size() > 0) {
       field.longest = index.bounds()[i].longest;
@@ -131,18 +136,20 @@ absl::Status NpzFormat::ReadValues(absl::Span<const std::uint8_t> record,
                                    MadeValues* made) const {
   FOREBAY_ASSIGN_OR_RETURN(const std::vector<zip::ZipMember> members,
                            ReadMembers(record));
+  // The lengths are added up first, because the buffer for all arrays can be
+  // asked for only once.
   std::vector<const zip::ZipMember*> arrays;
-  std::uint64_t inflated = 0;  // bytes
-  std::uint64_t bytes = 0;     // of the room for these
+  std::uint64_t decompressed = 0;  // bytes
+  std::uint64_t bytes = 0;         // bytes of that buffer
   for (const std::string& name : names_) {
     arrays.push_back(FindArray(members, name));
     if (arrays.back() == nullptr) return NoSuchArray(name, members);
-    FOREBAY_RETURN_IF_ERROR(CountInflated(*arrays.back(), &inflated));
+    FOREBAY_RETURN_IF_ERROR(CountDecompressed(*arrays.back(), &decompressed));
     bytes += RoomOf(*arrays.back());
   }
   absl::Span<std::uint8_t> room;
   if (bytes > 0) {
-    FOREBAY_ASSIGN_OR_RETURN(room, made->AddUnpacked(bytes));
+    FOREBAY_ASSIGN_OR_RETURN(room, made->AddDecompressed(bytes));
   }
   for (std::size_t i = 0; i < names_.size(); ++i) {
     auto value = ReadArray(*arrays[i], record, room);

@@ -21,18 +21,22 @@
 
 namespace forebay::dataset::npz {
 
-// Files of which each is a sample, with arrays as fields, and perhaps a label:
-// the class folder that it lies in. A sample is read whole: its own directory
-// says where its arrays lie, or what to inflate.
+// The format of .npz files each of which is a sample. The sample's fields are
+// the arrays and, if `has_labels`, a label: the class folder that the file is
+// in. A sample's extent is the whole file, because the file's own central
+// directory says where the arrays are.
 //
-// Threads, ownership, blocking and errors are as RecordFormat says.
+// Immutable and thread-safe. Owns its names; the datasets of the format share
+// it. Never blocks. Errors give the reason alone, as RecordFormat says.
 class NpzFormat final : public records::RecordFormat {
  public:
-  // `names` are those of the arrays. INVALID_ARGUMENT: there are none or too
-  // many, one comes twice, is no field's name, or is that of the label.
+  // Makes the format of files with these arrays as fields. INVALID_ARGUMENT:
+  // there are no names or too many of them; or a name comes twice, is not a
+  // valid field name, or is the label's name.
   static absl::StatusOr<std::shared_ptr<const NpzFormat>> Create(
       std::vector<std::string> names, bool has_labels);
-  // Makes a format of its text. DATA_LOSS: it is of no such format.
+  // Makes the format whose text() is `text`. DATA_LOSS: `text` is of another
+  // format.
   static absl::StatusOr<std::shared_ptr<const NpzFormat>> Parse(
       std::string_view text);
 
@@ -48,12 +52,13 @@ class NpzFormat final : public records::RecordFormat {
     if (!has_labels_) return std::nullopt;
     return names_.size();
   }
-  // Arrays may be deflated.
+  // Whether the bounds in the index hold instead of the extent's length:
+  // always, because a deflated array may be longer than its file.
   bool LowerBytes(const records::RecordIndex&, std::uint64_t,
                   absl::Span<std::uint64_t>) const override {
     return true;
   }
-  // A file has one sample.
+  // Returns nothing: a file has one sample, whose name is the file's.
   std::string NameOf(const records::RecordIndex&,
                      std::uint64_t) const override {
     return {};
@@ -62,12 +67,13 @@ class NpzFormat final : public records::RecordFormat {
  private:
   NpzFormat(std::vector<std::string> names, bool has_labels);
 
+  // Names of the arrays, in the order of the fields.
   const std::vector<std::string> names_;
   const bool has_labels_;
   const std::string text_;
 };
 
-// INVALID_ARGUMENT: as NpzFormat::Create.
+// Checks the names of arrays as NpzFormat::Create does.
 absl::Status CheckNames(const std::vector<std::string>& names,
                         bool has_labels = false);
 

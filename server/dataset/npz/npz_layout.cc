@@ -4,19 +4,21 @@
 
 #include "server/base/check.h"
 #include "server/base/status.h"
-#include "server/dataset/object_rescan.h"
+#include "server/dataset/object_revalidation.h"
 #include "server/dataset/zip/zip_parser.h"
 
 namespace forebay::dataset::npz {
 namespace {
 
-class NpzRescan final : public ObjectRescan {
+// A revalidation of one file: parses the directory and keeps only its digest.
+// The base class makes the reads and the callback.
+class NpzRevalidation final : public ObjectRevalidation {
  public:
-  NpzRescan(std::shared_ptr<const NpzLayout> layout, base::MemoryBudget* budget,
-            const storage::ReadRequest& read, storage::ByteSource& source,
-            Done done)
-      : ObjectRescan(read, source, budget, "another look at a .npz file",
-                     std::move(done)),
+  NpzRevalidation(std::shared_ptr<const NpzLayout> layout,
+                  base::MemoryBudget* budget, const storage::ReadRequest& read,
+                  storage::ByteSource& source, Done done)
+      : ObjectRevalidation(read, source, budget, "revalidating a .npz file",
+                           std::move(done)),
         layout_(std::move(layout)) {}
 
  private:
@@ -48,14 +50,15 @@ absl::StatusOr<std::shared_ptr<const NpzLayout>> NpzLayout::Create(
       std::move(index), directories, std::move(reservation), budget));
 }
 
-void NpzLayout::LookAgain(
+void NpzLayout::Revalidate(
     const storage::ReadRequest& read, storage::ByteSource& source,
     std::function<void(absl::StatusOr<storage::Revision>)> done) const {
   const storage::Revision known = index_->RevisionOf(read.object);
-  // Another look has ended meanwhile.
+  // Another revalidation of the file ended after this read had failed, and the
+  // index has a newer revision already.
   if (known != read.version.revision) return done(known);
-  std::make_shared<NpzRescan>(shared_from_this(), budget_, read, source,
-                              std::move(done))
+  std::make_shared<NpzRevalidation>(shared_from_this(), budget_, read, source,
+                                    std::move(done))
       ->Begin();
 }
 

@@ -18,29 +18,33 @@
 namespace forebay::dataset::npz {
 
 // The layout of .npz files of which one array is read row by row, while the
-// others are in memory. Reads a file's directory again after it was touched. If
-// the directory says what it said, the CRCs of all arrays among that, then the
-// arrays in memory are the file's still, and the index knows the file by its
-// new ctime from then on.
+// others are in memory. Revalidate reads a file's central directory again after
+// the file's ctime has changed. The directory has the CRC-32 of every array. If
+// the directory is still the one that was indexed, the arrays in memory are
+// still those of the file, and the index accepts the new ctime.
 //
-// Threads, blocking and errors are as ObjectLayout says.
+// Thread-safe and immutable. Shares the index and owns the digests. Never
+// blocks: `done` is called when the reads end. Errors are those that
+// ObjectLayout names.
 class NpzLayout final : public storage::ObjectLayout,
                         public std::enable_shared_from_this<NpzLayout> {
  public:
-  // `directories` has the digest (zip::DirectoryDigest) of each of the index's
-  // files. The layout keeps its part of `memory`, and counts in the budget what
-  // it reads, which outlives it. RESOURCE_EXHAUSTED: that of `memory`.
+  // Makes the layout. `directories` has the zip::DirectoryDigest of each file
+  // of the index. The layout keeps the part of `memory` that counts it. It
+  // counts the bytes that it reads in `budget`, which outlives the layout.
+  // RESOURCE_EXHAUSTED: `memory` has no room.
   static absl::StatusOr<std::shared_ptr<const NpzLayout>> Create(
       std::shared_ptr<const npy::NpyIndex> index,
       absl::Span<const Version> directories, base::WorkingMemory& memory,
       base::MemoryBudget* budget);
 
-  void LookAgain(const storage::ReadRequest& read, storage::ByteSource& source,
-                 std::function<void(absl::StatusOr<storage::Revision>)> done)
+  void Revalidate(const storage::ReadRequest& read, storage::ByteSource& source,
+                  std::function<void(absl::StatusOr<storage::Revision>)> done)
       const override;
 
-  // Another look found a directory of that digest in that revision of a file.
-  // Returns whether it is the one that was indexed.
+  // Compares `directory`, the digest of the directory in `revision` of a file,
+  // with the digest that was indexed. If they are equal, the index accepts the
+  // revision and the call returns true.
   bool Accept(std::string_view path, const storage::Revision& revision,
               const Version& directory) const;
 
@@ -54,8 +58,10 @@ class NpzLayout final : public storage::ObjectLayout,
         budget_(budget) {}
 
   const std::shared_ptr<const npy::NpyIndex> index_;
+  // Digest of each file's central directory, by the number of the file.
   const std::vector<Version> directories_;
-  const base::MemoryReservation reservation_;  // for these
+  // Memory of `directories_`.
+  const base::MemoryReservation reservation_;
   base::MemoryBudget* const budget_;
 };
 

@@ -25,10 +25,11 @@ std::optional<ByteRange> NpzParser::next_read() const {
 absl::Status NpzParser::Take(absl::Span<const std::uint8_t> bytes) {
   const auto wanted = directory_.wanted();
   FOREBAY_CHECK(wanted.has_value());
+  // The memory of the members is counted before they are parsed.
   const std::uint64_t counted = zip::MemoryOfMembers(bytes.size());
   FOREBAY_RETURN_IF_ERROR(memory_->Grow(counted));
   counted_ += counted;
-  FOREBAY_RETURN_IF_ERROR(directory_.See(wanted->offset, bytes, &members_));
+  FOREBAY_RETURN_IF_ERROR(directory_.Parse(wanted->offset, bytes, &members_));
   if (directory_.wanted().has_value()) return absl::OkStatus();
   FOREBAY_RETURN_IF_ERROR(Finish());
   members_ = {};
@@ -37,13 +38,15 @@ absl::Status NpzParser::Take(absl::Span<const std::uint8_t> bytes) {
 }
 
 absl::Status NpzParser::Finish() {
-  std::uint64_t inflated = 0;  // bytes
+  std::uint64_t decompressed = 0;  // bytes
   for (const std::string& name : names_) {
     const zip::ZipMember* const member = FindArray(members_, name);
     if (member == nullptr)
       return base::Annotate(NoSuchArray(name, members_), file_.name);
-    const absl::Status counted = CountInflated(*member, &inflated);
+    const absl::Status counted = CountDecompressed(*member, &decompressed);
     if (!counted.ok()) return base::Annotate(counted, file_.name);
+    // The file has one record, so that its shortest and longest values are
+    // equal.
     found_.bounds.push_back(
         {.shortest = member->length, .longest = member->length});
   }

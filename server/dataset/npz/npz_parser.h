@@ -19,15 +19,18 @@
 
 namespace forebay::dataset::npz {
 
-// Finds the one record of a .npz file, which is all of it, and the lengths of
-// its arrays, by the archive's directory.
+// Finds the only record of a .npz file, which is the whole file. Finds the
+// lengths of the file's arrays, too. Reads only the archive's central
+// directory.
 //
-// Threads, ownership and blocking are as ObjectParser says. Errors name the
-// file: those of ZipDirectory; INVALID_ARGUMENT: an array lacks.
+// Used by one thread. The caller owns the parser; the parser owns the members
+// that it finds. Never blocks. Errors name the file: those of ZipDirectory;
+// INVALID_ARGUMENT: an array is missing; UNIMPLEMENTED: the arrays are too long
+// to be decompressed.
 class NpzParser final : public records::RecordParser {
  public:
-  // `names` are of the arrays that are fields. They outlive the parser, and so
-  // does `memory`.
+  // Makes the parser of a file. `names` are the arrays that are fields. `names`
+  // and `memory` outlive the parser.
   static absl::StatusOr<std::unique_ptr<NpzParser>> Create(
       const storage::ListedObject& file, const std::vector<std::string>* names,
       base::WorkingMemory* memory);
@@ -44,6 +47,7 @@ class NpzParser final : public records::RecordParser {
         names_(*names),
         memory_(memory) {}
 
+  // Looks up the arrays once all members are known, and fills in the record.
   absl::Status Finish();
 
   const storage::ListedObject file_;
@@ -51,7 +55,8 @@ class NpzParser final : public records::RecordParser {
   const std::vector<std::string>& names_;
   base::WorkingMemory* const memory_;
   std::vector<zip::ZipMember> members_;
-  std::uint64_t counted_ = 0;  // bytes of these
+  // Bytes of `members_` that are counted in the memory.
+  std::uint64_t counted_ = 0;
   records::FileRecords found_;
 };
 

@@ -13,6 +13,7 @@
 namespace forebay::dataset::npz {
 namespace {
 
+// Returns the error with the names of the file and of the member before it.
 absl::Status Named(const storage::ListedObject& file,
                    const zip::ZipMember& member, const absl::Status& status) {
   return base::Annotate(status, absl::StrCat(file.name, ": ", member.name));
@@ -27,19 +28,19 @@ absl::StatusOr<base::Bytes> NpzReader::Read(const storage::ListedObject& file,
   return ReadRange({*source_, root_, file, {offset, length}}, &memory, stop_);
 }
 
-absl::StatusOr<Directory> NpzReader::ReadDirectory(
+absl::StatusOr<NpzDirectory> NpzReader::ReadDirectory(
     const storage::ListedObject& file, base::WorkingMemory& memory) const {
   FOREBAY_ASSIGN_OR_RETURN(
       zip::ZipDirectory reader,
       zip::ZipDirectory::Create(file.name, file.version.size));
-  Directory directory;
+  NpzDirectory directory;
   while (const auto wanted = reader.wanted()) {
     FOREBAY_RETURN_IF_ERROR(memory.Grow(zip::MemoryOfMembers(wanted->length)));
     FOREBAY_ASSIGN_OR_RETURN(
         const base::Bytes bytes,
         Read(file, wanted->offset, wanted->length, memory));
     FOREBAY_RETURN_IF_ERROR(
-        reader.See(wanted->offset, bytes.span(), &directory.members));
+        reader.Parse(wanted->offset, bytes.span(), &directory.members));
   }
   zip::DirectoryDigest digest;
   for (const zip::ZipMember& member : directory.members) digest.Add(member);
@@ -55,6 +56,8 @@ absl::StatusOr<ArrayFile> NpzReader::ReadArray(
     return Named(file, member,
                  absl::DataLossError("lies behind the end of the archive"));
   }
+  // The length of the local file header's extra field (APPNOTE 4.3.7) is known
+  // only after the read. The read is long enough for the longest one.
   const std::uint64_t length = std::min(
       size - member.header_offset, zip::kHeaderBytes + member.name.size() +
                                        zip::kLongestExtra + member.compressed);
@@ -66,15 +69,16 @@ absl::StatusOr<ArrayFile> NpzReader::ReadArray(
   absl::Span<std::uint8_t> room;
   if (member.method == zip::ZipMethod::kDeflated) {
     FOREBAY_RETURN_IF_ERROR(memory.Grow(member.length));
-    array.inflated = std::make_unique<std::uint8_t[]>(member.length);
-    room = {array.inflated.get(), member.length};
+    array.decompressed = std::make_unique<std::uint8_t[]>(member.length);
+    room = {array.decompressed.get(), member.length};
   }
-  const auto bytes = Unpack(
+  const auto bytes = Decompress(
       member, array.read.span().subspan(range->offset, range->length), room);
   if (!bytes.ok()) return Named(file, member, bytes.status());
   array.bytes = *bytes;
   array.offset = member.header_offset + range->offset;
   if (!room.empty()) {
+    // The compressed bytes are freed as soon as they are decompressed.
     array.read = {};
     memory.Shrink(storage::HeldBytes(length));
   }
@@ -92,16 +96,16 @@ absl::StatusOr<ArrayFile> NpzReader::ReadStart(
       std::min(size - member.header_offset,
                zip::kHeaderBytes + member.name.size() + zip::kLongestExtra +
                    array::kLongestNpyHeader);
-  ArrayFile found;
-  FOREBAY_ASSIGN_OR_RETURN(found.read,
+  ArrayFile array_start;
+  FOREBAY_ASSIGN_OR_RETURN(array_start.read,
                            Read(file, member.header_offset, length, memory));
-  const auto offset = zip::DataOffset(member.name, found.read.span());
+  const auto offset = zip::DataOffset(member.name, array_start.read.span());
   if (!offset.ok()) return Named(file, member, offset.status());
   if (*offset > length || member.length > size - member.header_offset - *offset)
     return Named(file, member, behind);
-  found.bytes = found.read.span().subspan(*offset, member.length);
-  found.offset = member.header_offset + *offset;
-  return found;
+  array_start.bytes = array_start.read.span().subspan(*offset, member.length);
+  array_start.offset = member.header_offset + *offset;
+  return array_start;
 }
 
 }  // namespace forebay::dataset::npz

@@ -17,45 +17,55 @@
 
 namespace forebay::dataset::npz {
 
-// An array as it lies in a .npz file: bytes of a .npy file. Owns them.
+// An array of a .npz file: the bytes of its .npy file, and the buffer that has
+// these bytes.
 struct ArrayFile {
-  absl::Span<const std::uint8_t> bytes;  // in one of these
+  // The .npy file. It points into `read` if the member is stored, and into
+  // `decompressed` if the member is deflated.
+  absl::Span<const std::uint8_t> bytes;
   base::Bytes read;
-  std::unique_ptr<std::uint8_t[]> inflated;
-  std::uint64_t offset = 0;  // of its data, in the .npz file; bytes
+  std::unique_ptr<std::uint8_t[]> decompressed;
+  // Offset in bytes of the member's data in the .npz file.
+  std::uint64_t offset = 0;
 };
 
-// The directory of a .npz file.
-struct Directory {
+// The central directory of a .npz file.
+struct NpzDirectory {
   std::vector<zip::ZipMember> members;
-  Version digest = {};  // of all of it: see zip::DirectoryDigest
+  // Digest of the whole directory; see zip::DirectoryDigest.
+  Version digest = {};
 };
 
-// Reads arrays of .npz files.
+// Reads directories and arrays of .npz files.
 //
-// Used by one thread. Calls block for the source, but return soon after `stop`
-// is requested. What they return is counted in `memory` before it is made, and
-// stays so. Errors name the file: the source's; those of ZipDirectory, DataOf
-// and Unpack; DATA_LOSS: a read gave too few bytes. Errors without a name:
-// RESOURCE_EXHAUSTED: that of `memory`.
+// Used by one thread. The caller owns the results. They are counted in `memory`
+// before they are allocated, and stay counted. Calls block for the source, but
+// return soon after `stop` is requested. Errors name the file: those of the
+// source, of ZipDirectory, of DataOf and of Decompress; DATA_LOSS: a read gave
+// too few bytes. RESOURCE_EXHAUSTED names no file: `memory` has no room.
 class NpzReader {
  public:
+  // Reads files beneath `root` from `source`, which outlives the reader.
   NpzReader(storage::ByteSource* source,
             std::shared_ptr<const storage::Root> root, std::stop_token stop)
       : source_(source), root_(std::move(root)), stop_(std::move(stop)) {}
 
-  absl::StatusOr<Directory> ReadDirectory(const storage::ListedObject& file,
-                                          base::WorkingMemory& memory) const;
+  // Reads the central directory of a file.
+  absl::StatusOr<NpzDirectory> ReadDirectory(const storage::ListedObject& file,
+                                             base::WorkingMemory& memory) const;
+  // Reads a whole array, decompresses it if it is deflated, and checks its
+  // CRC-32.
   absl::StatusOr<ArrayFile> ReadArray(const storage::ListedObject& file,
                                       const zip::ZipMember& member,
                                       base::WorkingMemory& memory) const;
-  // Reads the start of an array that is stored, which has all of its header.
-  // Its CRC is not checked.
+  // Reads the beginning of a stored array, far enough to contain its .npy
+  // header. The CRC-32 is not checked, as it covers the whole array.
   absl::StatusOr<ArrayFile> ReadStart(const storage::ListedObject& file,
                                       const zip::ZipMember& member,
                                       base::WorkingMemory& memory) const;
 
  private:
+  // Reads a range of a file and counts it in `memory`.
   absl::StatusOr<base::Bytes> Read(const storage::ListedObject& file,
                                    std::uint64_t offset, std::uint64_t length,
                                    base::WorkingMemory& memory) const;

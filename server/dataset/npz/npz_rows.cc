@@ -27,7 +27,8 @@ namespace {
 using npy::NpyRows;
 using storage::ListedObject;
 
-// An array of a file that is being read.
+// An array of the file that is read now: its bytes, and the rows in them. If
+// the array stays in the file, these are only its first bytes.
 struct LoadedArray {
   std::string name;
   ArrayFile file = {};
@@ -38,6 +39,13 @@ std::string Describe(const ArrayType& type) {
   return array::DescribeArray(type.dtype, type.shape);
 }
 
+// Loads files one after the other. The first file decides which arrays are the
+// fields, which types they have, and which array stays in the files. All later
+// files must agree with the first one.
+//
+// Rows of the arrays in memory are interleaved by RowMemory as they are read.
+// For the array that stays in the files, only the number and the place of the
+// rows are recorded.
 class Loader {
  public:
   Loader(const NpzRowsSource& source, std::vector<std::string>* warnings)
@@ -48,9 +56,10 @@ class Loader {
         names_(source.names),
         warnings_(warnings) {}
 
-  // Calls come in the order of files.
+  // Reads the arrays of one file. Calls come in the order of the files.
   absl::Status Load(const ListedObject& file) { return Named(LoadFile(file)); }
 
+  // Makes the dataset, once all files are loaded.
   absl::StatusOr<std::shared_ptr<const Dataset>> Finish(
       absl::Span<const ListedObject> files) {
     auto rows = rows_.Seal();
@@ -78,9 +87,11 @@ class Loader {
   }
 
  private:
+  // Reads one file and appends its rows. The memory of its arrays is freed at
+  // the end.
   absl::Status LoadFile(const ListedObject& file) {
     base::WorkingMemory memory(source_.budget, "the arrays of a .npz file");
-    FOREBAY_ASSIGN_OR_RETURN(const Directory directory,
+    FOREBAY_ASSIGN_OR_RETURN(const NpzDirectory directory,
                              reader_.ReadDirectory(file, memory));
     const std::vector<zip::ZipMember>& members = directory.members;
     if (types_.empty()) ChooseStored(members);
@@ -89,7 +100,7 @@ class Loader {
     absl::Status status = CheckArrays(arrays);
     if (!status.ok()) return base::Annotate(status, file.name);
     const std::uint64_t count = arrays.front().rows.count;
-    std::vector<Column> columns;
+    std::vector<RowColumn> columns;
     for (const LoadedArray& one : arrays) {
       if (one.name == stored_) {
         FOREBAY_RETURN_IF_ERROR(kept_.MakeRoom(stored_rows_, 1));
@@ -106,11 +117,13 @@ class Loader {
     return rows_.Append(columns, count);
   }
 
+  // Returns the error with the root's URI before it.
   absl::Status Named(const absl::Status& status) const {
     return base::Annotate(status, source_.root->uri());
   }
 
-  // Finds the array that stays in the files, if one does.
+  // Chooses the array that stays in the files: the largest one, if it is stored
+  // and long enough.
   void ChooseStored(absl::Span<const zip::ZipMember> members) {
     const zip::ZipMember* largest = nullptr;
     for (const std::string& name :
@@ -125,7 +138,8 @@ class Loader {
       stored_ = *ArrayNameOf(*largest);
   }
 
-  // Errors name the root, too.
+  // Makes the dataset if all rows are in memory. Its errors name the root
+  // already.
   absl::StatusOr<std::shared_ptr<const Dataset>> InMemory(
       std::shared_ptr<const base::SealedMemory> sealed) {
     proto::DatasetSpec spec;
@@ -142,6 +156,8 @@ class Loader {
     return memory::ArrayDataset::Create(spec, std::move(sealed));
   }
 
+  // Reads the arrays of one file. If the user named no arrays, those of the
+  // first file that have no rows are left out with a warning.
   absl::StatusOr<std::vector<LoadedArray>> ReadArrays(
       const ListedObject& file, absl::Span<const zip::ZipMember> members,
       base::WorkingMemory& memory) {
@@ -177,7 +193,8 @@ class Loader {
     return arrays;
   }
 
-  // The first file's arrays become the fields.
+  // Checks that the arrays have equally many rows, and that rows have the types
+  // of the first file. The first file's arrays become the fields.
   absl::Status CheckArrays(absl::Span<const LoadedArray> arrays) {
     for (const LoadedArray& one : arrays) {
       if (one.rows.count != arrays.front().rows.count)
@@ -200,6 +217,8 @@ class Loader {
     return absl::OkStatus();
   }
 
+  // Makes the error of arrays with different numbers of rows, and says what to
+  // do.
   static absl::Status DifferInRows(absl::Span<const LoadedArray> arrays) {
     return absl::InvalidArgumentError(absl::StrCat(
         "its arrays have different numbers of rows: ",
@@ -216,14 +235,16 @@ class Loader {
   RowMemory rows_;
   base::WorkingMemory kept_;
   std::vector<std::string> names_;
-  std::vector<ArrayType> types_;  // of rows, by the array
+  // Type of the rows of each array, in the order of `names_`.
+  std::vector<ArrayType> types_;
   std::vector<std::string>* const warnings_;
   std::uint64_t samples_ = 0;
-  // The array that stays in the files, and where its rows lie. Empty: none
-  // does.
+  // Name of the array that stays in the files; empty if none does.
   std::optional<std::string> stored_;
+  // For each file, the extent of the rows of the array that stays.
   std::vector<npy::FileRows> stored_rows_;
-  std::vector<Version> directories_;  // digests, by the file
+  // Digest of each file's central directory.
+  std::vector<Version> directories_;
 };
 
 }  // namespace

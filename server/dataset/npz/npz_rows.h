@@ -16,31 +16,36 @@
 
 namespace forebay::dataset::npz {
 
-// Which rows of .npz files to read, and how.
+// The rows of .npz files that LoadNpzRows reads, and how it reads them.
 struct NpzRowsSource {
   std::shared_ptr<const storage::Root> root;
-  std::vector<std::string> names;  // of the arrays; none: all that have rows
+  // Names of the arrays; if empty, all arrays that have rows.
+  std::vector<std::string> names;
   storage::ByteSource* source = nullptr;
-  base::MemoryBudget* budget = nullptr;  // outlives the dataset
-  // An array of so many bytes in the first file is read row by row if it is
-  // stored. Others are in memory.
+  // The budget that counts the memory of the rows. It outlives the dataset.
+  base::MemoryBudget* budget = nullptr;
+  // The largest array is read row by row if it is stored and has at least this
+  // many bytes in the first file. All other arrays are loaded into memory.
   std::uint64_t least_stored = std::uint64_t{1} << 26;
   std::stop_token stop;
 };
 
-// Reads the arrays of all files into memory, which the dataset owns: sample i
-// has row i of each array, of all files one behind the other. Deflated arrays
-// can be read from their start only, and the rows of several lie apart, but a
-// sample is one extent. So only the largest array stays in the files, if it is
-// stored and large. Adds to `warnings`, a sentence each, which arrays of the
-// first file are left out.
+// Reads the arrays of all files into memory, which the dataset owns. Sample i
+// has row i of each array, counted over all files in their order.
 //
-// Blocks for the reads, but returns soon after its stop is requested. Errors
-// name the root and the file: those of NpzReader and ReadNpyRows;
-// INVALID_ARGUMENT: an array lacks, arrays of one file differ in their rows, or
-// those of two files in their type, or the largest is stored in the first file
-// only; UNIMPLEMENTED: there is no array of rows. Errors that name the root
-// alone: RESOURCE_EXHAUSTED: the budget has no room; CANCELLED: stopped.
+// The largest array stays in the files if it is stored and long enough; its
+// rows are the samples' extents. Only one array can stay, because a sample has
+// a single extent, and the rows of several arrays lie apart. A deflated array
+// cannot stay, because it can only be decompressed from its start.
+//
+// Adds a sentence to `warnings` for each array of the first file that is left
+// out. Blocks for the reads, but returns soon after `source.stop` is requested.
+// Errors name the root and the file: those of NpzReader and ReadNpyRows.
+// INVALID_ARGUMENT: an array is missing; arrays of one file differ in their
+// rows; an array has another type than in the first file; or the largest array
+// is stored in the first file but not in this one. UNIMPLEMENTED: no array has
+// rows. Two errors name the root alone. RESOURCE_EXHAUSTED: the budget has no
+// room. CANCELLED: the stop was requested.
 absl::StatusOr<std::shared_ptr<const Dataset>> LoadNpzRows(
     const NpzRowsSource& source, absl::Span<const storage::ListedObject> files,
     std::vector<std::string>* warnings);

@@ -17,7 +17,9 @@ namespace {
 
 constexpr char kWhat[] = "the rows of .npz files";
 
-// Bytes of rows that are written at a time, unless one row has more.
+// Rows are put together into pieces of at most this many bytes, or of one
+// longer row, and each piece is written at once. A system call for each row
+// would cost more than the copy.
 constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
 
 }  // namespace
@@ -37,22 +39,24 @@ absl::Status RowMemory::Write(absl::Span<const std::uint8_t> bytes) {
   return absl::OkStatus();
 }
 
-absl::Status RowMemory::Append(absl::Span<const Column> columns,
+absl::Status RowMemory::Append(absl::Span<const RowColumn> columns,
                                std::uint64_t count) {
   if (!fd_) return base::ErrnoStatus(errno, kWhat);
-  // Rows that are none may be of any length.
+  // If there are no rows, a row may have 0 bytes, and the code below divides by
+  // that.
   if (count == 0) return absl::OkStatus();
   std::uint64_t record = 0;  // bytes
-  for (const Column& column : columns) record += column.row_bytes;
+  for (const RowColumn& column : columns) record += column.row_bytes;
   FOREBAY_CHECK(record > 0);
   const std::uint64_t at_once = std::max(kPiece / record, std::uint64_t{1});
+  // The memory counts the rows in the file and the piece below.
   FOREBAY_RETURN_IF_ERROR(memory_.Grow((count + at_once) * record));
   std::vector<std::uint8_t> piece;
   for (std::uint64_t row = 0; row < count;) {
     const std::uint64_t end = std::min(count, row + at_once);
     piece.resize((end - row) * record);
     for (std::uint8_t* out = piece.data(); row < end; ++row) {
-      for (const Column& column : columns) {
+      for (const RowColumn& column : columns) {
         const std::uint8_t* const from = column.rows + row * column.row_bytes;
         out = std::copy(from, from + column.row_bytes, out);
       }
@@ -67,6 +71,7 @@ absl::StatusOr<std::shared_ptr<const base::SealedMemory>> RowMemory::Seal() {
   constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
   if (!fd_ || fcntl(fd_.get(), F_ADD_SEALS, kSeals) != 0)
     return base::ErrnoStatus(errno, kWhat);
+  // The sealed memory has a reservation of its own for the same bytes.
   memory_.Shrink(written_);
   FOREBAY_ASSIGN_OR_RETURN(base::MemoryReservation rows,
                            memory_.Keep(written_));

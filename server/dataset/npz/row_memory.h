@@ -14,31 +14,41 @@
 
 namespace forebay::dataset::npz {
 
-// The rows of one array, one behind the other.
-struct Column {
+// The rows of one array, one after the other.
+struct RowColumn {
+  // The first byte of the first row; outlives the call that takes the column.
   const std::uint8_t* rows = nullptr;
   std::uint64_t row_bytes = 0;
 };
 
-// Shared memory that is filled with rows of several arrays: first the first row
-// of each, then the second of each. Used by one thread; owns the memory; never
-// blocks. Errors: RESOURCE_EXHAUSTED: the budget or the host has no room.
+// Shared memory that is filled with the rows of several arrays, interleaved:
+// the first row of each array, then the second row of each, and so on. The
+// sealed memory has the layout that MemoryRecordLayout describes.
+//
+// Used by one thread. Owns the memory until it is sealed. Does not wait for
+// anything but the kernel. Errors: RESOURCE_EXHAUSTED: the budget or the host
+// has no room.
 class RowMemory {
  public:
-  // The budget outlives it, and the memory that it makes.
+  // Creates an empty memory file. The budget outlives this object and the
+  // sealed memory.
   explicit RowMemory(base::MemoryBudget* budget);
 
-  // Appends `count` rows of each column.
-  absl::Status Append(absl::Span<const Column> columns, std::uint64_t count);
-  // To be called once, at the end.
+  // Appends `count` rows of each column. A row of all columns together has at
+  // least one byte.
+  absl::Status Append(absl::Span<const RowColumn> columns, std::uint64_t count);
+  // Seals the memory, so that nobody can write it any more, and maps it. Must
+  // be called once, after the last Append.
   absl::StatusOr<std::shared_ptr<const base::SealedMemory>> Seal();
 
  private:
+  // Writes all bytes to the end of the file.
   absl::Status Write(absl::Span<const std::uint8_t> bytes);
 
   base::WorkingMemory memory_;
   base::Fd fd_;
-  std::uint64_t written_ = 0;  // bytes
+  // Bytes that the file has.
+  std::uint64_t written_ = 0;
 };
 
 }  // namespace forebay::dataset::npz

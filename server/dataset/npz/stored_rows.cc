@@ -9,6 +9,7 @@
 namespace forebay::dataset::npz {
 namespace {
 
+// Returns the bytes of one row of every field but the stored one.
 std::uint64_t RecordBytes(const std::vector<Field>& fields,
                           std::size_t stored) {
   std::uint64_t bytes = 0;
@@ -18,6 +19,8 @@ std::uint64_t RecordBytes(const std::vector<Field>& fields,
   return bytes;
 }
 
+// Returns the version of the dataset: a digest of the index's version, of the
+// fields, and of all rows in memory.
 Version DigestOf(const npy::NpyIndex& index, const std::vector<Field>& fields,
                  absl::Span<const std::uint8_t> memory) {
   VersionDigest digest("npz");

@@ -16,15 +16,19 @@
 
 namespace forebay::dataset::npz {
 
-// A dataset of the rows of several arrays. One of them is stored in files and
-// read row by row: its rows are the samples' extents. Those of the others are
-// in memory. A sample has rows of one revision of its file: see NpzLayout.
+// A dataset of the rows of several arrays of .npz files. One array stays in the
+// files, where it is stored (not deflated). It is read row by row: its rows are
+// the samples' extents. The rows of all other arrays are in memory. NpzLayout
+// makes sure that both come from one revision of each file.
+//
+// Thread-safe and immutable, as Dataset says. Shares the index and the memory.
+// Never blocks and has no errors.
 class StoredRows final : public Dataset {
  public:
-  // `index` has the rows of field number `stored`, an item of `fields`, all of
-  // which are arrays without raggedness. `memory` has those of the others: the
-  // first row of each in their order, then the second of each. `layout` is that
-  // of the index's files.
+  // Makes the dataset. `index` has the rows of field number `stored`. `fields`
+  // has all fields, arrays of fixed length. `memory` has the rows of the other
+  // fields, interleaved: the first row of each field in order, then the second
+  // of each. `layout` is the layout of the index's files.
   StoredRows(std::shared_ptr<const npy::NpyIndex> index,
              std::shared_ptr<const storage::ObjectLayout> layout,
              std::shared_ptr<const storage::Root> root,
@@ -35,7 +39,8 @@ class StoredRows final : public Dataset {
   const std::vector<Field>& fields() const override { return fields_; }
   Sample At(std::uint64_t id) const override;
   void ValuesOf(std::uint64_t id, absl::Span<FieldValue> values) const override;
-  // Fields in memory are no part of the extent.
+  // Whether ReadValues must be called. Always true, because the fields in
+  // memory are not a part of the extent.
   bool is_self_describing() const override { return true; }
   absl::Status ReadValues(std::uint64_t id, absl::Span<const std::uint8_t> read,
                           absl::Span<FieldValue> values,
@@ -56,11 +61,14 @@ class StoredRows final : public Dataset {
   const std::shared_ptr<const storage::ObjectLayout> layout_;
   const std::shared_ptr<const storage::Root> root_;
   const std::vector<Field> fields_;
+  // Number of the field that stays in the files.
   const std::size_t stored_;
   const std::shared_ptr<const base::SealedMemory> memory_;
-  const std::uint64_t record_bytes_;  // of a row of each in memory
+  // Bytes that one row of every field in memory takes together.
+  const std::uint64_t record_bytes_;
   const Version version_;
-  const std::vector<std::string> classes_;  // empty
+  // Names of the classes; always empty, as rows have no labels.
+  const std::vector<std::string> classes_;
 };
 
 }  // namespace forebay::dataset::npz

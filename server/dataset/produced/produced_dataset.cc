@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/dataset.pb.h"
-#include "proto/producer_socket.h"
+#include "proto/worker_socket.h"
 #include "server/base/status.h"
 #include "server/storage/memory/memory_root.h"
 
@@ -13,7 +13,7 @@ namespace forebay::dataset::produced {
 
 absl::StatusOr<std::shared_ptr<const Dataset>> ProducedDataset::Create(
     const proto::DatasetSpec& spec) {
-  auto layout = memory::RecordLayout::Create(spec);
+  auto layout = memory::MemoryRecordLayout::Create(spec);
   if (!layout.ok()) return base::Annotate(layout.status(), spec.uri());
   Version version;
   if (spec.identity().size() != version.size()) {
@@ -21,11 +21,13 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ProducedDataset::Create(
         absl::StrCat(spec.uri(), ": an identity has ", version.size(),
                      " bytes, not ", spec.identity().size()));
   }
-  if (spec.lanes() > proto::kMaxProducers) {
+  if (spec.lanes() > proto::kMaxWorkers) {
     return absl::InvalidArgumentError(
-        absl::StrCat(spec.uri(), ": there are at most ", proto::kMaxProducers,
+        absl::StrCat(spec.uri(), ": there are at most ", proto::kMaxWorkers,
                      " lanes, not ", spec.lanes()));
   }
+  // Samples of a live dataset can be made only once and in order. Therefore one
+  // worker has to make all of them.
   if (spec.live() && spec.lanes() != 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         spec.uri(), ": a live dataset has one lane, not ", spec.lanes()));
@@ -38,15 +40,17 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ProducedDataset::Create(
   for (const proto::ArrayField& field : spec.arrays()) {
     if (field.kind() != proto::ArrayField::ARRAY) {
       return absl::InvalidArgumentError(absl::StrCat(
-          spec.uri(), ": ", field.name(), ": producers make arrays alone"));
+          spec.uri(), ": ", field.name(), ": workers make arrays alone"));
     }
   }
+  // The version is the identity that the client sent, because the daemon cannot
+  // see what the user's code does.
   std::copy(spec.identity().begin(), spec.identity().end(), version.begin());
   return std::shared_ptr<const Dataset>(new ProducedDataset(
       *std::move(layout), version, spec.uri(), spec.lanes(), spec.live()));
 }
 
-ProducedDataset::ProducedDataset(memory::RecordLayout layout,
+ProducedDataset::ProducedDataset(memory::MemoryRecordLayout layout,
                                  const Version& version, const std::string& uri,
                                  std::uint32_t lanes, bool live)
     : layout_(std::move(layout)),
@@ -58,6 +62,7 @@ ProducedDataset::ProducedDataset(memory::RecordLayout layout,
 
 Sample ProducedDataset::At(std::uint64_t /*id*/) const {
   Sample sample;
+  // The sample has no extent: its length stays 0, and nothing is read.
   sample.object = "produced";
   return sample;
 }

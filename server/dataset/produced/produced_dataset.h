@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/dataset/dataset.h"
-#include "server/dataset/memory/record_layout.h"
+#include "server/dataset/memory/memory_record_layout.h"
 
 namespace forebay::proto {
 class DatasetSpec;
@@ -17,13 +17,18 @@ class DatasetSpec;
 
 namespace forebay::dataset::produced {
 
-// Samples that producers make by code of the user's: the daemon knows their
-// number and their fields. As Dataset says.
+// A dataset of samples that workers make with the user's own code. The daemon
+// knows only their number and their fields; there are no bytes to read.
+//
+// Thread-safe and immutable, as Dataset says. Owns its fields. Never blocks.
+// Only Create has errors.
 class ProducedDataset final : public Dataset {
  public:
-  // INVALID_ARGUMENT: as RecordLayout's, or the spec has no identity of 16
-  // bytes, or too many lanes or host fields, or is live without one lane.
-  // Errors name the spec's URI.
+  // Makes the dataset that `spec` describes. INVALID_ARGUMENT: the fields are
+  // not valid (MemoryRecordLayout::Create) or not all arrays; the identity does
+  // not have 16 bytes; the worker affinity is of too many workers; more fields
+  // are for the host than there are fields; or a live dataset has an affinity
+  // of other than one worker. Errors name the URI of the spec.
   static absl::StatusOr<std::shared_ptr<const Dataset>> Create(
       const proto::DatasetSpec& spec);
 
@@ -42,15 +47,16 @@ class ProducedDataset final : public Dataset {
   }
 
  private:
-  ProducedDataset(memory::RecordLayout layout, const Version& version,
+  ProducedDataset(memory::MemoryRecordLayout layout, const Version& version,
                   const std::string& uri, std::uint32_t lanes, bool live);
 
-  const memory::RecordLayout layout_;
+  const memory::MemoryRecordLayout layout_;
   const Version version_;
   const std::uint32_t lanes_;
   const bool live_;
   const std::shared_ptr<const storage::Root> root_;
-  const std::vector<std::string> classes_;  // empty
+  // Names of the classes; always empty, because workers make only arrays.
+  const std::vector<std::string> classes_;
 };
 
 }  // namespace forebay::dataset::produced

@@ -10,13 +10,14 @@
 namespace forebay::dataset::records {
 namespace {
 
-// Memory for the parts of an index of all these.
+// Makes the parts of an index, with vectors of the capacity that `records`
+// need. Vectors that grow would take up to twice as much memory.
 absl::StatusOr<RecordIndexParts> Reserve(
     std::string format, absl::Span<const storage::ListedObject> files,
     absl::Span<const FileRecords> records, base::WorkingMemory& memory) {
   std::size_t count = 0;
   std::size_t begins = 0;
-  std::size_t unpacked = 0;
+  std::size_t decompressed = 0;
   std::size_t blocks = 0;
   std::size_t keys = 0;
   std::size_t names = 0;
@@ -24,24 +25,26 @@ absl::StatusOr<RecordIndexParts> Reserve(
   for (std::size_t i = 0; i < files.size(); ++i) {
     count += records[i].ends.size();
     begins += records[i].begins.size();
-    unpacked += records[i].unpacked.size();
+    decompressed += records[i].decompressed.size();
     blocks += records[i].keys.blocks.size();
     keys += records[i].keys.bytes.size();
     names += files[i].name.size();
     fields = std::max(fields, records[i].bounds.size());
   }
+  // A format gives these numbers for all records, or for no record.
   FOREBAY_CHECK(begins == 0 || begins == count);
-  FOREBAY_CHECK(unpacked == 0 || unpacked == count);
+  FOREBAY_CHECK(decompressed == 0 || decompressed == count);
   RecordIndexParts parts;
-  FOREBAY_ASSIGN_OR_RETURN(parts.reservation,
-                           memory.Keep(RecordIndex::Bytes(
-                               files.size(), count + begins + unpacked + blocks,
-                               fields, names + keys + format.size())));
+  FOREBAY_ASSIGN_OR_RETURN(
+      parts.reservation,
+      memory.Keep(RecordIndex::Bytes(files.size(),
+                                     count + begins + decompressed + blocks,
+                                     fields, names + keys + format.size())));
   parts.format = std::move(format);
   parts.files.reserve(files.size());
   parts.ends.reserve(count);
   parts.begins.reserve(begins);
-  parts.unpacked.reserve(unpacked);
+  parts.decompressed.reserve(decompressed);
   parts.keys.blocks.reserve(blocks);
   parts.keys.bytes.reserve(keys);
   parts.names.reserve(names);
@@ -49,13 +52,14 @@ absl::StatusOr<RecordIndexParts> Reserve(
   return parts;
 }
 
-// Frees `some`.
+// Appends the records of a file to the parts, and frees `some`.
 void Append(FileRecords& some, RecordIndexParts* parts) {
   parts->ends.insert(parts->ends.end(), some.ends.begin(), some.ends.end());
   parts->begins.insert(parts->begins.end(), some.begins.begin(),
                        some.begins.end());
-  parts->unpacked.insert(parts->unpacked.end(), some.unpacked.begin(),
-                         some.unpacked.end());
+  parts->decompressed.insert(parts->decompressed.end(),
+                             some.decompressed.begin(),
+                             some.decompressed.end());
   for (const std::uint64_t block : some.keys.blocks)
     parts->keys.blocks.push_back(parts->keys.bytes.size() + block);
   parts->keys.bytes += some.keys.bytes;
@@ -69,24 +73,24 @@ void Append(FileRecords& some, RecordIndexParts* parts) {
 absl::StatusOr<std::shared_ptr<const RecordIndex>> BuildRecordIndex(
     std::string format, absl::Span<const storage::ListedObject> files,
     std::vector<FileRecords> records, base::WorkingMemory& memory,
-    std::shared_ptr<const storage::inflated::FilePoints> points) {
+    std::shared_ptr<const storage::compressed::FilePoints> points) {
   FOREBAY_CHECK(records.size() == files.size());
   FOREBAY_ASSIGN_OR_RETURN(RecordIndexParts parts,
                            Reserve(std::move(format), files, records, memory));
   for (std::size_t i = 0; i < files.size(); ++i) {
     const storage::ObjectVersion& version = files[i].version;
-    const auto* const packed =
+    const auto* const compressed =
         points == nullptr ? nullptr : points->Find(files[i].name);
     parts.files.push_back(
         {.path_offset = parts.names.size(),
          .path_length = files[i].name.size(),
          .first_record = parts.ends.size(),
          .begin = records[i].begin,
-         .size = packed != nullptr ? packed->size : version.size,
+         .size = compressed != nullptr ? compressed->size : version.size,
          .stamp = version.stamp,
          .inode = version.revision.inode,
          .ctime_nanos = version.revision.ctime_nanos,
-         .mark = records[i].mark});
+         .transaction_id = records[i].transaction_id});
     parts.names += files[i].name;
     Append(records[i], &parts);
   }

@@ -9,18 +9,20 @@
 #include "absl/types/span.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/records/record_index.h"
-#include "server/storage/inflated/file_points.h"
+#include "server/storage/compressed/file_points.h"
 #include "server/storage/object_lister.h"
 
 namespace forebay::dataset::records {
 
-// Makes the index of `files`, each with its records, in this order. `points`
-// has those that are compressed; null if none is. The index keeps its part of
-// `memory`. RESOURCE_EXHAUSTED: that of `memory`.
+// Builds the index of `files`, in this order. `records` has the records of each
+// file. `format` is the text of their RecordFormat. `points` has the access
+// points of compressed files; null if no file is compressed. The index keeps
+// its part of `memory`. Thread-safe; never blocks. RESOURCE_EXHAUSTED: the
+// error of `memory`.
 absl::StatusOr<std::shared_ptr<const RecordIndex>> BuildRecordIndex(
     std::string format, absl::Span<const storage::ListedObject> files,
     std::vector<FileRecords> records, base::WorkingMemory& memory,
-    std::shared_ptr<const storage::inflated::FilePoints> points = nullptr);
+    std::shared_ptr<const storage::compressed::FilePoints> points = nullptr);
 
 }  // namespace forebay::dataset::records
 

@@ -23,8 +23,10 @@ bool StartsWith(Bytes bytes, std::string_view start) {
 
 bool IsImage(Bytes bytes) {
   using std::string_view_literals::operator""sv;
-  constexpr std::size_t kRiffHeader = 8;  // before the kind of file
-  constexpr std::size_t kBoxSize = 4;     // before the box's type
+  constexpr std::size_t kRiffHeader = 8;  // bytes before the kind of RIFF file
+  constexpr std::size_t kBoxSize = 4;  // bytes of a box's size, before its type
+  // In this order: JPEG (SOI and the next marker), PNG, GIF, TIFF of both byte
+  // orders (TIFF 6.0, section 2), AVIF and WebP.
   return StartsWith(bytes, "\xff\xd8\xff") ||
          StartsWith(bytes, "\x89PNG\r\n") || StartsWith(bytes, "GIF87a") ||
          StartsWith(bytes, "GIF89a") || StartsWith(bytes, "II*\0"sv) ||
@@ -56,7 +58,11 @@ bool IsPrintable(Bytes bytes) {
   return !text.empty();
 }
 
+// Types with magic numbers are tried first. Text has no magic number, so it is
+// tried last.
 std::string_view GuessType(absl::Span<const Bytes> payloads) {
+  // Whether `is_such` is true for all payloads that are not empty, and there is
+  // at least one of these.
   const auto all_are = [&](bool (*is_such)(Bytes)) {
     bool any = false;
     for (const Bytes payload : payloads) {

@@ -6,25 +6,26 @@
 
 #include "absl/types/span.h"
 
-// Guesses what bytes are. Thread-safe; never blocks; has no errors.
+// Guesses the kind of a file by its first bytes. The functions are thread-safe,
+// never block and have no errors.
 
 namespace forebay::dataset::records {
 
-// Whether they begin as a JPEG, PNG, WebP, AVIF, GIF or TIFF file does.
+// Whether `bytes` begin like a JPEG, PNG, WebP, AVIF, GIF or TIFF file.
 bool IsImage(absl::Span<const std::uint8_t> bytes);
 
-// Whether they begin as a WAV, FLAC, Ogg or MP3 file does.
+// Whether `bytes` begin like a WAV, FLAC, Ogg or MP3 file.
 bool IsAudio(absl::Span<const std::uint8_t> bytes);
 
-// Whether they begin as a .npy file does.
+// Whether `bytes` begin like a .npy file.
 bool IsNpyFile(absl::Span<const std::uint8_t> bytes);
 
-// Whether they are UTF-8 without control characters, but for ends of lines and
-// tabs, and not empty.
+// Whether `bytes` are UTF-8 text, not empty, and without control characters
+// other than tabs and ends of lines.
 bool IsPrintable(absl::Span<const std::uint8_t> bytes);
 
-// Returns the type that all of the payloads seem to have (value_type.h):
-// "image", "npy", "audio", "text", else "bytes". Empty ones tell nothing.
+// Returns the type that all payloads seem to have (value_type.h): "image",
+// "npy", "audio", "text", or otherwise "bytes". Empty payloads are ignored.
 std::string_view GuessType(
     absl::Span<const absl::Span<const std::uint8_t>> payloads);
 

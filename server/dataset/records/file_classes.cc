@@ -15,7 +15,7 @@ absl::StatusOr<FileClasses> FileClasses::Create(const RecordIndex& index,
                                                 base::MemoryBudget* budget) {
   base::WorkingMemory memory(budget, "the names of classes");
   std::vector<std::string> names;
-  std::uint64_t bytes = 0;  // of the names
+  std::uint64_t bytes = 0;  // bytes of heap that the names take
   for (std::size_t i = 0; i < index.parts().files.size(); ++i) {
     const std::string path = index.FileAt(i).name;
     const std::size_t end = path.find('/');
@@ -25,7 +25,8 @@ absl::StatusOr<FileClasses> FileClasses::Create(const RecordIndex& index,
           ": lies in no class folder; labels=False reads it without one"));
     }
     const std::string name = path.substr(0, end);
-    // Files of one class follow one another, and so do classes.
+    // Files of one class mostly follow one another, so the class is often the
+    // last one added.
     if (!names.empty() && names.back() == name) continue;
     const auto at =
         std::lower_bound(names.begin(), names.end(), name, PathLess);

@@ -13,19 +13,24 @@
 
 namespace forebay::dataset::records {
 
-// The classes of files: the folders in the root that they lie in, in the order
-// of their names. Immutable and thread-safe; never blocks.
+// The classes of files. A file's class is the folder right below the root in
+// which the file lies. Classes are numbered in Python's order of their names.
+//
+// Immutable and thread-safe. Owns the names, and a reservation for them. Never
+// blocks. Only Create has errors.
 class FileClasses {
  public:
   FileClasses() = default;
-  // Those of an index's files. Holds a reservation for their names, of the
-  // budget, which outlives it. INVALID_ARGUMENT: a file lies in no folder; the
-  // error names it. RESOURCE_EXHAUSTED: the budget has no room.
+  // Collects the classes of an index's files. The budget counts the names, and
+  // outlives the classes. INVALID_ARGUMENT, naming a file: the file does not
+  // lie in a folder. RESOURCE_EXHAUSTED: the budget has no room.
   static absl::StatusOr<FileClasses> Create(const RecordIndex& index,
                                             base::MemoryBudget* budget);
 
+  // Returns the names of the classes, by their numbers.
   const std::vector<std::string>& names() const { return names_; }
-  // The number of the class of a file, which is one of the index's.
+  // Returns the number of a file's class. `path` is the path of one of the
+  // index's files.
   std::int64_t LabelOf(std::string_view path) const;
 
  private:

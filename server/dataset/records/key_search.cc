@@ -11,13 +11,16 @@
 namespace forebay::dataset::records {
 namespace {
 
+// The numbers of records, by key.
 using Numbers = std::unordered_map<std::string_view, std::uint64_t>;
 
 constexpr std::uint64_t kNone = UINT64_MAX;
-// Of a key in the map: its item, the pointer to the next one and the hash, what
-// the allocator adds, and its part of the buckets.
+// Bytes of memory that a key in the map takes: its item, the pointer to the
+// next item and the hash, the allocator's overhead, and its part of the
+// buckets.
 constexpr std::uint64_t kBytesOfKey = sizeof(Numbers::value_type) + 40;
 
+// Sets each number in `numbers` to that of the record with its key.
 absl::Status FindAll(const RecordIndex& index, Numbers& numbers) {
   std::uint64_t number = 0;
   for (std::size_t file = 0; file < index.parts().files.size(); ++file) {

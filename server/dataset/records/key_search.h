@@ -12,13 +12,13 @@
 
 namespace forebay::dataset::records {
 
-// Returns the numbers of the records with these keys, in their order. Looks at
-// all keys of the index once, in any order in which they are. Counts in
-// `memory` what it makes.
+// Returns the numbers of the records with the keys `keys`, in the order of
+// `keys`. Walks through all keys of the index once, since they are not sorted.
+// Counts the memory that it allocates in `memory`.
 //
 // Thread-safe; never blocks. Errors give the reason alone: NOT_FOUND: no record
-// has a key; INVALID_ARGUMENT: several have it; RESOURCE_EXHAUSTED: that of
-// `memory`.
+// has one of the keys; INVALID_ARGUMENT: several records have the same wanted
+// key; RESOURCE_EXHAUSTED: the error of `memory`.
 absl::StatusOr<std::vector<std::uint64_t>> FindKeys(
     const RecordIndex& index, absl::Span<const std::string_view> keys,
     base::WorkingMemory& memory);

@@ -10,10 +10,13 @@
 namespace forebay::dataset::records {
 namespace {
 
-constexpr unsigned kBits = 7;  // of a number in each byte
+// A varint has seven bits of the number in each byte. The eighth bit says that
+// more bytes follow.
+constexpr unsigned kBits = 7;
 constexpr unsigned kMore = 1u << kBits;
-constexpr std::size_t kNumberBytes = 3;  // of a key's length, at most
+constexpr std::size_t kNumberBytes = 3;  // the longest varint: of kLongestKey
 
+// Appends a number as a varint.
 void AddNumber(std::uint64_t number, std::string* bytes) {
   while (number >= kMore) {
     *bytes += static_cast<char>(number % kMore | kMore);
@@ -22,7 +25,8 @@ void AddNumber(std::uint64_t number, std::string* bytes) {
   *bytes += static_cast<char>(number);
 }
 
-// Takes a number off the front.
+// Removes a varint from the front of `bytes`, and returns its number. Returns
+// nothing if it is malformed.
 std::optional<std::uint64_t> TakeNumber(std::string_view* bytes) {
   std::uint64_t number = 0;
   for (std::size_t i = 0; i < std::min(bytes->size(), kNumberBytes); ++i) {
@@ -36,15 +40,16 @@ std::optional<std::uint64_t> TakeNumber(std::string_view* bytes) {
   return std::nullopt;
 }
 
-// How a key differs from the one before it: the bytes that they share, and the
-// number of further ones.
+// The start of an entry: the number of bytes that its key shares with the key
+// before it, and the number of its key's other bytes.
 struct KeyStart {
   std::uint64_t shared = 0;
   std::uint64_t more = 0;
 };
 
-// Takes the start of a key off the front, behind a key of `last` bytes.
-// Nothing: it is malformed, or its further bytes are not all there.
+// Removes the start of an entry from the front of `bytes`, and returns it. The
+// key before this entry has `last` bytes. Returns nothing if the entry is
+// malformed, or if `bytes` end within it.
 std::optional<KeyStart> TakeStart(std::uint64_t last, std::string_view* bytes) {
   const auto shared = TakeNumber(bytes);
   if (!shared.has_value() || *shared > last) return std::nullopt;
@@ -56,9 +61,10 @@ std::optional<KeyStart> TakeStart(std::uint64_t last, std::string_view* bytes) {
   return KeyStart{*shared, *more};
 }
 
-// Skips a key whose numbers take one byte each, as most do, behind a key of
-// `*last` bytes, which becomes its own number. Returns false, and changes
-// nothing, if the key is another or malformed.
+// Skips an entry whose two varints take one byte each, as in most entries.
+// `*last` is the length of the key before the entry, and is set to the length
+// of the entry's key. If the entry has longer varints or is malformed, returns
+// false and changes nothing.
 inline bool SkipShortKey(std::uint64_t* last, std::string_view* bytes) {
   if (bytes->size() < 2) return false;
   const auto shared = static_cast<std::uint8_t>((*bytes)[0]);
@@ -78,28 +84,28 @@ absl::Status KeyPacker::Add(std::string_view key, base::WorkingMemory& memory) {
         "a key has ", key.size(), " bytes, more than ", kLongestKey));
   }
   FOREBAY_RETURN_IF_ERROR(
-      memory.MakeRoom(packed_.bytes, key.size() + 2 * kNumberBytes));
+      memory.MakeRoom(compressed_.bytes, key.size() + 2 * kNumberBytes));
   if (count_++ % kKeysTogether == 0) {
-    FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(packed_.blocks, 1));
-    packed_.blocks.push_back(packed_.bytes.size());
+    FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(compressed_.blocks, 1));
+    compressed_.blocks.push_back(compressed_.bytes.size());
     last_.clear();
   }
   const auto shared = static_cast<std::size_t>(
       std::mismatch(key.begin(), key.end(), last_.begin(), last_.end()).first -
       key.begin());
-  AddNumber(shared, &packed_.bytes);
-  AddNumber(key.size() - shared, &packed_.bytes);
-  packed_.bytes += key.substr(shared);
+  AddNumber(shared, &compressed_.bytes);
+  AddNumber(key.size() - shared, &compressed_.bytes);
+  compressed_.bytes += key.substr(shared);
   last_ = key;
   return absl::OkStatus();
 }
 
-PackedKeys KeyPacker::Take() { return std::exchange(packed_, {}); }
+PackedKeys KeyPacker::Take() { return std::exchange(compressed_, {}); }
 
-std::optional<std::uint64_t> MeasureBlock(std::string_view packed,
+std::optional<std::uint64_t> MeasureBlock(std::string_view compressed,
                                           std::uint64_t count,
                                           std::uint64_t* longest) {
-  std::string_view rest = packed;
+  std::string_view rest = compressed;
   std::uint64_t last = 0;
   std::uint64_t most = *longest;
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -112,7 +118,7 @@ std::optional<std::uint64_t> MeasureBlock(std::string_view packed,
     most = std::max(most, last);
   }
   *longest = most;
-  return packed.size() - rest.size();
+  return compressed.size() - rest.size();
 }
 
 bool KeyReader::Next() {

@@ -11,51 +11,61 @@
 #include "absl/types/span.h"
 #include "server/base/working_memory.h"
 
-// The keys of records, packed in blocks of kKeysTogether. A key has the number
-// of bytes that it shares with the one before it in the block, the number of
-// further ones, each as a varint (seven bits a byte, the lowest first), and
-// these. Thread-safe, but for KeyPacker; never block.
+// The keys of records, prefix-compressed in blocks of kKeysTogether keys. An
+// entry begins with two varints (seven bits a byte, the lowest first). The
+// first is the number of leading bytes that the key shares with the key before
+// it in the block. The second is the number of the key's other bytes. The other
+// bytes follow. The functions are thread-safe and never block; each class has a
+// contract of its own.
 
 namespace forebay::dataset::records {
 
+// The number of keys in a block. Finding a key decodes at most so many entries.
 inline constexpr std::uint64_t kKeysTogether = 32;
 inline constexpr std::uint64_t kLongestKey = std::uint64_t{1} << 16;  // bytes
 
+// Compressed keys, in the order of their records.
 struct PackedKeys {
   std::string bytes;
-  std::vector<std::uint64_t> blocks;  // where each begins in `bytes`
+  std::vector<std::uint64_t> blocks;  // offset of each block in `bytes`
 };
 
-// Packs keys. Owns what it packs.
+// Compresses keys, one after another. Owns the result. Used by one thread;
+// never blocks.
 class KeyPacker {
  public:
-  // Counts in `memory` what it makes. INVALID_ARGUMENT: the key is too long;
-  // others: those of `memory`.
+  // Appends a key, and counts the memory that it takes in `memory`.
+  // INVALID_ARGUMENT: the key has over kLongestKey bytes; others: those of
+  // `memory`.
   absl::Status Add(std::string_view key, base::WorkingMemory& memory);
+  // Returns the compressed keys. The packer has no keys afterwards.
   PackedKeys Take();
 
  private:
-  PackedKeys packed_;
-  std::string last_;
+  PackedKeys compressed_;
+  std::string last_;  // the key added last, if in the present block
   std::uint64_t count_ = 0;
 };
 
-// Returns the bytes of the `count` keys, at most kKeysTogether, of the block
-// that `packed` begins with, and raises `longest` to their longest. Nothing:
-// they are malformed.
-std::optional<std::uint64_t> MeasureBlock(std::string_view packed,
+// Returns the number of bytes of the block at the start of `compressed`. The
+// block has `count` keys, at most kKeysTogether. Raises `longest` to the bytes
+// of the block's longest key. Returns nothing if the block is malformed.
+std::optional<std::uint64_t> MeasureBlock(std::string_view compressed,
                                           std::uint64_t count,
                                           std::uint64_t* longest);
 
-// Walks through keys from the front.
+// Walks through compressed keys from the first on. Used by one thread; owns the
+// present key; never blocks.
 class KeyReader {
  public:
-  // Some blocks, the first of which begins with `packed`. It outlives this.
-  explicit KeyReader(std::string_view packed) : rest_(packed) {}
+  // Begins before the first key. `compressed` starts with a block, and outlives
+  // the reader.
+  explicit KeyReader(std::string_view compressed) : rest_(compressed) {}
 
-  // Goes to the next key. Returns false if there is none, or it is malformed.
+  // Goes to the next key. Returns false if there are no more keys, or the next
+  // entry is malformed.
   bool Next();
-  // The key that it went to.
+  // Returns the key to which Next went last.
   const std::string& key() const { return key_; }
 
  private:

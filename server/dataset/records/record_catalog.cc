@@ -7,35 +7,42 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
-#include "server/dataset/inflated/inflating_parser.h"
-#include "server/dataset/inflated/point_file.h"
+#include "server/dataset/compressed/decompressing_parser.h"
+#include "server/dataset/compressed/point_file.h"
 #include "server/dataset/object_scan.h"
 #include "server/dataset/records/build_record_index.h"
 #include "server/dataset/records/record_dataset.h"
 #include "server/dataset/records/record_layout.h"
 #include "server/storage/read_now.h"
 
+// An opening takes the index that other loaders have open, if it has the listed
+// files in their versions. Otherwise it takes the index on disk, on the same
+// condition. Otherwise it scans the files. If files have transaction ids, these
+// are read before an index is used again: a writer with a mapping may leave
+// sizes and times unchanged.
+
 namespace forebay::dataset::records {
 namespace {
 
-// Files that change while they are scanned are listed so often.
+// How often files are listed and scanned at most, if they change meanwhile.
 constexpr int kMaxTries = 3;
-// Reads of the scan take at most this part of the memory.
+// Reads of the scan take at most this part of the memory limit.
 constexpr std::uint64_t kReadsPart = 32;
 
+// Returns a text that tells the datasets of different requests apart.
 std::string NameOf(const RecordRequest& request) {
   const auto identity = request.root->identity();
   return absl::StrCat(identity == nullptr ? request.root->uri() : *identity,
                       std::string(1, '\0'), request.name);
 }
 
-// The parser of one file, and what inflates the file for it; null if its format
-// has no compressed files.
+// The parser of one file, and the parser in front of it, which decompresses the
+// file. `decompressing` is null if files of the format are never compressed.
 struct FileParser {
   absl::StatusOr<ObjectParser*> Begin(const RecordFormat& format,
                                       const storage::ListedObject& file,
                                       const ReadSizes& read_sizes,
-                                      inflated::PointFileWriter* points,
+                                      compressed::PointFileWriter* points,
                                       base::WorkingMemory* memory) {
     const auto make =
         [=, this, &format](
@@ -46,21 +53,22 @@ struct FileParser {
       FOREBAY_ASSIGN_OR_RETURN(records, format.Parse(sized, sizes, memory));
       return records.get();
     };
-    if (!format.may_be_packed()) return make(file.version.size, read_sizes);
+    if (!format.may_be_compressed()) return make(file.version.size, read_sizes);
     FOREBAY_ASSIGN_OR_RETURN(
-        inflating, inflated::InflatingParser::Create(
-                       file,
-                       {.packing_of =
-                            [&format](absl::Span<const std::uint8_t> start) {
-                              return format.PackingOf(start);
-                            },
-                        .make = make},
-                       read_sizes, points, memory));
-    return inflating.get();
+        decompressing,
+        compressed::DecompressingParser::Create(
+            file,
+            {.compression_of =
+                 [&format](absl::Span<const std::uint8_t> start) {
+                   return format.CompressionOf(start);
+                 },
+             .make = make},
+            read_sizes, points, memory));
+    return decompressing.get();
   }
 
   std::unique_ptr<RecordParser> records;
-  std::unique_ptr<inflated::InflatingParser> inflating;
+  std::unique_ptr<compressed::DecompressingParser> decompressing;
 };
 
 }  // namespace
@@ -77,8 +85,9 @@ absl::StatusOr<std::shared_ptr<const Dataset>> RecordCatalog::Open(
                                       warnings, search);
                    }));
   if (kept_ != nullptr)
-    kept_->Keep(absl::StrCat("records ", name), index,
-                index->memory() + storage::inflated::MemoryOf(index->points()));
+    kept_->Keep(
+        absl::StrCat("records ", name), index,
+        index->memory() + storage::compressed::MemoryOf(index->points()));
   auto format = request.make_format(index->format());
   if (!format.ok()) return base::Annotate(format.status(), request.root->uri());
   FileClasses classes;
@@ -98,7 +107,8 @@ absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::FindIndex(
   for (int tries = 1;; ++tries) {
     auto index = FindOnce(request, name, known, warnings, stop);
     if (index.ok()) return index;
-    // A file was replaced or touched between the list and the scan.
+    // These errors mean that a file has changed between the listing and the
+    // scan.
     const bool changed = absl::IsFailedPrecondition(index.status()) ||
                          absl::IsAborted(index.status());
     if (!changed || tries == kMaxTries)
@@ -119,7 +129,7 @@ absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::FindOnce(
   known.reset();
   if (found != nullptr) {
     FOREBAY_ASSIGN_OR_RETURN(const bool is_current,
-                             HasMarks(request, found, stop));
+                             HasTransactionIds(request, found, stop));
     if (is_current) return found;
     found.reset();
   }
@@ -141,11 +151,11 @@ absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::Scan(
     const std::stop_token& stop) const {
   FOREBAY_ASSIGN_OR_RETURN(const RecordRequest::FormatPtr format,
                            request.find_format(files, memory, stop));
-  inflated::PointFileWriter points(
+  compressed::PointFileWriter points(
       store_.has_value() ? store_->PointsPathOf(name) : "", &memory);
-  std::vector<std::optional<storage::inflated::InflatedFile>> packed;
-  FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(packed, files.size()));
-  packed.resize(files.size());
+  std::vector<std::optional<storage::compressed::DecompressedFile>> compressed;
+  FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(compressed, files.size()));
+  compressed.resize(files.size());
   std::map<std::size_t, FileParser> parsers;
   std::vector<FileRecords> records;
   FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(records, files.size()));
@@ -168,27 +178,30 @@ absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::Scan(
   scan.end = [&](std::size_t file) {
     const auto parser = parsers.find(file);
     records[file] = parser->second.records->TakeRecords();
-    if (parser->second.inflating != nullptr)
-      packed[file] = parser->second.inflating->TakeInflated();
-    if (!request.marks) records[file].mark = 0;
+    if (parser->second.decompressing != nullptr)
+      compressed[file] = parser->second.decompressing->TakeDecompressed();
+    // Only the sources of local files can check transaction ids, so other
+    // files' versions do not have them.
+    if (!request.reads_transaction_ids) records[file].transaction_id = 0;
     parsers.erase(parser);
     return absl::OkStatus();
   };
   FOREBAY_RETURN_IF_ERROR(ScanObjects(scan, memory));
-  FOREBAY_ASSIGN_OR_RETURN(inflated::PointsPtr found,
-                           points.Finish(files, std::move(packed)));
+  FOREBAY_ASSIGN_OR_RETURN(compressed::PointsPtr found,
+                           points.Finish(files, std::move(compressed)));
   return BuildRecordIndex(format->text(), files, std::move(records), memory,
                           std::move(found));
 }
 
-// Whether all files still have the marks that the index knows.
-absl::StatusOr<bool> RecordCatalog::HasMarks(
+// Reads one byte of each file, in the version that the index records. A source
+// of local files refuses the read if the transaction id has changed.
+absl::StatusOr<bool> RecordCatalog::HasTransactionIds(
     const RecordRequest& request, const IndexPtr& index,
     const std::stop_token& stop) const {
-  if (!request.marks) return true;
+  if (!request.reads_transaction_ids) return true;
   FOREBAY_ASSIGN_OR_RETURN(RecordRequest::FormatPtr format,
                            request.make_format(index->format()));
-  if (!format->has_marks()) return true;
+  if (!format->has_transaction_ids()) return true;
   const auto layout =
       std::make_shared<const RecordLayout>(index, std::move(format), budget_);
   for (std::size_t file = 0; file < index->parts().files.size(); ++file) {
@@ -208,7 +221,7 @@ absl::StatusOr<bool> RecordCatalog::HasMarks(
   return true;
 }
 
-// Returns null if the disk has none that can still be used.
+// If loading fails, adds a warning, unless the index is missing or out of date.
 RecordCatalog::IndexPtr RecordCatalog::Load(
     const RecordRequest& request, const std::string& name,
     const RecordRequest::Files& files,

@@ -27,46 +27,47 @@
 
 namespace forebay::dataset::records {
 
-// A dataset of files of records, and how to scan it.
+// Describes a dataset of files of records, and how to scan it.
 struct RecordRequest {
   using Files = std::vector<storage::ListedObject>;
   using FormatPtr = std::shared_ptr<const RecordFormat>;
 
   std::shared_ptr<const storage::Root> root;
-  // Tells apart datasets below one root: by their files' patterns and by what
-  // is wanted of the records.
+  // A text that tells this dataset from others below the same root: the files'
+  // patterns, and which fields of the records are wanted.
   std::string name;
-  // Returns the files, in their order and present versions, counted in the
-  // memory.
+  // Lists the files, in order and in their present versions, and counts the
+  // list in the WorkingMemory.
   std::function<absl::StatusOr<Files>(base::WorkingMemory&,
                                       const std::stop_token&)>
       list;
-  // Finds the format of the records in these files, which it may read.
+  // Finds the format of the records in these files. It may read the files.
   std::function<absl::StatusOr<FormatPtr>(const Files&, base::WorkingMemory&,
                                           const std::stop_token&)>
       find_format;
-  // Makes a format again, of its text. DATA_LOSS: there is no such format.
+  // Makes a format from its RecordFormat::text(). DATA_LOSS: the text is
+  // malformed.
   std::function<absl::StatusOr<FormatPtr>(std::string_view text)> make_format;
   storage::ByteSource* source = nullptr;
-  std::size_t files_at_once = 16;  // at least 1
+  std::size_t files_at_once = 16;  // scanned in parallel; at least 1
   ReadSizes read_sizes = {};
-  // Whether the files' versions have marks, if the format has some. Else their
-  // sizes and times tell of every change.
-  bool marks = false;
+  // Whether transaction ids are part of the files' versions, if the format has
+  // them. If false, a file's size and time must change whenever the file does.
+  bool reads_transaction_ids = false;
 };
 
-// All datasets of files of records that are open. Each Open lists the files
-// anew. While they are the same files in the same versions, it shares their
-// index in memory, or finds it on disk.
+// Opens datasets of files of records. Each Open lists the files anew. While the
+// list has the same files in the same versions, Open shares their index in
+// memory, or loads it from disk; otherwise it scans the files.
 //
-// Thread-safe; owns nothing that it hands out. Open blocks for the listing and
-// for reads, and for another Open of the same files, but returns soon after its
-// stop is requested unless others wait for the same.
+// Thread-safe. Owns nothing that it hands out. Open blocks for the listing, for
+// reads, and for another Open of the same files. It returns soon after its stop
+// is requested, unless other openings wait for the same index.
 class RecordCatalog {
  public:
-  // Saves indexes in that directory. If it is empty, they are in memory only.
-  // The budget outlives the catalog and the datasets; `kept`, unless it is
-  // null, the catalog.
+  // Saves indexes in `index_directory`; if it is empty, indexes are in memory
+  // only. `budget` outlives the catalog and the datasets. `kept` outlives the
+  // catalog; null if idle indexes are not kept.
   RecordCatalog(const std::string& index_directory, base::MemoryBudget* budget,
                 KeptIndexes* kept = nullptr)
       : budget_(budget),
@@ -75,10 +76,10 @@ class RecordCatalog {
                                        : std::make_optional<RecordIndexStore>(
                                              index_directory, budget)) {}
 
-  // Adds to `warnings`, a sentence each, what failed without harm. Errors name
-  // the root: those of the request's functions, of its parsers and of
-  // ScanObjects; NOT_FOUND: there are no files; CANCELLED: stopped;
-  // RESOURCE_EXHAUSTED: the budget has no room.
+  // Opens the dataset. Adds a sentence to `warnings` for each failure without
+  // harm. Errors name the root. NOT_FOUND: there are no files. CANCELLED: the
+  // opening was stopped. RESOURCE_EXHAUSTED: the budget has no room. Others:
+  // those of the request's functions, of its parsers and of ScanObjects.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const RecordRequest& request, std::vector<std::string>* warnings,
       const Opening& opening);
@@ -87,23 +88,29 @@ class RecordCatalog {
   using IndexPtr = std::shared_ptr<const RecordIndex>;
   using Search = SingleFlight<std::string, RecordIndex>;
 
+  // Finds the index by FindOnce, and tries again if files change meanwhile.
   absl::StatusOr<IndexPtr> FindIndex(const RecordRequest& request,
                                      const std::string& name, IndexPtr known,
                                      std::vector<std::string>* warnings,
                                      const std::stop_token& stop) const;
-  // Lets `known` go if that is not the index.
+  // Returns `known` if it still fits the files; otherwise loads the index or
+  // scans for it. Resets `known` before a scan, to free its memory.
   absl::StatusOr<IndexPtr> FindOnce(const RecordRequest& request,
                                     const std::string& name, IndexPtr& known,
                                     std::vector<std::string>* warnings,
                                     const std::stop_token& stop) const;
+  // Finds the records of all files, and builds the index.
   absl::StatusOr<IndexPtr> Scan(const RecordRequest& request,
                                 const std::string& name,
                                 const RecordRequest::Files& files,
                                 base::WorkingMemory& memory,
                                 const std::stop_token& stop) const;
-  absl::StatusOr<bool> HasMarks(const RecordRequest& request,
-                                const IndexPtr& index,
-                                const std::stop_token& stop) const;
+  // Whether all files still have the transaction ids that the index records.
+  absl::StatusOr<bool> HasTransactionIds(const RecordRequest& request,
+                                         const IndexPtr& index,
+                                         const std::stop_token& stop) const;
+  // Loads the index from disk. Returns null if the disk has no index of these
+  // files in these versions.
   IndexPtr Load(const RecordRequest& request, const std::string& name,
                 const RecordRequest::Files& files,
                 std::vector<std::string>* warnings) const;

@@ -8,12 +8,13 @@
 #include "server/base/check.h"
 #include "server/base/status.h"
 #include "server/dataset/records/record_pieces.h"
-#include "server/storage/inflated/inflated_root.h"
+#include "server/storage/compressed/decompressed_root.h"
 
 namespace forebay::dataset::records {
 namespace {
 
-// Bytes of a value that was read.
+// Returns the number of bytes of a value that was read. Returns 0 for values
+// from the index.
 std::uint64_t LengthOf(const FieldValue& value) {
   if (const auto* const range = std::get_if<FieldRange>(&value))
     return range->length;
@@ -32,7 +33,7 @@ RecordDataset::RecordDataset(std::shared_ptr<const RecordIndex> index,
       format_(std::move(format)),
       layout_(std::make_shared<const RecordLayout>(index_, format_, budget)),
       root_(WithPieces(
-          storage::inflated::WithPoints(std::move(root), index_->points()),
+          storage::compressed::WithPoints(std::move(root), index_->points()),
           index_, format_)),
       fields_(format_->FieldsOf(*index_)),
       classes_(std::move(classes)) {}
@@ -62,7 +63,7 @@ absl::Status RecordDataset::ReadValues(std::uint64_t id,
     return absl::DataLossError(absl::StrCat("has only ", read.size(), " of ",
                                             extent.length, " bytes"));
   }
-  // A cached variant may follow.
+  // `read` may be longer than the extent: a cached variant may follow it.
   FOREBAY_RETURN_IF_ERROR(format_->ReadValuesOf(
       *index_, id, read.first(extent.length), values, made));
   if (const auto field = format_->key_field(); field.has_value()) {
@@ -75,7 +76,8 @@ absl::Status RecordDataset::ReadValues(std::uint64_t id,
     values[*field] = static_cast<std::int64_t>(extent.file);
   if (const auto field = format_->class_field(); field.has_value())
     values[*field] = classes_.LabelOf(index_->FileAt(extent.file).name);
-  // A batch has room for no more. The file may have been written over since.
+  // A batch has room only for the longest indexed value. A file may have been
+  // overwritten since with longer values, and kept its time.
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (LengthOf(values[i]) <= fields_[i].longest) continue;
     return absl::DataLossError(absl::StrCat(
@@ -91,7 +93,7 @@ void RecordDataset::MostBytesOf(std::uint64_t id,
   if (format_->LowerBytes(*index_, id, bytes)) return;
   const std::uint64_t length = index_->BytesOf(id);
   for (std::size_t i = 0; i < fields_.size(); ++i) {
-    if (format_->key_field() == i) continue;  // lies elsewhere
+    if (format_->key_field() == i) continue;  // the key is in the index
     const bool is_array = fields_[i].array.has_value();
     const std::uint64_t each =
         is_array ? proto::SizeOf(fields_[i].array->dtype) : 1;

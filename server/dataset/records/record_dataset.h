@@ -17,12 +17,15 @@
 
 namespace forebay::dataset::records {
 
-// A dataset of files of records: each record is a sample. It may share its
-// index with others, and has a root of its own to read through.
+// A dataset of files of records: each record is a sample. Datasets with roots
+// of their own may share an index.
+//
+// Threads, ownership, blocking and errors are as Dataset says.
 class RecordDataset final : public Dataset {
  public:
-  // The budget outlives it. The index was made with that format. The classes
-  // are those of its files if the format has a field for them.
+  // The index was built with `format`. If the format has a class_field(),
+  // `classes` are the classes of the index's files; otherwise they are empty.
+  // The budget outlives the dataset.
   RecordDataset(std::shared_ptr<const RecordIndex> index,
                 std::shared_ptr<const RecordFormat> format,
                 std::shared_ptr<const storage::Root> root,
@@ -52,6 +55,7 @@ class RecordDataset final : public Dataset {
   }
   const Version& version() const override { return index_->version(); }
   const void* index() const override { return index_.get(); }
+  // Returns the index, for callers that look for keys or measure lengths.
   const RecordIndex& records() const { return *index_; }
   const std::shared_ptr<const storage::Root>& root() const override {
     return root_;
@@ -63,7 +67,7 @@ class RecordDataset final : public Dataset {
   const std::shared_ptr<const RecordLayout> layout_;
   const std::shared_ptr<const storage::Root> root_;
   const std::vector<Field> fields_;
-  const FileClasses classes_;  // none: records name none
+  const FileClasses classes_;  // empty if the format has no class_field()
 };
 
 }  // namespace forebay::dataset::records

@@ -18,88 +18,102 @@
 #include "server/dataset/object_parser.h"
 #include "server/dataset/records/record_index.h"
 #include "server/storage/byte_source.h"
+#include "server/storage/compressed/compression.h"
 #include "server/storage/gathered/pieces.h"
-#include "server/storage/inflated/packing.h"
 #include "server/storage/object_lister.h"
 
 namespace forebay::dataset::records {
 
-// Finds the records of one file. Is used as ObjectParser says.
+// Finds the records of one file. The threads, ownership, blocking and errors
+// are as ObjectParser says.
 class RecordParser : public ObjectParser {
  public:
-  // To be called once, when next_read() returns nothing.
+  // Returns the records. To be called once, when next_read() returns nothing.
   virtual FileRecords TakeRecords() = 0;
 };
 
-// How a dataset's records lie in files, and what fields they have.
+// Says how a dataset's records lie in its files, and which fields they have.
 //
-// Immutable and thread-safe. Shared by the datasets of that format. Never
-// blocks. Errors give the reason alone.
+// Immutable and thread-safe. Datasets of the same format share it. Never
+// blocks. Errors give the reason alone, unless they say otherwise.
 class RecordFormat {
  public:
   virtual ~RecordFormat() = default;
 
-  // Text that tells formats apart, and that such a format can be made of again.
+  // Returns a text that tells this format from others, and from which an equal
+  // format can be made.
   virtual const std::string& text() const = 0;
-  // Makes the parser of a file, which counts in `memory` what it finds. Both
-  // the format and `memory` outlive it. DATA_LOSS, naming the file: it is no
-  // such file.
+  // Makes the parser of a file. The parser counts the records that it finds in
+  // `memory`. The format and `memory` outlive the parser. DATA_LOSS, naming the
+  // file: it is not a file of this format.
   virtual absl::StatusOr<std::unique_ptr<RecordParser>> Parse(
       const storage::ListedObject& file, const ReadSizes& read_sizes,
       base::WorkingMemory* memory) const = 0;
-  // Whether files may be compressed as a whole. Then how one is that begins so:
-  // see inflated::InnerFormat. Its parsers take files of kUnknownSize.
-  virtual bool may_be_packed() const { return false; }
-  virtual std::optional<storage::inflated::Packing> PackingOf(
+  // Whether files may be compressed as a whole. If so, parsers must accept
+  // files of kUnknownSize, too.
+  virtual bool may_be_compressed() const { return false; }
+  // Returns how a file that begins with these bytes is compressed, as
+  // InnerFormat::compression_of does. Only called if may_be_compressed().
+  virtual std::optional<storage::compressed::Compression> CompressionOf(
       absl::Span<const std::uint8_t>) const {
     return std::nullopt;
   }
-  // Whether files have marks. Then as ObjectLayout::FindMark.
-  virtual bool has_marks() const { return false; }
-  virtual std::optional<std::uint64_t> FindMark(
+  // Whether files have transaction ids.
+  virtual bool has_transaction_ids() const { return false; }
+  // Finds a file's transaction id as ObjectLayout::FindTransactionId does. Only
+  // called if has_transaction_ids().
+  virtual std::optional<std::uint64_t> FindTransactionId(
       const storage::ObjectLayout::ReadPart&) const {
     return std::nullopt;
   }
-  // The fields of an index that was made with such parsers.
+  // Returns the fields of an index that was built with this format's parsers.
   virtual std::vector<Field> FieldsOf(const RecordIndex& index) const = 0;
-  // Finds the fields' values in a record, as Dataset::ReadValues says. `record`
-  // is all of its extent. One of both is to be overridden: the second if the
-  // record's number in the index says where it lies in its extent.
+  // Finds the fields' values in a record, as Dataset::ReadValues does. `record`
+  // is the whole extent. A format overrides either ReadValues or ReadValuesOf.
   virtual absl::Status ReadValues(absl::Span<const std::uint8_t> record,
                                   absl::Span<FieldValue> values,
                                   MadeValues* made) const;
+  // Does the same as ReadValues for record number `number` of `index`. A format
+  // overrides this method if it needs the number to find the record in its
+  // extent.
   virtual absl::Status ReadValuesOf(const RecordIndex& index,
                                     std::uint64_t number,
                                     absl::Span<const std::uint8_t> record,
                                     absl::Span<FieldValue> values,
                                     MadeValues* made) const;
-  // Lowers each of `bytes` to what the field has in that record at most, as far
-  // as the index tells. Returns false if a value is a part of its record, or
-  // numbers that take at least a byte each there: then that bounds it.
+  // Lowers each of `bytes` to an upper bound of the bytes that the field has in
+  // the record, as far as the index tells. Returns false if the caller must
+  // bound values by the record's length instead: each value is a part of the
+  // record, or consists of numbers that take at least a byte each in the
+  // record.
   virtual bool LowerBytes(const RecordIndex&, std::uint64_t,
                           absl::Span<std::uint64_t>) const {
     return false;
   }
-  // Returns the pieces of which the record with that key is gathered, if it is:
-  // see FileRecords. DATA_LOSS: the key tells of none.
+  // Returns the pieces of which the record with the given key is gathered (see
+  // FileRecords). DATA_LOSS: the key does not describe pieces.
   virtual absl::StatusOr<std::vector<storage::gathered::Piece>> PiecesOf(
       std::string_view) const {
     return absl::DataLossError("is indexed as if it lay in pieces");
   }
-  // Whether values may lie elsewhere than in their record's extent. Then even
-  // records that have nothing in common may share one.
+  // Whether values may lie outside their record's extent. If so, different
+  // records may have the same extent.
   virtual bool has_values_elsewhere() const { return false; }
-  // The number of the field that is the record's key, by which the index knows
-  // it. ReadValues leaves that out.
+  // Returns the number of the field whose value is the record's key. The index
+  // knows the key, so ReadValues does not set this field. Returns nothing if
+  // there is no such field.
   virtual std::optional<std::size_t> key_field() const { return std::nullopt; }
-  // Likewise, of the field that is the number of the record's file.
+  // Returns the number of the field whose value is the number of the record's
+  // file. ReadValues does not set this field. Returns nothing if there is no
+  // such field.
   virtual std::optional<std::size_t> file_field() const { return std::nullopt; }
-  // Likewise, of the field that is the class of the record's file: see
-  // FileClasses.
+  // Returns the number of the field whose value is the class of the record's
+  // file (see FileClasses). ReadValues does not set this field. Returns nothing
+  // if there is no such field.
   virtual std::optional<std::size_t> class_field() const {
     return std::nullopt;
   }
-  // For people: a record, as the index knows it.
+  // Returns a record's name, for people.
   virtual std::string NameOf(const RecordIndex& index,
                              std::uint64_t record) const;
 };

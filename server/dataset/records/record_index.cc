@@ -8,10 +8,21 @@
 #include "server/dataset/index_file.h"
 #include "server/dataset/version_digest.h"
 
+// Records are rows of flat arrays of 64-bit numbers, in the order of files:
+// `ends` and, for formats that need them, `begins`, `decompressed` and blocks
+// of keys. A record's file is found by binary search over the files' first
+// records. Its key is decoded from the start of its block, past fewer than
+// kKeysTogether other keys.
+//
+// Create checks all numbers once, in time linear in the records. Later calls
+// rely on these checks. So a damaged index file cannot make them read out of
+// bounds.
+
 namespace forebay::dataset::records {
 namespace {
 
-// Beside its record: the ctime, and the first block of its keys.
+// Two numbers of a file are stored in addition to its FileRecord: its ctime,
+// and its first block of keys.
 constexpr std::uint64_t kNumbersOfFile = 2;
 constexpr std::uint64_t kBytesOfFile = sizeof(FileRecord) +
                                        kNumbersOfFile * sizeof(std::uint64_t) +
@@ -49,8 +60,8 @@ absl::Status RecordIndex::Check() {
     return DamagedIndex("first record of file", 0);
   if (!parts_.begins.empty() && parts_.begins.size() != size())
     return DamagedIndex("number of begins", parts_.begins.size());
-  if (!parts_.unpacked.empty() && parts_.unpacked.size() != size())
-    return DamagedIndex("number of lengths", parts_.unpacked.size());
+  if (!parts_.decompressed.empty() && parts_.decompressed.size() != size())
+    return DamagedIndex("number of lengths", parts_.decompressed.size());
   for (std::size_t i = 0; i < files.size(); ++i) {
     const FileRecord& file = files[i];
     if (file.path_offset > names ||
@@ -65,7 +76,8 @@ absl::Status RecordIndex::Check() {
   return absl::OkStatus();
 }
 
-// Finds on the way how long they are and how they lie.
+// Bounds and flags of the index are computed here, too: this is the only pass
+// over all records. They are local variables, so that they stay in registers.
 absl::Status RecordIndex::CheckRecords(std::size_t file) {
   const FileRecord& known = parts_.files[file];
   if (known.begin > known.size) return DamagedIndex("begin of file", file);
@@ -75,15 +87,18 @@ absl::Status RecordIndex::CheckRecords(std::size_t file) {
   LengthBounds lengths = lengths_;
   bool some_share = shares_extents_;
   bool all_ascend = extents_ascend_;
-  std::uint64_t gathered = known.size;  // the end of all so far
-  std::uint64_t end = known.begin;      // of the record before
-  std::uint64_t before = 0;             // where that begins
+  std::uint64_t gathered = known.size;  // end of the virtual extents so far
+  std::uint64_t end = known.begin;      // end of the record before
+  std::uint64_t before = 0;             // begin of the record before
   for (std::uint64_t record = known.first_record; record < last; ++record) {
     const std::uint64_t begin = begins == nullptr ? end : begins[record];
     end = parts_.ends[record];
-    // A record takes a byte at least.
+    // A record has at least one byte. So there are never more records than
+    // bytes.
     if (end <= begin) return DamagedIndex("record", record);
     if (end > known.size || gathered > known.size) {
+      // A gathered record needs an item in `begins`, and a key, which tells its
+      // pieces. It may have the same extent as the record before.
       const bool is_gathered =
           end > known.size && has_keys() && begins != nullptr;
       const bool is_shared = record > known.first_record &&
@@ -106,7 +121,8 @@ absl::Status RecordIndex::CheckRecords(std::size_t file) {
   return absl::OkStatus();
 }
 
-// Also finds where the keys of each file begin.
+// A walk through all entries checks that each key lies within its block. The
+// walk also finds where each file's keys begin.
 absl::Status RecordIndex::CheckKeys() {
   if (!has_keys()) {
     if (!parts_.keys.bytes.empty()) return DamagedIndex("keys of block", 0);
@@ -140,14 +156,15 @@ void RecordIndex::Summarize() {
     const FileRecord& file = parts_.files[i];
     digest.Add(PathOf(file));
     digest.Add(EndOf(i) - file.first_record).Add(file.begin);
-    digest.Add(file.size).Add(file.stamp).Add(file.mark);
+    digest.Add(file.size).Add(file.stamp).Add(file.transaction_id);
     gathers_ |= GatheredSize(i) > file.size;
-    if (const auto* const packed = PackedOf(file); packed != nullptr)
-      digest.Add(packed->packed_size);
+    if (const auto* const compressed = CompressedOf(file);
+        compressed != nullptr)
+      digest.Add(compressed->compressed_size);
   }
   digest.AddItems(parts_.ends.data(), parts_.ends.size());
   digest.AddItems(parts_.begins.data(), parts_.begins.size());
-  digest.AddItems(parts_.unpacked.data(), parts_.unpacked.size());
+  digest.AddItems(parts_.decompressed.data(), parts_.decompressed.size());
   digest.Add(std::string_view(parts_.keys.bytes));
   version_ = digest.Get();
 }
@@ -168,14 +185,15 @@ std::string_view RecordIndex::PathOf(const FileRecord& file) const {
       .substr(file.path_offset, file.path_length);
 }
 
-const storage::inflated::PackedFile* RecordIndex::PackedOf(
+const storage::compressed::CompressedFile* RecordIndex::CompressedOf(
     const FileRecord& file) const {
   return parts_.points == nullptr ? nullptr : parts_.points->Find(PathOf(file));
 }
 
 RecordIndex::Extent RecordIndex::ExtentOf(std::uint64_t record) const {
   FOREBAY_CHECK(record < size());
-  // Files without records begin where the next one does: the last one has it.
+  // A file without records has the same first_record as the file after it. The
+  // last file with a first_record that is not greater has the record.
   const auto after =
       std::upper_bound(parts_.files.begin(), parts_.files.end(), record,
                        [](std::uint64_t wanted, const FileRecord& file) {
@@ -192,10 +210,12 @@ RecordIndex::Extent RecordIndex::ExtentOf(std::uint64_t record) const {
 }
 
 std::uint64_t RecordIndex::BytesOf(std::uint64_t record) const {
-  return parts_.unpacked.empty() ? ExtentOf(record).length
-                                 : parts_.unpacked[record];
+  return parts_.decompressed.empty() ? ExtentOf(record).length
+                                     : parts_.decompressed[record];
 }
 
+// Extents ascend, so the first record with the same extent is found by binary
+// search.
 std::uint64_t RecordIndex::PlaceOf(std::uint64_t record) const {
   if (parts_.begins.empty()) return 0;
   const auto end = parts_.begins.begin() + static_cast<std::ptrdiff_t>(record);
@@ -219,16 +239,18 @@ std::string RecordIndex::KeyOf(std::uint64_t record) const {
 storage::ListedObject RecordIndex::FileAt(std::size_t file) const {
   FOREBAY_CHECK(file < parts_.files.size());
   const FileRecord& record = parts_.files[file];
-  return {
-      std::string(PathOf(record)),
-      {record.size, record.stamp, {record.inode, ctimes_[file], record.mark}}};
+  return {std::string(PathOf(record)),
+          {record.size,
+           record.stamp,
+           {record.inode, ctimes_[file], record.transaction_id}}};
 }
 
 std::uint64_t RecordIndex::GatheredSize(std::size_t file) const {
   FOREBAY_CHECK(file < parts_.files.size());
   const FileRecord& known = parts_.files[file];
   const std::uint64_t end = EndOf(file);
-  // Gathered records come last.
+  // Gathered records come last, so the last record's end is the end of all
+  // virtual extents.
   return end == known.first_record ? known.size
                                    : std::max(known.size, parts_.ends[end - 1]);
 }
@@ -264,9 +286,9 @@ bool RecordIndex::IsOf(absl::Span<const storage::ListedObject> files) const {
   if (files.size() != parts_.files.size()) return false;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const FileRecord& known = parts_.files[i];
-    const auto* const packed = PackedOf(known);
+    const auto* const compressed = CompressedOf(known);
     const storage::ObjectVersion version = {
-        packed != nullptr ? packed->packed_size : known.size,
+        compressed != nullptr ? compressed->compressed_size : known.size,
         known.stamp,
         {known.inode, ctimes_[i]}};
     if (files[i].version != version || files[i].name != PathOf(known))
@@ -277,7 +299,7 @@ bool RecordIndex::IsOf(absl::Span<const storage::ListedObject> files) const {
 
 storage::Revision RecordIndex::RevisionOf(std::string_view path) const {
   for (const std::size_t i : by_path_.Find(path, paths()))
-    return {parts_.files[i].inode, ctimes_[i], parts_.files[i].mark};
+    return {parts_.files[i].inode, ctimes_[i], parts_.files[i].transaction_id};
   return {};
 }
 
@@ -292,12 +314,12 @@ bool RecordIndex::Accept(std::string_view path,
   return true;
 }
 
-bool RecordIndex::AcceptPacked(std::string_view path,
-                               const storage::Revision& revision,
-                               std::uint32_t pieces_crc32c) const {
+bool RecordIndex::AcceptCompressed(std::string_view path,
+                                   const storage::Revision& revision,
+                                   std::uint32_t pieces_crc32c) const {
   for (const std::size_t i : by_path_.Find(path, paths())) {
-    const auto* const packed = PackedOf(parts_.files[i]);
-    if (packed == nullptr || packed->pieces_crc32c != pieces_crc32c ||
+    const auto* const compressed = CompressedOf(parts_.files[i]);
+    if (compressed == nullptr || compressed->pieces_crc32c != pieces_crc32c ||
         revision.inode != parts_.files[i].inode)
       return false;
     ctimes_[i] = revision.ctime_nanos;
@@ -305,7 +327,8 @@ bool RecordIndex::AcceptPacked(std::string_view path,
   return true;
 }
 
-// Bounds that are other ones only show in values that do not fit.
+// Bounds of fields are not compared: if a value does not fit its bounds,
+// reading it fails.
 bool RecordIndex::HasRecords(std::size_t file,
                              const FileRecords& records) const {
   const FileRecord& known = parts_.files[file];
@@ -315,17 +338,18 @@ bool RecordIndex::HasRecords(std::size_t file,
                             const std::vector<std::uint64_t>& indexed) {
     return std::equal(now.begin(), now.end(), indexed.begin() + first);
   };
-  // Of numbers that not all formats have.
+  // Compares arrays that only some formats have.
   const auto is_same = [&](const std::vector<std::uint64_t>& now,
                            const std::vector<std::uint64_t>& indexed) {
     return now.size() == (indexed.empty() ? 0 : count) &&
            (now.empty() || same(now, indexed));
   };
   return records.begin == known.begin &&
-         (known.mark == 0 || records.mark == known.mark) &&
+         (known.transaction_id == 0 ||
+          records.transaction_id == known.transaction_id) &&
          records.ends.size() == count && same(records.ends, parts_.ends) &&
          is_same(records.begins, parts_.begins) &&
-         is_same(records.unpacked, parts_.unpacked) &&
+         is_same(records.decompressed, parts_.decompressed) &&
          records.keys.bytes == KeysOf(file);
 }
 
@@ -333,7 +357,7 @@ std::uint64_t RecordIndex::memory() const {
   return sizeof(RecordIndex) + parts_.names.capacity() +
          parts_.format.capacity() + parts_.files.capacity() * kBytesOfFile +
          (parts_.ends.capacity() + parts_.begins.capacity() +
-          parts_.unpacked.capacity() + parts_.keys.blocks.capacity()) *
+          parts_.decompressed.capacity() + parts_.keys.blocks.capacity()) *
              sizeof(std::uint64_t) +
          parts_.keys.bytes.capacity() +
          parts_.bounds.capacity() * sizeof(LengthBounds);

@@ -11,6 +11,7 @@ namespace {
 constexpr IndexFileType kType = {
     {'F', 'B', 'Y', 'R', 'E', 'C', 'R', 'D'}, 3, 0};
 
+// The header of the file, as record_index_format.h describes it.
 struct Header {
   IndexFileType type;
   std::uint64_t files;
@@ -21,7 +22,7 @@ struct Header {
   std::uint64_t begins;
   std::uint64_t key_blocks;
   std::uint64_t keys_bytes;
-  std::uint64_t unpacked;
+  std::uint64_t decompressed;
 };
 static_assert(sizeof(Header) == 88);
 
@@ -39,14 +40,15 @@ std::string EncodeRecordIndex(const RecordIndex& index) {
   header.begins = parts.begins.size();
   header.key_blocks = parts.keys.blocks.size();
   header.keys_bytes = parts.keys.bytes.size();
-  header.unpacked = parts.unpacked.size();
+  header.decompressed = parts.decompressed.size();
   std::string bytes;
-  bytes.reserve(
-      sizeof(header) + header.files * sizeof(FileRecord) +
-      (header.records + header.begins + header.key_blocks + header.unpacked) *
-          sizeof(std::uint64_t) +
-      header.bounds * sizeof(LengthBounds) + header.names_bytes +
-      header.format_bytes + header.keys_bytes + kIndexFileChecksumBytes);
+  bytes.reserve(sizeof(header) + header.files * sizeof(FileRecord) +
+                (header.records + header.begins + header.key_blocks +
+                 header.decompressed) *
+                    sizeof(std::uint64_t) +
+                header.bounds * sizeof(LengthBounds) + header.names_bytes +
+                header.format_bytes + header.keys_bytes +
+                kIndexFileChecksumBytes);
   bytes.append(reinterpret_cast<const char*>(&header), sizeof(header));
   AppendItems(bytes, parts.files);
   AppendItems(bytes, parts.ends);
@@ -56,18 +58,19 @@ std::string EncodeRecordIndex(const RecordIndex& index) {
   AppendItems(bytes, parts.begins);
   AppendItems(bytes, parts.keys.blocks);
   bytes += parts.keys.bytes;
-  AppendItems(bytes, parts.unpacked);
-  inflated::AppendPoints(bytes, parts.points);
+  AppendItems(bytes, parts.decompressed);
+  compressed::AppendPoints(bytes, parts.points);
   SealIndexFile(bytes);
   return bytes;
 }
 
 absl::StatusOr<std::shared_ptr<const RecordIndex>> DecodeRecordIndex(
     IndexFileReader& file, base::WorkingMemory& memory,
-    const inflated::FindPoints& find_points) {
+    const compressed::FindPoints& find_points) {
   FOREBAY_ASSIGN_OR_RETURN(const Header header, file.TakeHeader<Header>(kType));
   RecordIndexParts parts;
-  // The parts are no longer in memory than in the file, but for the files'.
+  // The parts take as many bytes in memory as in the file, except FileRecords,
+  // which take more.
   FOREBAY_ASSIGN_OR_RETURN(
       parts.reservation,
       memory.Keep(RecordIndex::Bytes(file.left() / sizeof(FileRecord), 0, 0,
@@ -81,9 +84,10 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> DecodeRecordIndex(
   FOREBAY_RETURN_IF_ERROR(
       file.TakeItems(header.key_blocks, &parts.keys.blocks));
   FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.keys_bytes, &parts.keys.bytes));
-  FOREBAY_RETURN_IF_ERROR(file.TakeItems(header.unpacked, &parts.unpacked));
+  FOREBAY_RETURN_IF_ERROR(
+      file.TakeItems(header.decompressed, &parts.decompressed));
   FOREBAY_ASSIGN_OR_RETURN(parts.points,
-                           inflated::TakePoints(file, find_points));
+                           compressed::TakePoints(file, find_points));
   FOREBAY_RETURN_IF_ERROR(file.Finish());
   return RecordIndex::Create(std::move(parts));
 }

@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "server/base/working_memory.h"
+#include "server/dataset/compressed/point_file.h"
 #include "server/dataset/index_file.h"
-#include "server/dataset/inflated/point_file.h"
 #include "server/dataset/records/record_index.h"
 
 // The file of a RecordIndex:
@@ -18,7 +18,7 @@
 //                and of the format, numbers of begins and of blocks of keys,
 //                bytes of keys, number of lengths u64
 //   files        72 bytes each: path_offset, path_length, first_record, begin,
-//                size u64; stamp i64; inode u64; ctime i64; mark u64
+//                size u64; stamp i64; inode u64; ctime i64; transaction_id u64
 //   ends         8 bytes each: u64
 //   bounds       16 bytes each: shortest, longest u64
 //   names        bytes, see FileRecord
@@ -26,24 +26,25 @@
 //   begins       8 bytes each: u64
 //   key blocks   8 bytes each: u64
 //   keys         bytes, see packed_keys.h
-//   lengths      8 bytes each: u64, of records once they are unpacked
+//   lengths      8 bytes each: u64, of records once they are decompressed
 //   points       of compressed files alone: 16 bytes, the digest of their
-//                access points, see ../inflated/point_file.h
+//                access points, see ../compressed/point_file.h
 //   checksum     16 bytes: XXH3-128 of all before, in its canonical form
 // See index_file.h.
 
 namespace forebay::dataset::records {
 
-// Returns the bytes of the file. Thread-safe; never blocks.
+// Returns the content of the index's file. Thread-safe; never blocks.
 std::string EncodeRecordIndex(const RecordIndex& index);
 
-// Reads the index in `file`, which keeps its part of `memory`, and its access
-// points by `find_points`, if it has some. DATA_LOSS: the file is damaged or of
-// another version; RESOURCE_EXHAUSTED: that of `memory`; those of `find_points`
-// and of reading. Thread-safe; blocks for these.
+// Reads the index in `file`. If the index has access points, gets them by
+// `find_points`. The index keeps its part of `memory`. DATA_LOSS: the file is
+// damaged or of another version. RESOURCE_EXHAUSTED: the error of `memory`.
+// Others: those of `find_points` and of reading. Thread-safe; blocks for the
+// disk.
 absl::StatusOr<std::shared_ptr<const RecordIndex>> DecodeRecordIndex(
     IndexFileReader& file, base::WorkingMemory& memory,
-    const inflated::FindPoints& find_points = nullptr);
+    const compressed::FindPoints& find_points = nullptr);
 
 }  // namespace forebay::dataset::records
 

@@ -20,7 +20,7 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> RecordIndexStore::Load(
       auto index, files_.Load(dataset, [&](IndexFileReader& file,
                                            base::WorkingMemory& memory) {
         return DecodeRecordIndex(file, memory, [&] {
-          return inflated::LoadPoints(PointsPathOf(dataset), memory);
+          return compressed::LoadPoints(PointsPathOf(dataset), memory);
         });
       }));
   if (!index->IsOf(files)) return files_.OfOthers(dataset, "files");

@@ -16,30 +16,35 @@
 
 namespace forebay::dataset::records {
 
-// Indexes of records on disk, one file a dataset (own_file.h), in a directory
-// that only the daemon's user may write. An index is of use only while the
-// files have the versions that it has. Immutable and thread-safe. All calls
-// block for the disk; their errors name the file.
+// Saves indexes of records on disk, each in a file of its own (own_file.h), in
+// a directory that only the daemon's user may write. A saved index is usable
+// only while the files have the versions that it records.
+//
+// Immutable and thread-safe. Owns no index. All calls block for the disk; their
+// errors name the file.
 class RecordIndexStore {
  public:
-  // The first write makes `directory`, for its owner alone. The budget outlives
-  // the store and the indexes.
+  // The first write creates `directory`, which only its owner may use. The
+  // budget outlives the store and the indexes.
   RecordIndexStore(std::string directory, base::MemoryBudget* budget)
       : files_(std::move(directory), ".records", budget) {}
 
-  // `dataset`, any text, tells datasets apart. NOT_FOUND: there is none, or it
-  // is of other files or versions. DATA_LOSS: it is damaged or of another
-  // version of the format. PERMISSION_DENIED: the file belongs to another user.
-  // RESOURCE_EXHAUSTED: the budget has no room for it. Others: the disk's.
+  // Loads the index of `files`. `dataset` is any text that tells datasets
+  // apart. NOT_FOUND: there is no index, or it is of other files or versions.
+  // DATA_LOSS: the file is damaged, or of another version of the format.
+  // PERMISSION_DENIED: the file belongs to another user. RESOURCE_EXHAUSTED:
+  // the budget has no room for the index. Others: the disk's.
   absl::StatusOr<std::shared_ptr<const RecordIndex>> Load(
       std::string_view dataset,
       absl::Span<const storage::ListedObject> files) const;
 
-  // Errors as Load's; on failure the former index is still there.
+  // Saves an index. The errors are those of Load; on failure the former index
+  // is still there.
   absl::Status Save(std::string_view dataset, const RecordIndex& index) const;
 
-  // Where the access points of its compressed files are kept. They are written
-  // before the index is. Empty: nowhere, for the directory does not answer.
+  // Returns the path of the file that keeps the access points of compressed
+  // files. This file is written before the index. Returns an empty path if the
+  // disk does not answer.
   std::string PointsPathOf(std::string_view dataset) const;
 
  private:

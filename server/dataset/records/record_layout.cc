@@ -2,30 +2,33 @@
 
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
-#include "server/dataset/inflated/piece_digest.h"
-#include "server/dataset/object_rescan.h"
+#include "server/dataset/compressed/piece_digest.h"
+#include "server/dataset/object_revalidation.h"
 
 namespace forebay::dataset::records {
 namespace {
 
-class RecordRescan final : public ObjectRescan {
+// Parses a file again: to find its records, or, if it is compressed, for the
+// checksum of its pieces.
+class RecordRevalidation final : public ObjectRevalidation {
  public:
-  RecordRescan(std::shared_ptr<const RecordIndex> index,
-               std::shared_ptr<const RecordFormat> format,
-               base::MemoryBudget* budget, const storage::ReadRequest& read,
-               storage::ByteSource& source, Done done)
-      : ObjectRescan(read, source, budget, "another look at a file of records",
-                     std::move(done)),
+  RecordRevalidation(std::shared_ptr<const RecordIndex> index,
+                     std::shared_ptr<const RecordFormat> format,
+                     base::MemoryBudget* budget,
+                     const storage::ReadRequest& read,
+                     storage::ByteSource& source, Done done)
+      : ObjectRevalidation(read, source, budget,
+                           "revalidating a file of records", std::move(done)),
         index_(std::move(index)),
         format_(std::move(format)) {}
 
  private:
   absl::StatusOr<ObjectParser*> Parse(base::WorkingMemory* memory) override {
     const auto& points = index_->points();
-    const auto* const packed =
+    const auto* const compressed =
         points == nullptr ? nullptr : points->Find(object());
-    if (packed != nullptr)
-      return &pieces_.emplace(version().size, points->KeepsPieces(*packed));
+    if (compressed != nullptr)
+      return &pieces_.emplace(version().size, points->KeepsPieces(*compressed));
     FOREBAY_ASSIGN_OR_RETURN(parser_,
                              format_->Parse({object(), version()}, {}, memory));
     return parser_.get();
@@ -33,26 +36,26 @@ class RecordRescan final : public ObjectRescan {
 
   bool Accept(const storage::Revision& revision) override {
     if (pieces_.has_value())
-      return index_->AcceptPacked(object(), revision, pieces_->crc32c());
+      return index_->AcceptCompressed(object(), revision, pieces_->crc32c());
     return index_->Accept(object(), revision, parser_->TakeRecords());
   }
 
   const std::shared_ptr<const RecordIndex> index_;
   const std::shared_ptr<const RecordFormat> format_;
   std::unique_ptr<RecordParser> parser_;
-  std::optional<inflated::PieceParser> pieces_;  // of a compressed file
+  std::optional<compressed::PieceParser> pieces_;  // of a compressed file
 };
 
 }  // namespace
 
-void RecordLayout::LookAgain(
+void RecordLayout::Revalidate(
     const storage::ReadRequest& read, storage::ByteSource& source,
     std::function<void(absl::StatusOr<storage::Revision>)> done) const {
   const storage::Revision known = index_->RevisionOf(read.object);
-  // Another look has ended meanwhile.
+  // If these differ, another revalidation of the file has ended meanwhile.
   if (known != read.version.revision) return done(known);
-  std::make_shared<RecordRescan>(index_, format_, budget_, read, source,
-                                 std::move(done))
+  std::make_shared<RecordRevalidation>(index_, format_, budget_, read, source,
+                                       std::move(done))
       ->Begin();
 }
 

@@ -15,12 +15,13 @@
 
 namespace forebay::dataset::records {
 
-// The layout of an index's files. Looks for the records of a file again after
-// it was touched. If they are where they were, the index knows it by its new
-// ctime from then on.
+// The layout of an index's files. If a read finds that a file's ctime has
+// changed, Revalidate looks for the file's records again. If the records are
+// where the index has them, the index records the new ctime.
 //
-// Threads, blocking and errors are as ObjectLayout says. Counts what it reads
-// in the budget, which outlives it.
+// Threads, blocking and errors are as ObjectLayout says. Shares the index and
+// the format. Counts the memory of a revalidation in the budget, which outlives
+// the layout.
 class RecordLayout final : public storage::ObjectLayout {
  public:
   RecordLayout(std::shared_ptr<const RecordIndex> index,
@@ -28,11 +29,12 @@ class RecordLayout final : public storage::ObjectLayout {
                base::MemoryBudget* budget)
       : index_(std::move(index)), format_(std::move(format)), budget_(budget) {}
 
-  std::optional<std::uint64_t> FindMark(const ReadPart& read) const override {
-    return format_->FindMark(read);
+  std::optional<std::uint64_t> FindTransactionId(
+      const ReadPart& read) const override {
+    return format_->FindTransactionId(read);
   }
-  void LookAgain(const storage::ReadRequest& read, storage::ByteSource& source,
-                 std::function<void(absl::StatusOr<storage::Revision>)> done)
+  void Revalidate(const storage::ReadRequest& read, storage::ByteSource& source,
+                  std::function<void(absl::StatusOr<storage::Revision>)> done)
       const override;
 
  private:

@@ -14,8 +14,9 @@ namespace {
 
 using storage::gathered::Piece;
 
-// Adds the part of a record's pieces that lies `skip` bytes behind its begin,
-// of at most `length` bytes. Returns how many it has.
+// Appends to `pieces` a part of the record whose pieces are `record`. The part
+// begins at byte `skip` of the record, and has at most `length` bytes. Returns
+// the number of bytes of the part.
 std::uint64_t AddPart(const std::vector<Piece>& record, std::uint64_t skip,
                       std::uint64_t length, std::vector<Piece>* pieces) {
   std::uint64_t added = 0;
@@ -33,6 +34,8 @@ std::uint64_t AddPart(const std::vector<Piece>& record, std::uint64_t skip,
 
 }  // namespace
 
+// Reads of gathered records state the file's size with its virtual extents.
+// Returns the size of the file itself.
 std::uint64_t RecordPieces::OwnSize(const std::string& object,
                                     std::uint64_t size) const {
   const std::optional<std::size_t> file = index_->FileOf(object);
@@ -55,6 +58,8 @@ absl::StatusOr<std::vector<Piece>> RecordPieces::Find(
     const RecordIndex::Extent extent = index_->ExtentOf(record);
     FOREBAY_ASSIGN_OR_RETURN(const std::vector<Piece> all,
                              format_->PiecesOf(index_->KeyOf(record)));
+    // The key comes from an untrusted index file. So its pieces are checked
+    // against the file and the extent.
     std::uint64_t bytes = 0;
     for (const Piece& piece : all) {
       if (piece.length == 0 || piece.offset > size ||

@@ -15,8 +15,9 @@
 
 namespace forebay::dataset::records {
 
-// The pieces of files that an index's records are gathered of, as their keys
-// tell. As Pieces says; shares the index and the format that it was made with.
+// Finds the pieces of which an index's records are gathered, by the records'
+// keys. Threads, blocking and errors are as Pieces says. Shares the index, and
+// the format with which the index was built.
 class RecordPieces final : public storage::gathered::Pieces {
  public:
   RecordPieces(std::shared_ptr<const RecordIndex> index,
@@ -34,7 +35,8 @@ class RecordPieces final : public storage::gathered::Pieces {
   const std::shared_ptr<const RecordFormat> format_;
 };
 
-// Returns the root itself if the index's records are all in one piece each.
+// Returns a root that also serves the virtual extents of gathered records.
+// Returns `root` itself if no record of the index is gathered.
 std::shared_ptr<const storage::Root> WithPieces(
     std::shared_ptr<const storage::Root> root,
     std::shared_ptr<const RecordIndex> index,

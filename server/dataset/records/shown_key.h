@@ -10,8 +10,8 @@
 
 namespace forebay::dataset::records {
 
-// Returns a key, or the name of a database, as an error may show it: its first
-// bytes, escaped. Thread-safe; never blocks; has no errors.
+// Returns a key, or the name of a database, in a form fit for messages: its
+// first 64 bytes, escaped. Thread-safe; never blocks; has no errors.
 inline std::string ShownKey(std::string_view key) {
   constexpr std::size_t kLongest = 64;  // bytes
   const std::string start(key.substr(0, kLongest));

@@ -18,7 +18,8 @@ struct KindName {
   std::string_view name;
   FieldKind kind;
 };
-// The first of each kind is the one that TextOf gives.
+// The names of types without a shape. TextOf returns the first name of each
+// kind.
 constexpr KindName kKinds[] = {
     {"image", FieldKind::kImage}, {"jpg", FieldKind::kImage},
     {"jpeg", FieldKind::kImage},  {"png", FieldKind::kImage},
@@ -39,6 +40,7 @@ struct TypeName {
   std::string_view name;
   DType dtype;
 };
+// The names of arrays' elements.
 constexpr TypeName kTypes[] = {
     {"uint8", DType::kUint8},     {"float16", DType::kFloat16},
     {"float32", DType::kFloat32}, {"int64", DType::kInt64},
@@ -48,18 +50,20 @@ constexpr TypeName kTypes[] = {
     {"uint32", DType::kUint32},   {"uint64", DType::kUint64},
 };
 
-// Bounds the bytes of one array.
+// The most bytes of one array. With this bound, products of extents do not
+// overflow.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
 
 absl::Status NoType(std::string_view text) {
   return absl::InvalidArgumentError(absl::StrCat(
       "\"", std::string(text),
-      "\" is no type: \"jpg\", \"png\", \"int64\", \"text\", \"json\", "
+      "\" is not a type: \"jpg\", \"png\", \"int64\", \"text\", \"json\", "
       "\"bytes\", \"npy\", \"audio\" or an array such as \"float32[3,4]\" or, "
       "of any "
       "length, \"float32[n]\" is wanted"));
 }
 
+// Returns the element type named `name`. Returns null if there is no such type.
 const TypeName* FindType(std::string_view name) {
   const auto* const found =
       std::find_if(std::begin(kTypes), std::end(kTypes),
@@ -67,7 +71,9 @@ const TypeName* FindType(std::string_view name) {
   return found == std::end(kTypes) ? nullptr : found;
 }
 
-// Takes what stands in the brackets.
+// Parses the text between the brackets, such as "3,4" or "n,4", into `type`.
+// Returns false if the text is malformed. The rank must be less than kMaxRank,
+// since a batch adds an axis.
 bool ParseShape(std::string_view text, ValueType* type) {
   std::uint64_t bytes = proto::SizeOf(type->array->dtype);
   const std::vector<std::string> extents =
@@ -95,6 +101,8 @@ absl::StatusOr<ValueType> ParseValueType(std::string_view text) {
       std::find_if(std::begin(kKinds), std::end(kKinds),
                    [text](const KindName& one) { return one.name == text; });
   if (kind != std::end(kKinds)) return ValueType{.kind = kind->kind};
+  // An array's type is an element type and a shape in brackets. A number's type
+  // is only the element type.
   const std::size_t bracket = std::min(text.find('['), text.size());
   const TypeName* const found = FindType(text.substr(0, bracket));
   if (found == nullptr) return NoType(text);

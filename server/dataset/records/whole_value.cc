@@ -10,7 +10,7 @@ namespace forebay::dataset::records {
 Field FieldOf(std::string name, const ValueType& type, std::uint64_t longest) {
   if (type.array.has_value()) {
     const std::uint64_t one = BytesOf(*type.array);
-    // An array has a place even if all are empty.
+    // A field has room for one row even if all its values are empty.
     longest =
         type.has_rows ? std::max(longest / one, std::uint64_t{1}) * one : one;
   }
@@ -35,9 +35,10 @@ absl::StatusOr<FieldValue> WholeValue(const ValueType& type,
       type.has_rows ? payload.size() % one == 0 : payload.size() == one;
   if (!fits) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "has ", payload.size(), " bytes, which are no ", TextOf(type)));
+        "has ", payload.size(), " bytes, which are not ", TextOf(type)));
   }
-  // Elements in a record are not aligned.
+  // Elements in a record may not be aligned, so they are copied to aligned
+  // memory.
   const absl::Span<std::uint8_t> copy = made->Add(payload.size());
   std::copy(payload.begin(), payload.end(), copy.begin());
   return MadeBytes{copy};

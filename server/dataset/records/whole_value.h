@@ -9,16 +9,19 @@
 #include "server/dataset/dataset.h"
 #include "server/dataset/records/value_type.h"
 
-// Fields of records by their types. Functions are thread-safe and never block.
+// Make the fields of records, and their values, according to the fields' types.
+// The functions are thread-safe and never block.
 
 namespace forebay::dataset::records {
 
-// Returns the field of that name, whose longest value has so many bytes.
+// Returns a field with the given name and type, whose longest value has
+// `longest` bytes.
 Field FieldOf(std::string name, const ValueType& type, std::uint64_t longest);
 
-// Returns the value of a field that is all of a payload. It points into that,
-// as a part of `record`, which holds it, or into what was made. The error gives
-// the reason alone: INVALID_ARGUMENT: the payload is no such array.
+// Returns the value of a field that is a whole payload. `payload` lies in
+// `record`. The value is a range of `record`, or a copy in `made`.
+// INVALID_ARGUMENT: the payload's length does not fit the array's type; the
+// error gives the reason alone.
 absl::StatusOr<FieldValue> WholeValue(const ValueType& type,
                                       absl::Span<const std::uint8_t> record,
                                       absl::Span<const std::uint8_t> payload,

@@ -13,13 +13,15 @@
 namespace forebay::dataset::shards {
 namespace {
 
-// Bounds what an index stores of the fields.
+// These limits bound the memory that an index takes for the fields. An index
+// stores an alternative's number in a byte.
 constexpr std::size_t kMaxAlternatives = 64;
 constexpr std::size_t kLongestField = 1024;  // bytes
-// Behind a field's extensions.
+// The suffix that follows a field's extensions if the user wants an array.
 constexpr std::string_view kArray = "=array";
 
-// Of an extension, without a ".gz" behind it.
+// Whether members with the extension `extension` can be decoded as arrays. A
+// final ".gz" is ignored.
 bool MayBeArray(std::string_view extension) {
   if (IsGzipped(extension))
     extension.remove_suffix(std::min<std::size_t>(extension.size(), 3));
@@ -27,6 +29,8 @@ bool MayBeArray(std::string_view extension) {
   return last == "tif" || last == "tiff" || last == "npy";
 }
 
+// Checks the alternatives of one field, and that all are decoded in the same
+// way. Refuses extensions that begin with "__", which webdataset reserves.
 absl::Status CheckField(const std::string& field,
                         const std::vector<std::string>& alternatives) {
   const bool malformed = std::any_of(
@@ -36,10 +40,10 @@ absl::Status CheckField(const std::string& field,
       });
   if (malformed || field.size() > kLongestField ||
       alternatives.size() > kMaxAlternatives) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", field,
-                     "\" is no field: an extension such as \"jpg\", or several "
-                     "such as \"jpg;png\", is wanted"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "\"", field,
+        "\" is not a field: an extension such as \"jpg\", or several "
+        "such as \"jpg;png\", is wanted"));
   }
   if (alternatives.front().size() >= proto::kMaxFieldName) {
     return absl::InvalidArgumentError(
@@ -50,13 +54,14 @@ absl::Status CheckField(const std::string& field,
   for (const std::string& alternative : alternatives) {
     if (KindOf(alternative) != KindOf(alternatives.front())) {
       return absl::InvalidArgumentError(
-          absl::StrCat("\"", field, "\" is no field: ", alternatives.front(),
+          absl::StrCat("\"", field, "\" is not a field: ", alternatives.front(),
                        " and ", alternative, " are not decoded alike"));
     }
   }
   return absl::OkStatus();
 }
 
+// Returns the extensions of the sample's parts, for a message.
 std::string Extensions(const GroupedSample& sample) {
   return absl::StrJoin(
       sample.parts, ", ", [](std::string* out, const SamplePart& part) {
@@ -64,7 +69,8 @@ std::string Extensions(const GroupedSample& sample) {
       });
 }
 
-// The extension of a link that would be the field if it were a file, or null.
+// Returns the first of `links` that is one of the extensions `wanted`. Returns
+// null if there is no such link.
 const std::string* LinkOf(const std::vector<std::string>& wanted,
                           const std::vector<std::string>& links) {
   const auto link = std::find_first_of(links.begin(), links.end(),
@@ -92,7 +98,8 @@ absl::StatusOr<FieldChoice> FieldChoice::Create(
     if (is_array &&
         !std::all_of(alternatives.begin(), alternatives.end(), MayBeArray)) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "\"", names, "\" is no array: TIFF images and .npy files are such"));
+          "\"", names,
+          "\" is not an array: TIFF images and .npy files are such"));
     }
     choice.alternatives_.push_back(std::move(alternatives));
     choice.are_arrays_.push_back(is_array);
@@ -101,7 +108,8 @@ absl::StatusOr<FieldChoice> FieldChoice::Create(
   return choice;
 }
 
-// Decoding one takes the memory in which another was inflated.
+// Refuses several images if one of them may be compressed: decoding an image
+// reuses the memory into which another image would be decompressed.
 absl::Status FieldChoice::CheckImages() const {
   std::size_t images = 0;
   const std::string* gzipped = nullptr;
@@ -142,16 +150,19 @@ void FieldChoice::Choose(const GroupedSample& sample,
                          std::vector<ChosenMember>* chosen) const {
   for (std::size_t field = 0; field < size(); ++field) {
     const auto& wanted = alternatives_[field];
-    // The index in `wanted` of the best alternative so far.
+    // The index in `wanted` of the best alternative found so far.
     std::size_t best = wanted.size();
     ChosenMember& member = chosen->emplace_back();
+    // A part is better if its extension comes earlier in `wanted`. So the
+    // extensions of later parts are only searched for before `best`.
     for (const SamplePart& candidate : sample.parts) {
       const std::size_t rank = std::find(wanted.begin(), wanted.begin() + best,
                                          candidate.extension) -
                                wanted.begin();
       if (rank == best) continue;
       best = rank;
-      member = {candidate.offset, candidate.length, best, candidate.inflated};
+      member = {candidate.offset, candidate.length, best,
+                candidate.decompressed};
     }
     member.is_link =
         !member.is_there() && LinkOf(wanted, sample.links) != nullptr;

@@ -12,68 +12,80 @@
 
 namespace forebay::dataset::shards {
 
-// The end of a message that says why a link is not a sample's member.
+// The end of a message that a member of a sample is a link.
 inline constexpr char kIsLink[] =
     " is a link, which is not read: pack the file itself (tar --dereference "
     "--hard-dereference)";
 
-// The member that holds a field of a sample.
+// The member of a shard that holds a field of a sample.
 struct ChosenMember {
-  std::uint64_t offset = 0;  // in the shard; bytes; 0: the sample lacks it
+  std::uint64_t offset = 0;  // bytes into the shard; 0 if the sample lacks it
   std::uint64_t length = 0;  // bytes
-  // Index into the field's alternatives.
+  // Index of the member's extension in the field's alternatives.
   std::size_t alternative = 0;
-  std::uint32_t inflated = 0;  // as TarMember's
-  // Whether the sample lacks the member, and has a link in its place.
+  std::uint32_t decompressed = 0;  // bytes; see TarMember
+  // Whether the sample has a link in place of the member.
   bool is_link = false;
 
+  // Whether the sample has the member.
   bool is_there() const { return offset > 0; }
 };
 
-// Chooses the members of a sample that are its fields, in the fields' order, as
-// webdataset's to_tuple does. Immutable and thread-safe; never blocks.
+// Chooses the member of a sample for each field, as webdataset's to_tuple does.
+//
+// Immutable and thread-safe. Owns the fields' names. Never blocks. Only Create
+// has errors.
 class FieldChoice {
  public:
-  // Each field is an extension ("cls", "left.png"), or several with semicolons
-  // between ("jpg;jpeg;png"): the first that a sample has is taken. "=array"
-  // behind that says that TIFF images are arrays.
-  // INVALID_ARGUMENT: there are no fields or too many; or a field is malformed,
-  // or its alternatives are of different kinds; or one of several images may be
-  // compressed.
+  // Parses the fields that a user asked for. A field is an extension ("cls",
+  // "left.png"), or several extensions with semicolons between
+  // ("jpg;jpeg;png"). A sample's value is the member with the first of these
+  // extensions that the sample has. The suffix "=array" says that TIFF images
+  // are arrays. INVALID_ARGUMENT: there are no fields, or too many; a field is
+  // malformed; its alternatives are of different kinds; or there are several
+  // images and one of them may be gzip-compressed.
   static absl::StatusOr<FieldChoice> Create(
       const std::vector<std::string>& fields);
 
+  // Returns the number of fields.
   std::size_t size() const { return alternatives_.size(); }
-  // As given to Create.
+  // Returns the fields as they were given to Create.
   const std::vector<std::string>& fields() const { return fields_; }
+  // Returns the extensions of a field, the preferred one first.
   const std::vector<std::string>& alternatives(std::size_t field) const {
     return alternatives_[field];
   }
 
+  // Returns how a field's values are decoded. All alternatives of a field are
+  // decoded in the same way.
   proto::FieldKind kind(std::size_t field) const;
-  // Whether members of that alternative are compressed, and whether those of
-  // any alternative are, and of any field.
+  // Whether members with that alternative's extension are gzip-compressed.
   bool IsGzipped(std::size_t field, std::size_t alternative) const;
+  // Whether members of any of the field's alternatives are gzip-compressed.
   bool MayBeGzipped(std::size_t field) const;
+  // Whether members of any field may be gzip-compressed.
   bool any_gzipped() const;
 
-  // Appends size() members to `chosen`.
+  // Appends size() members to `chosen`, one for each field.
   void Choose(const GroupedSample& sample,
               std::vector<ChosenMember>* chosen) const;
 
-  // INVALID_ARGUMENT: `sample` lacks `field`. Names `shard`, the sample's key,
-  // the field, and the extensions that the sample has or a link in its place.
+  // Returns the error that `sample` lacks `field` (INVALID_ARGUMENT). The error
+  // names `shard`, the sample's key, the field, and the extensions that the
+  // sample has, or the link that is there instead.
   absl::Status Lacks(std::string_view shard, const GroupedSample& sample,
                      std::size_t field) const;
 
  private:
   FieldChoice() = default;
 
+  // Checks that images can be decoded together. INVALID_ARGUMENT: they cannot.
   absl::Status CheckImages() const;
 
   std::vector<std::string> fields_;
   std::vector<std::vector<std::string>> alternatives_;
-  std::vector<bool> are_arrays_;  // of each field
+  // For each field, whether the user asked for "=array".
+  std::vector<bool> are_arrays_;
 };
 
 }  // namespace forebay::dataset::shards

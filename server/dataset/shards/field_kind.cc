@@ -14,6 +14,7 @@ struct KnownExtension {
   std::string_view extension;
   FieldKind kind;
 };
+// The known extensions. A member with any other extension is bytes.
 constexpr KnownExtension kKnownExtensions[] = {
     {"jpg", FieldKind::kImage},       {"jpeg", FieldKind::kImage},
     {"png", FieldKind::kImage},       {"webp", FieldKind::kImage},

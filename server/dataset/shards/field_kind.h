@@ -7,13 +7,20 @@
 
 namespace forebay::dataset::shards {
 
-// Returns what a member is, by the part of its name after the last dot, as
-// webdataset decodes it: jpg, jpeg, png, ppm, pgm, pbm and pnm are images; cls,
-// cls2, class, count, index, inx and id integers; txt, text and transcript
-// texts; json and jsn JSON; npy arrays. So are webp, avif, gif, bmp, tif and
-// tiff images, and wav, flac, ogg, opus and mp3 audio, which webdataset leaves
-// to its users or to torchaudio. All others are bytes. A ".gz" behind that does
-// not count. Thread-safe; never blocks.
+// Returns how a member is decoded, by the part of its name after the last dot:
+//
+//   image      jpg, jpeg, png, ppm, pgm, pbm, pnm; webp, avif, gif,
+//              bmp, tif, tiff
+//   integer    cls, cls2, class, count, index, inx, id
+//   text       txt, text, transcript
+//   JSON       json, jsn
+//   array      npy
+//   audio      wav, flac, ogg, opus, mp3
+//   bytes      any other
+//
+// webdataset decodes these members in the same way, with two exceptions: it
+// leaves images from webp on to its users, and audio to torchaudio. A final
+// ".gz" is ignored. Thread-safe; never blocks.
 proto::FieldKind KindOf(std::string_view extension);
 
 }  // namespace forebay::dataset::shards

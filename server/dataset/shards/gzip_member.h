@@ -7,27 +7,30 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 
-// Members of shards that gzip has compressed: webdataset inflates those whose
-// names end in ".gz", and takes what stands before that for their extension.
-// Functions are thread-safe and never block.
+// Members of shards that are gzip files (RFC 1952). Like webdataset, Forebay
+// decompresses members whose names end in ".gz". Such a member's extension, by
+// which its kind is found, is the part before ".gz". The functions are
+// thread-safe and never block.
 
 namespace forebay::dataset::shards {
 
-// Whether a member with this extension is compressed.
+// Whether a member with this extension is gzip-compressed.
 bool IsGzipped(std::string_view extension);
 
-// The last bytes of a compressed member, which say how many it inflates to.
+// The bytes of ISIZE, a gzip file's last field: the decompressed size modulo
+// 2^32 (RFC 1952, section 2.3.1).
 inline constexpr std::uint64_t kGzipEndBytes = 4;
-// Returns 0 if a member of `length` bytes cannot inflate to as many as they
-// say.
-std::uint32_t InflatedBytes(absl::Span<const std::uint8_t> end,
-                            std::uint64_t length);
+// Returns the decompressed size that a member states in `end`, its last
+// kGzipEndBytes bytes. Returns 0 if `length` compressed bytes cannot decompress
+// to so many bytes.
+std::uint32_t DecompressedBytes(absl::Span<const std::uint8_t> end,
+                                std::uint64_t length);
 
-// Inflates a member into `out`, which it fills exactly; it writes nowhere else.
-// If it fails, `out` holds anything. Errors give the reason alone: DATA_LOSS:
-// it is damaged, or is not what `out` has room for; RESOURCE_EXHAUSTED: there
-// is no memory for zlib's state, some 50 KB.
-absl::Status Gunzip(absl::Span<const std::uint8_t> packed,
+// Decompresses a member into `out`, which must have exactly its size. On
+// failure the content of `out` is undefined. Errors give the reason alone:
+// DATA_LOSS: the member is damaged, or its size differs from that of `out`;
+// RESOURCE_EXHAUSTED: there is not enough memory for zlib's state, some 50 KB.
+absl::Status Gunzip(absl::Span<const std::uint8_t> compressed,
                     absl::Span<std::uint8_t> out);
 
 }  // namespace forebay::dataset::shards

@@ -13,7 +13,7 @@ absl::Status Malformed() {
   return absl::DataLossError("the pax attributes of a member are malformed");
 }
 
-// `text` must be digits only.
+// Parses a number; `text` must consist of digits only.
 absl::StatusOr<std::uint64_t> ParseDecimal(std::string_view text) {
   std::uint64_t number = 0;
   const char* end = text.data() + text.size();
@@ -22,18 +22,21 @@ absl::StatusOr<std::uint64_t> ParseDecimal(std::string_view text) {
   return number;
 }
 
+// An attribute. Both members point into the header's data.
 struct Record {
   std::string_view key;
   std::string_view value;
 };
 
-// Takes the first record off `text`.
+// Removes the first record, "LENGTH KEY=VALUE\n", from `text`, and returns it.
+// LENGTH is the length of the whole record, including LENGTH's digits
+// (POSIX.1-2017, pax, "pax Extended Header").
 absl::StatusOr<Record> TakeRecord(std::string_view& text) {
   const std::size_t blank = text.find(' ');
   if (blank == text.npos) return Malformed();
   FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t length,
                            ParseDecimal(text.substr(0, blank)));
-  // Room for the blank, a key, '=' and the end of the line.
+  // A record has at least a blank, a key of one byte, '=' and the newline.
   if (length > text.size() || length < blank + 4) return Malformed();
   if (text[length - 1] != '\n') return Malformed();
   const std::string_view body = text.substr(blank + 1, length - blank - 2);
@@ -43,6 +46,8 @@ absl::StatusOr<Record> TakeRecord(std::string_view& text) {
   return Record{body.substr(0, equals), body.substr(equals + 1)};
 }
 
+// Applies a record to `records`. Ignores attributes that PaxRecords does not
+// have.
 absl::Status Apply(const Record& record, PaxRecords& records) {
   if (record.key == "path") {
     if (record.value.find('\0') != record.value.npos) return Malformed();
@@ -65,7 +70,7 @@ absl::StatusOr<PaxRecords> ParsePaxRecords(
   std::string_view text(reinterpret_cast<const char*>(data.data()),
                         data.size());
   PaxRecords records;
-  // Some writers include the padding.
+  // Some writers include the zeros that pad the block in the data.
   while (!text.empty() && text.front() != '\0') {
     FOREBAY_ASSIGN_OR_RETURN(const Record record, TakeRecord(text));
     FOREBAY_RETURN_IF_ERROR(Apply(record, records));

@@ -10,17 +10,19 @@
 
 namespace forebay::dataset::shards {
 
-// The pax attributes of a member that say where its data lies.
+// The attributes of a pax extended header that say where a member's data lies.
 struct PaxRecords {
   std::optional<std::string> path;
   std::optional<std::uint64_t> size;  // bytes
-  // Whether the file is stored without its holes.
+  // Whether the file is stored without its holes, as GNU tar stores sparse
+  // files (GNU.sparse.*).
   bool sparse = false;
 };
 
-// Reads the data of a pax header: records "LENGTH KEY=VALUE\n". The last record
-// of a key counts; an empty value unsets it. DATA_LOSS: a record is malformed;
-// says why, not where. Thread-safe; never blocks.
+// Parses the data of a pax header: records "LENGTH KEY=VALUE\n" (POSIX.1-2017,
+// pax, "pax Extended Header"). If several records have the same key, the last
+// of them counts. An empty value unsets the key. DATA_LOSS: a record is
+// malformed; the error does not say where. Thread-safe; never blocks.
 absl::StatusOr<PaxRecords> ParsePaxRecords(absl::Span<const std::uint8_t> data);
 
 }  // namespace forebay::dataset::shards

@@ -9,9 +9,10 @@
 namespace forebay::dataset::shards {
 namespace {
 
-// Looking through so many takes less time than a set of them.
+// Up to this number of parts, a linear search is faster than a hash set.
 constexpr std::size_t kFewParts = 32;
-// Links that are noted for a sample, and the bytes of such a link's name.
+// The most links that are recorded for a sample, and the longest name of such a
+// link in bytes. These limits bound the memory of links, which is not counted.
 constexpr std::size_t kMostLinks = 32;
 constexpr std::size_t kLongestLink = 1024;
 
@@ -25,6 +26,8 @@ absl::Status SampleGrouping::Add(const TarMember& member,
     if (member.name.size() <= kLongestLink) NoteLink(*std::move(name));
     return absl::OkStatus();
   }
+  // Only consecutive members form a sample: webdataset reads a shard as a
+  // stream.
   if (!current_.has_value() || current_->key != name->key) {
     Finish(samples);
     Begin(name->key);
@@ -36,7 +39,8 @@ absl::Status SampleGrouping::Add(const TarMember& member,
                      extension, " is reserved"));
   }
   auto& parts = current_->parts;
-  // The parts are in a vector that grows, and their extensions in a set, too.
+  // Each part lies in a vector, whose capacity may be twice its size. Its
+  // extension may also lie in a set.
   const std::uint64_t bytes =
       3 * sizeof(SamplePart) + 4 * base::HeapBytes(extension.size());
   FOREBAY_RETURN_IF_ERROR(memory_->Grow(bytes));
@@ -47,8 +51,8 @@ absl::Status SampleGrouping::Add(const TarMember& member,
                      ": two members have the extension ", extension));
   }
   if (extension == "__bad__" && member.length > 0) current_is_bad_ = true;
-  parts.push_back(
-      {std::move(extension), member.offset, member.length, member.inflated});
+  parts.push_back({std::move(extension), member.offset, member.length,
+                   member.decompressed});
   return absl::OkStatus();
 }
 

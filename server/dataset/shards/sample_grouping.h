@@ -16,63 +16,71 @@
 
 namespace forebay::dataset::shards {
 
+// A file in a shard that belongs to a sample.
 struct SamplePart {
   std::string extension;
-  std::uint64_t offset = 0;    // in the shard; bytes
-  std::uint64_t length = 0;    // bytes
-  std::uint32_t inflated = 0;  // as TarMember's
+  std::uint64_t offset = 0;        // bytes into the shard
+  std::uint64_t length = 0;        // bytes
+  std::uint32_t decompressed = 0;  // bytes; see TarMember
 };
 
+// A sample: consecutive members of a shard with the same key.
 struct GroupedSample {
   std::string key;
   std::vector<SamplePart> parts;
-  // The extensions of links that have the sample's key, and are no parts of it.
+  // The extensions of links with the sample's key. Links are not parts of
+  // samples.
   std::vector<std::string> links = {};
 };
 
 // Groups the members of one shard into samples as webdataset does. Consecutive
-// members with one key are a sample; members of no sample in between do not end
-// it. A sample whose "__bad__" is not empty is left out. Links are members of
-// no sample; the first ones are noted, to say why a sample lacks a member.
+// members with the same key form a sample. A member without a key does not end
+// the sample before it. A sample with a non-empty member "__bad__" is left out.
+// Links are not parts of samples, but the first links of each sample are
+// recorded, so that an error can say why the sample lacks a member.
 //
 // Not thread-safe. Owns the incomplete sample, and counts it in `memory`, which
-// outlives it. Never blocks. RESOURCE_EXHAUSTED: that of `memory`.
-// INVALID_ARGUMENT, naming shard and key: a sample has two members of one
-// extension, or an extension that webdataset reserves.
+// outlives this object. Never blocks. RESOURCE_EXHAUSTED: the error of
+// `memory`. INVALID_ARGUMENT, naming shard and key: a sample has two members
+// with one extension, or an extension that webdataset reserves.
 class SampleGrouping {
  public:
   SampleGrouping(std::string shard, base::WorkingMemory* memory)
       : shard_(std::move(shard)), memory_(memory) {}
 
-  // Takes the shard's next member. If that ends a sample, appends the sample to
-  // `samples`.
+  // Adds the shard's next member. If `member` begins another sample, appends
+  // the sample before it, now complete, to `samples`.
   absl::Status Add(const TarMember& member,
                    std::vector<GroupedSample>* samples);
 
-  // To be called after the last member: appends the last sample.
+  // Appends the last sample to `samples`. Called after the last member.
   void Finish(std::vector<GroupedSample>* samples);
 
  private:
+  // A link that does not have the incomplete sample's key.
   struct Link {
     std::string key;
     std::string extension;
   };
 
+  // Records a link, for the incomplete sample or for the next sample.
   void NoteLink(SampleName name);
+  // Begins a sample, with the links that preceded it.
   void Begin(std::string_view key);
 
-  // Whether the incomplete sample has a part with that extension. Else one is
-  // to be added.
+  // Whether the incomplete sample has a part with the extension `extension`. If
+  // not, the caller must add such a part next.
   bool HasExtension(const std::string& extension);
 
   std::string shard_;
   base::WorkingMemory* memory_;
-  std::uint64_t counted_ = 0;  // bytes, of the parts
+  std::uint64_t counted_ = 0;  // bytes of the parts, as counted in memory_
   std::optional<GroupedSample> current_;
-  // Of its parts, once they are many.
+  // The extensions of the incomplete sample's parts. Empty while the parts are
+  // few.
   std::unordered_set<std::string> extensions_;
   bool current_is_bad_ = false;
-  // Links of other keys that came since the incomplete sample began.
+  // Links with other keys, found since the incomplete sample began.
   std::vector<Link> links_;
 };
 

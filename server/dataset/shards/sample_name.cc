@@ -2,16 +2,18 @@
 
 #include "absl/strings/ascii.h"
 
-// webdataset's rules are two regular expressions of Python's,
+// webdataset splits a member's name by two regular expressions of Python's,
 //
 //   metadata       __[^/]*__($|/)
 //   key, extension ^((?:.*/|)[^.]+)[.]([^/]*)$
 //
-// in which '.' matches no newline, and '$' also before a newline at the end.
+// in which '.' does not match a newline, and '$' also matches before a newline
+// at the end. The functions here do the same without regular expressions.
 
 namespace forebay::dataset::shards {
 namespace {
 
+// Whether the first expression matches at the start of `name`.
 bool IsMetadata(std::string_view name) {
   std::string_view first = name.substr(0, name.find('/'));
   if (first.size() == name.size() && first.ends_with('\n')) {
@@ -20,8 +22,8 @@ bool IsMetadata(std::string_view name) {
   return first.size() >= 4 && first.starts_with("__") && first.ends_with("__");
 }
 
-// Whether the second expression's first group matches `key`: what follows its
-// start, or a slash, must not be empty and have no dot up to its end.
+// Whether the second expression's first group matches `key`. It does if `key`,
+// or the part behind one of its slashes, is not empty and has no dot.
 bool IsKey(std::string_view key) {
   if (key.empty()) return false;
   const std::size_t dot = key.rfind('.');

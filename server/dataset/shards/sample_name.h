@@ -7,17 +7,18 @@
 
 namespace forebay::dataset::shards {
 
-// A member's name, split as webdataset does.
+// A member's name, split into key and extension as webdataset splits names.
 struct SampleName {
-  // Names the sample: all before the file name's first dot, with directories.
+  // The part before the file name's first dot, including directories.
   std::string_view key;
-  // All behind that dot, with ASCII letters in lower case.
+  // The part after the same dot, with ASCII letters in lower case.
   std::string extension;
 };
 
-// Returns nothing if the member is part of no sample: it has no extension or no
-// key, or is metadata (its first component is "__…__"). The key points into
-// `name`. Thread-safe; never blocks.
+// Splits a member's name. Returns nothing if the member is not part of a
+// sample: because it has no extension, has no key, or is metadata (the first
+// component of its path is "__…__"). The key points into `name`. Thread-safe;
+// never blocks.
 std::optional<SampleName> SplitSampleName(std::string_view name);
 
 }  // namespace forebay::dataset::shards

@@ -5,7 +5,8 @@
 
 namespace forebay::dataset::shards {
 
-// A tar archive of a dataset, in the version that reads must find.
+// A tar archive of a dataset, and the version that it must have when it is
+// read.
 using Shard = storage::ListedObject;
 
 }  // namespace forebay::dataset::shards

@@ -13,15 +13,20 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+// An opening always lists the shards, since only a list shows new or replaced
+// shards. It takes the index that other loaders have open, if that index has
+// the listed shards in their versions. Otherwise it takes the index on disk, on
+// the same condition. Otherwise it scans the shards.
+
 namespace forebay::dataset::shards {
 namespace {
 
-// Shards that change while they are scanned are listed so often.
+// How often shards are listed and scanned at most, if they change meanwhile.
 constexpr int kMaxTries = 3;
-// Reads of headers take at most this part of the memory.
+// Reads of headers take at most this part of the memory limit.
 constexpr std::uint64_t kReadsPart = 32;
 
-// Names the shards, whatever the fields.
+// Returns a text that identifies the set of shards, without the fields.
 std::string NameOf(const ShardRequest& request) {
   const auto identity = request.root->identity();
   return absl::StrCat(identity == nullptr ? request.root->uri() : *identity,
@@ -46,11 +51,12 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ShardCatalog::Open(
     const ShardRequest& request, std::vector<std::string>* warnings,
     const Opening& opening) {
   const std::string name = NameOf(request);
-  // No field has a slash in it.
+  // A NUL separates the fields from the name, and a slash separates the fields:
+  // a field has neither.
   const std::string key = absl::StrCat(
       absl::StrJoin(request.fields.fields(), "/"), std::string(1, '\0'), name);
   const XXH128_hash_t digest = XXH3_128bits(key.data(), key.size());
-  // If two digests are equal, FindIndex notices that the shards are others.
+  // If two keys had the same digest, IsOf would reject the other key's index.
   FOREBAY_ASSIGN_OR_RETURN(
       IndexPtr index,
       search_.Find({digest.high64, digest.low64}, request.root->uri(), opening,
@@ -59,8 +65,9 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ShardCatalog::Open(
                                       warnings, search);
                    }));
   if (kept_ != nullptr)
-    kept_->Keep(absl::StrCat("shards ", key), index,
-                index->memory() + storage::inflated::MemoryOf(index->points()));
+    kept_->Keep(
+        absl::StrCat("shards ", key), index,
+        index->memory() + storage::compressed::MemoryOf(index->points()));
   return std::make_shared<const ShardDataset>(std::move(index), request.root,
                                               budget_);
 }
@@ -70,7 +77,8 @@ absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::FindIndex(
     std::vector<std::string>* warnings, const std::stop_token& stop) const {
   for (int tries = 1;; ++tries) {
     auto index = FindOnce(request, name, known, warnings, stop);
-    // A shard was replaced or touched between the list and the scan.
+    // These errors mean that a shard has changed between the listing and the
+    // scan.
     const bool changed = absl::IsFailedPrecondition(index.status()) ||
                          absl::IsAborted(index.status());
     if (index.ok()) return index;
@@ -93,6 +101,7 @@ absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::FindOnce(
     return saved;
   }
   ShardScanOptions options;
+  // Each shard has one read in flight, of at most read_sizes.max bytes.
   options.shards_at_once =
       std::min(request.shards_at_once,
                std::max<std::size_t>(
@@ -116,7 +125,7 @@ absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::FindOnce(
   return index;
 }
 
-// Returns null if the disk has none that can still be used.
+// If loading fails, adds a warning, unless the index is missing or out of date.
 ShardCatalog::IndexPtr ShardCatalog::Load(
     const ShardRequest& request, const std::string& name,
     const std::vector<Shard>& shards,

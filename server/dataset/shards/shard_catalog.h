@@ -26,14 +26,15 @@
 
 namespace forebay::dataset::shards {
 
-// A dataset of shards, and how to scan it.
+// Describes a dataset of shards, and how to scan it.
 struct ShardRequest {
   std::shared_ptr<const storage::Root> root;
-  // Tells apart sets of shards below one root, such as by their patterns.
+  // A text that tells this set of shards from other sets below the same root,
+  // such as the patterns of its shards.
   std::string name;
   FieldChoice fields;
-  // Returns the shards, in their order and present versions, counted in the
-  // memory.
+  // Lists the shards, in order and in their present versions, and counts the
+  // list in the WorkingMemory.
   std::function<absl::StatusOr<std::vector<Shard>>(base::WorkingMemory&,
                                                    const std::stop_token&)>
       list;
@@ -42,18 +43,18 @@ struct ShardRequest {
   ReadSizes read_sizes = {};
 };
 
-// All datasets of shards that are open. Each Open lists the shards anew. While
-// they are the same shards in the same versions, it shares their index in
-// memory, or finds it on disk.
+// Opens datasets of shards. Each Open lists the shards anew. While the list has
+// the same shards in the same versions, Open shares the index in memory, or
+// loads it from disk; otherwise it scans the shards.
 //
-// Thread-safe; owns nothing that it hands out. Open blocks for the listing and
-// for reads, and for another Open of the same shards, but returns soon after
-// its stop is requested unless others wait for the same.
+// Thread-safe. Owns nothing that it hands out. Open blocks for the listing, for
+// reads, and for another Open of the same shards. It returns soon after its
+// stop is requested, unless other openings wait for the same index.
 class ShardCatalog {
  public:
-  // Saves indexes in that directory. If it is empty, they are in memory only.
-  // The budget outlives the catalog and the datasets; `kept`, unless it is
-  // null, the catalog.
+  // Saves indexes in `index_directory`; if it is empty, indexes are in memory
+  // only. `budget` outlives the catalog and the datasets. `kept` outlives the
+  // catalog; null if idle indexes are not kept.
   ShardCatalog(const std::string& index_directory, base::MemoryBudget* budget,
                KeptIndexes* kept = nullptr)
       : budget_(budget),
@@ -62,9 +63,10 @@ class ShardCatalog {
                                        : std::make_optional<ShardIndexStore>(
                                              index_directory, budget)) {}
 
-  // Adds to `warnings`, a sentence each, what failed without harm. Errors name
-  // the root: those of `list` and of ScanShards; CANCELLED: stopped;
-  // RESOURCE_EXHAUSTED: the budget has no room.
+  // Opens the dataset. Adds a sentence to `warnings` for each failure without
+  // harm. Errors name the root. CANCELLED: the opening was stopped.
+  // RESOURCE_EXHAUSTED: the budget has no room. Others: those of `list` and of
+  // ScanShards.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const ShardRequest& request, std::vector<std::string>* warnings,
       const Opening& opening);
@@ -74,15 +76,19 @@ class ShardCatalog {
   using Search =
       SingleFlight<std::pair<std::uint64_t, std::uint64_t>, ShardIndex>;
 
+  // Finds the index by FindOnce, and tries again if shards change meanwhile.
   absl::StatusOr<IndexPtr> FindIndex(const ShardRequest& request,
                                      const std::string& name, IndexPtr known,
                                      std::vector<std::string>* warnings,
                                      const std::stop_token& stop) const;
-  // Lets `known` go if that is not the index.
+  // Returns `known` if it still fits the shards; otherwise loads the index or
+  // scans for it. Resets `known` before that, to free its memory.
   absl::StatusOr<IndexPtr> FindOnce(const ShardRequest& request,
                                     const std::string& name, IndexPtr& known,
                                     std::vector<std::string>* warnings,
                                     const std::stop_token& stop) const;
+  // Loads the index from disk. Returns null if the disk has no index of these
+  // shards in these versions.
   IndexPtr Load(const ShardRequest& request, const std::string& name,
                 const std::vector<Shard>& shards,
                 std::vector<std::string>* warnings) const;
@@ -90,7 +96,8 @@ class ShardCatalog {
   base::MemoryBudget* const budget_;
   KeptIndexes* const kept_;
   const std::optional<ShardIndexStore> store_;
-  // By a digest of what tells datasets apart, which may be long.
+  // The searches, by a 128-bit digest of the text that tells datasets apart:
+  // the text itself may be long.
   Search search_;
 };
 

@@ -10,7 +10,7 @@
 #include "server/base/check.h"
 #include "server/base/status.h"
 #include "server/dataset/shards/gzip_member.h"
-#include "server/storage/inflated/inflated_root.h"
+#include "server/storage/compressed/decompressed_root.h"
 
 namespace forebay::dataset::shards {
 
@@ -19,7 +19,8 @@ ShardDataset::ShardDataset(std::shared_ptr<const ShardIndex> index,
                            base::MemoryBudget* budget)
     : index_(std::move(index)),
       layout_(std::make_shared<const ShardLayout>(index_, budget)),
-      root_(storage::inflated::WithPoints(std::move(root), index_->points())) {
+      root_(
+          storage::compressed::WithPoints(std::move(root), index_->points())) {
   const FieldChoice& chosen = index_->fields();
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const std::vector<std::string>& names = chosen.alternatives(i);
@@ -28,6 +29,7 @@ ShardDataset::ShardDataset(std::shared_ptr<const ShardIndex> index,
     field.kind = chosen.kind(i);
     field.longest = index_->LongestOf(i);
     field.shortest = index_->ShortestOf(i);
+    // The field's name is its first alternative, even if samples have others.
     if (names.size() > 1) field.alternatives = absl::StrJoin(names, ";");
   }
 }
@@ -45,7 +47,8 @@ Sample ShardDataset::At(std::uint64_t id) const {
 FieldRange ShardDataset::RangeOf(std::uint64_t id, std::size_t field) const {
   const ChosenMember member = index_->MemberOf(id, field);
   const ShardIndex::Extent extent = index_->ExtentOf(id);
-  // No read has the bytes of a field that the sample lacks.
+  // If the sample lacks the field, returns a range behind the extent: no read
+  // of the sample covers it.
   if (!member.is_there()) return {extent.length, 1};
   return {member.offset - extent.offset, member.length};
 }
@@ -81,7 +84,8 @@ absl::Status ShardDataset::ReadValues(std::uint64_t id,
                                       MadeValues* made) const {
   FOREBAY_CHECK(values.size() == fields_.size());
   FOREBAY_RETURN_IF_ERROR(CheckFields(id));
-  // Of an image alone, its cached variant may have been read.
+  // The size of `read` is not compared with the extent's length here: if the
+  // sample is one image, `read` may be a cached variant.
   if (!is_self_describing()) {
     ValuesOf(id, values);
     return absl::OkStatus();
@@ -91,14 +95,16 @@ absl::Status ShardDataset::ReadValues(std::uint64_t id,
     return absl::DataLossError(
         absl::StrCat("has only ", read.size(), " of ", length, " bytes"));
   }
-  std::uint64_t inflated = 0;
+  // All compressed members share one buffer, since AddDecompressed may be
+  // called only once.
+  std::uint64_t decompressed = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = RangeOf(id, i);
-    if (IsGzipped(id, i)) inflated += index_->BytesOf(id, i);
+    if (IsGzipped(id, i)) decompressed += index_->BytesOf(id, i);
   }
   absl::Span<std::uint8_t> room;
-  if (inflated > 0) {
-    FOREBAY_ASSIGN_OR_RETURN(room, made->AddUnpacked(inflated));
+  if (decompressed > 0) {
+    FOREBAY_ASSIGN_OR_RETURN(room, made->AddDecompressed(decompressed));
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!IsGzipped(id, i)) continue;
@@ -116,6 +122,7 @@ absl::Status ShardDataset::ReadValues(std::uint64_t id,
 void ShardDataset::MostBytesOf(std::uint64_t id,
                                absl::Span<std::uint64_t> bytes) const {
   for (std::size_t i = 0; i < fields_.size(); ++i) {
+    // Images and integers need no memory in proportion to their encoded bytes.
     const bool is_bounded = fields_[i].kind == proto::FieldKind::kImage ||
                             fields_[i].kind == proto::FieldKind::kLabel;
     bytes[i] = is_bounded ? 0 : index_->BytesOf(id, i);

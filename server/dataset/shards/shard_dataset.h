@@ -13,10 +13,13 @@
 
 namespace forebay::dataset::shards {
 
-// A dataset of shards. It may share its index with others, and has a root of
-// its own to read through. A field's name is the first of its alternatives.
-// Members that are compressed are inflated when a sample's values are read.
-// A sample that lacks a field counts as damaged: ReadValues fails (DATA_LOSS).
+// A dataset of shards. Datasets with roots of their own may share an index. A
+// field's name is the first of its alternatives. Gzip-compressed members are
+// decompressed by ReadValues. A sample that lacks a field counts as damaged:
+// its ReadValues fails with DATA_LOSS.
+//
+// Threads, ownership, blocking and errors are as Dataset says. `budget`
+// outlives the dataset.
 class ShardDataset final : public Dataset {
  public:
   ShardDataset(std::shared_ptr<const ShardIndex> index,
@@ -49,17 +52,19 @@ class ShardDataset final : public Dataset {
   }
 
  private:
-  // DATA_LOSS: the sample lacks a field.
+  // Checks that a sample has all fields. DATA_LOSS: it lacks one.
   absl::Status CheckFields(std::uint64_t id) const;
-  // Of that field, in the sample's extent.
+  // Returns the range of a field in the sample's extent. If the sample lacks
+  // the field, the range lies outside the extent.
   FieldRange RangeOf(std::uint64_t id, std::size_t field) const;
+  // Whether the sample's member for the field is gzip-compressed.
   bool IsGzipped(std::uint64_t id, std::size_t field) const;
 
   const std::shared_ptr<const ShardIndex> index_;
   const std::shared_ptr<const ShardLayout> layout_;
   const std::shared_ptr<const storage::Root> root_;
   std::vector<Field> fields_;
-  const std::vector<std::string> classes_;  // empty: shards name none
+  const std::vector<std::string> classes_;  // empty: shards do not name classes
 };
 
 }  // namespace forebay::dataset::shards

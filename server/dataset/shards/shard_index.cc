@@ -8,18 +8,29 @@
 #include "server/dataset/index_file.h"
 #include "server/dataset/version_digest.h"
 
+// Samples are rows of flat arrays. If there are n fields, sample s has n items
+// of `members`, from number s * n on. In `alternatives` and `decompressed`,
+// rows have other lengths. A sample's shard is found by binary search, its key
+// by a walk from a restart point, and its extent from its members.
+//
+// Create checks every offset and count once, in time linear in the samples.
+// Later calls rely on these checks. So a damaged index file cannot make them
+// read out of bounds.
+
 namespace forebay::dataset::shards {
 ShardIndex::ShardIndex(ShardIndexParts parts, FieldChoice fields)
     : parts_(std::move(parts)),
       fields_(std::move(fields)),
       ctimes_(parts_.shards.size()) {
   for (std::size_t shard = 0; shard < ctimes_.size(); ++shard)
+    // Revalidation changes only ctimes_; the parts stay as they are in the
+    // file.
     ctimes_[shard] = parts_.shards[shard].ctime_nanos;
   for (std::size_t field = 0; field < fields_.size(); ++field) {
     const bool several = fields_.alternatives(field).size() > 1;
     alternative_places_.push_back(several ? alternatives_each_++ : kNowhere);
-    inflated_places_.push_back(fields_.MayBeGzipped(field) ? inflated_each_++
-                                                           : kNowhere);
+    decompressed_places_.push_back(
+        fields_.MayBeGzipped(field) ? decompressed_each_++ : kNowhere);
   }
 }
 
@@ -38,11 +49,12 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> ShardIndex::Create(
   index->Summarize();
   index->by_path_ = PathLookup(index->shard_count(), index->paths());
   base::MemoryReservation& held = index->parts_.reservation;
+  // The reservation was an upper bound. It shrinks to the memory that the index
+  // takes.
   held.ShrinkTo(std::min(held.bytes(), index->memory()));
   return index;
 }
 
-// Fills in the size.
 absl::Status ShardIndex::CheckCounts() {
   const std::uint64_t members = parts_.members.size();
   size_ = members / fields_.size();
@@ -51,8 +63,9 @@ absl::Status ShardIndex::CheckCounts() {
   if (parts_.alternatives.size() != size_ * alternatives_each_) {
     return DamagedIndex("number of alternatives", parts_.alternatives.size());
   }
-  if (parts_.inflated.size() != size_ * inflated_each_)
-    return DamagedIndex("number of inflated bytes", parts_.inflated.size());
+  if (parts_.decompressed.size() != size_ * decompressed_each_)
+    return DamagedIndex("number of decompressed bytes",
+                        parts_.decompressed.size());
   return absl::OkStatus();
 }
 
@@ -88,6 +101,8 @@ absl::Status ShardIndex::CheckShards() {
   return absl::OkStatus();
 }
 
+// If the sample lacks a member, its offset and length are 0, which fit any
+// shard.
 absl::Status ShardIndex::CheckSamples() const {
   for (std::size_t i = 0; i < parts_.shards.size(); ++i) {
     const ShardRecord& shard = parts_.shards[i];
@@ -115,12 +130,13 @@ void ShardIndex::Summarize() {
     digest.Add(EndOf(i) - shard.first_sample);
     digest.Add(shard.size);
     digest.Add(shard.stamp);
-    if (const auto* const packed = PackedOf(shard); packed != nullptr)
-      digest.Add(packed->packed_size);
+    if (const auto* const compressed = CompressedOf(shard);
+        compressed != nullptr)
+      digest.Add(compressed->compressed_size);
   }
   digest.AddItems(parts_.members.data(), parts_.members.size());
   digest.AddItems(parts_.alternatives.data(), parts_.alternatives.size());
-  digest.AddItems(parts_.inflated.data(), parts_.inflated.size());
+  digest.AddItems(parts_.decompressed.data(), parts_.decompressed.size());
   version_ = digest.Get();
   longest_.resize(fields_.size());
   shortest_.resize(fields_.size(), UINT64_MAX);
@@ -197,11 +213,13 @@ ChosenMember ShardIndex::MemberOf(std::uint64_t sample,
 
 std::uint64_t ShardIndex::BytesOf(std::uint64_t sample,
                                   std::size_t field) const {
-  const std::size_t place = inflated_places_[field];
-  return place == kNowhere ? MemberOf(sample, field).length
-                           : parts_.inflated[sample * inflated_each_ + place];
+  const std::size_t place = decompressed_places_[field];
+  return place == kNowhere
+             ? MemberOf(sample, field).length
+             : parts_.decompressed[sample * decompressed_each_ + place];
 }
 
+// A sample is read as one extent, with the headers between its members.
 ShardIndex::Extent ShardIndex::ExtentOf(std::uint64_t sample) const {
   std::uint64_t begin = UINT64_MAX;
   std::uint64_t end = 0;
@@ -228,8 +246,8 @@ bool ShardIndex::IsOf(const FieldChoice& fields,
     return false;
   for (std::size_t i = 0; i < shards.size(); ++i) {
     Shard known = ShardAt(i);
-    const auto* const packed = PackedOf(parts_.shards[i]);
-    if (packed != nullptr) known.version.size = packed->packed_size;
+    const auto* const compressed = CompressedOf(parts_.shards[i]);
+    if (compressed != nullptr) known.version.size = compressed->compressed_size;
     if (known.version != shards[i].version || known.name != shards[i].name)
       return false;
   }
@@ -253,12 +271,12 @@ bool ShardIndex::Accept(std::string_view path,
   return true;
 }
 
-bool ShardIndex::AcceptPacked(std::string_view path,
-                              const storage::Revision& revision,
-                              std::uint32_t pieces_crc32c) const {
+bool ShardIndex::AcceptCompressed(std::string_view path,
+                                  const storage::Revision& revision,
+                                  std::uint32_t pieces_crc32c) const {
   for (const std::size_t i : by_path_.Find(path, paths())) {
-    const auto* const packed = PackedOf(parts_.shards[i]);
-    if (packed == nullptr || packed->pieces_crc32c != pieces_crc32c ||
+    const auto* const compressed = CompressedOf(parts_.shards[i]);
+    if (compressed == nullptr || compressed->pieces_crc32c != pieces_crc32c ||
         revision.inode != parts_.shards[i].inode)
       return false;
     ctimes_[i] = revision.ctime_nanos;
@@ -266,7 +284,7 @@ bool ShardIndex::AcceptPacked(std::string_view path,
   return true;
 }
 
-const storage::inflated::PackedFile* ShardIndex::PackedOf(
+const storage::compressed::CompressedFile* ShardIndex::CompressedOf(
     const ShardRecord& shard) const {
   return parts_.points == nullptr ? nullptr
                                   : parts_.points->Find(PathOf(shard));
@@ -282,10 +300,10 @@ bool ShardIndex::HasSamples(std::size_t shard,
                     parts_.members.begin() + begin * fields_.size()) &&
          std::equal(samples.alternatives.begin(), samples.alternatives.end(),
                     parts_.alternatives.begin() + begin * alternatives_each_) &&
-         samples.inflated.size() == count * inflated_each_ &&
-         std::equal(samples.inflated.begin(), samples.inflated.end(),
-                    parts_.inflated.begin() + begin * inflated_each_) &&
-         samples.keys.packed() == KeysOf(shard);
+         samples.decompressed.size() == count * decompressed_each_ &&
+         std::equal(samples.decompressed.begin(), samples.decompressed.end(),
+                    parts_.decompressed.begin() + begin * decompressed_each_) &&
+         samples.keys.compressed() == KeysOf(shard);
 }
 
 std::uint64_t ShardIndex::memory() const {
@@ -298,57 +316,61 @@ std::uint64_t ShardIndex::memory() const {
               PathLookup::Bytes(1)) +
          parts_.members.capacity() * sizeof(MemberRecord) +
          parts_.alternatives.capacity() +
-         parts_.inflated.capacity() * sizeof(parts_.inflated[0]);
+         parts_.decompressed.capacity() * sizeof(parts_.decompressed[0]);
 }
 
+// The restart points of all shards together are bounded by the bytes of all
+// keys.
 std::uint64_t ShardIndex::Bytes(std::uint64_t shards, std::uint64_t members,
                                 std::uint64_t alternatives,
-                                std::uint64_t inflated, std::uint64_t text) {
+                                std::uint64_t decompressed,
+                                std::uint64_t text) {
   return sizeof(ShardIndex) +
          shards * (sizeof(ShardRecord) + sizeof(std::atomic<std::int64_t>) +
                    PathLookup::Bytes(1) + KeyRestarts::Bytes(0)) +
          KeyRestarts::Bytes(text) + members * sizeof(MemberRecord) +
-         alternatives + inflated * sizeof(std::uint32_t) + text;
+         alternatives + decompressed * sizeof(std::uint32_t) + text;
 }
 
 absl::StatusOr<std::shared_ptr<const ShardIndex>> BuildShardIndex(
     const FieldChoice& fields, absl::Span<const Shard> shards,
     std::vector<ShardSamples> samples, base::WorkingMemory& memory,
-    std::shared_ptr<const storage::inflated::FilePoints> points) {
+    std::shared_ptr<const storage::compressed::FilePoints> points) {
   FOREBAY_CHECK(samples.size() == shards.size());
   ShardIndexParts parts;
   parts.fields = fields.fields();
   std::size_t members = 0;
   std::size_t alternatives = 0;
-  std::size_t inflated = 0;
+  std::size_t decompressed = 0;
   std::size_t keys = 0;
   std::size_t names = 0;
   for (std::size_t i = 0; i < shards.size(); ++i) {
     members += samples[i].members.size();
     alternatives += samples[i].alternatives.size();
-    inflated += samples[i].inflated.size();
-    keys += samples[i].keys.packed().size();
+    decompressed += samples[i].decompressed.size();
+    keys += samples[i].keys.compressed().size();
     names += shards[i].name.size();
   }
   FOREBAY_ASSIGN_OR_RETURN(
       parts.reservation,
       memory.Keep(ShardIndex::Bytes(shards.size(), members, alternatives,
-                                    inflated, keys + names)));
+                                    decompressed, keys + names)));
   parts.shards.reserve(shards.size());
   parts.members.reserve(members);
   parts.alternatives.reserve(alternatives);
-  parts.inflated.reserve(inflated);
+  parts.decompressed.reserve(decompressed);
   parts.keys.reserve(keys);
   parts.names.reserve(names);
   for (std::size_t i = 0; i < shards.size(); ++i) {
-    const auto* const packed =
+    const auto* const compressed =
         points == nullptr ? nullptr : points->Find(shards[i].name);
     parts.shards.push_back(
         {.path_offset = parts.names.size(),
          .path_length = shards[i].name.size(),
          .first_sample = parts.members.size() / fields.size(),
          .keys_offset = parts.keys.size(),
-         .size = packed != nullptr ? packed->size : shards[i].version.size,
+         .size =
+             compressed != nullptr ? compressed->size : shards[i].version.size,
          .stamp = shards[i].version.stamp,
          .inode = shards[i].version.revision.inode,
          .ctime_nanos = shards[i].version.revision.ctime_nanos});
@@ -359,9 +381,10 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> BuildShardIndex(
     parts.alternatives.insert(parts.alternatives.end(),
                               some.alternatives.begin(),
                               some.alternatives.end());
-    parts.inflated.insert(parts.inflated.end(), some.inflated.begin(),
-                          some.inflated.end());
-    parts.keys += some.keys.packed();
+    parts.decompressed.insert(parts.decompressed.end(),
+                              some.decompressed.begin(),
+                              some.decompressed.end());
+    parts.keys += some.keys.compressed();
     some = {};
   }
   parts.points = std::move(points);

@@ -8,6 +8,7 @@
 
 namespace forebay::dataset::shards {
 
+// A NUL separates the parts, since neither a name nor a field contains a NUL.
 std::string ShardIndexStore::TextOf(std::string_view dataset,
                                     const FieldChoice& fields) {
   std::string text(dataset);
@@ -32,7 +33,7 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> ShardIndexStore::Load(
       auto index, files_.Load(text, [&](IndexFileReader& file,
                                         base::WorkingMemory& memory) {
         return DecodeShardIndex(file, memory, [&] {
-          return inflated::LoadPoints(PointsPathOf(dataset, fields), memory);
+          return compressed::LoadPoints(PointsPathOf(dataset, fields), memory);
         });
       }));
   if (!index->IsOf(fields, shards)) return files_.OfOthers(text, "shards");

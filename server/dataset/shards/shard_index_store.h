@@ -18,36 +18,41 @@
 
 namespace forebay::dataset::shards {
 
-// Indexes of shards on disk, one file a dataset (own_file.h), in a directory
-// that only the daemon's user may write. An index is of use only while the
-// shards have the versions that it has. Immutable and thread-safe. All calls
-// block for the disk; their errors name the file.
+// Saves indexes of shards on disk, each in a file of its own (own_file.h), in a
+// directory that only the daemon's user may write. A saved index is usable only
+// while the shards have the versions that it records.
+//
+// Immutable and thread-safe. Owns no index. All calls block for the disk; their
+// errors name the file.
 class ShardIndexStore {
  public:
-  // The first write makes `directory`, for its owner alone. The budget outlives
-  // the store and the indexes.
+  // The first write creates `directory`, which only its owner may use. The
+  // budget outlives the store and the indexes.
   ShardIndexStore(std::string directory, base::MemoryBudget* budget)
       : files_(std::move(directory), ".shards", budget) {}
 
-  // `dataset`, any text, tells datasets with the same fields apart. NOT_FOUND:
-  // there is none, or it is of other shards or versions. DATA_LOSS: it is
-  // damaged or of another version of the format. PERMISSION_DENIED: the file
-  // belongs to another user. RESOURCE_EXHAUSTED: the budget has no room for it.
-  // Others: the disk's.
+  // Loads the index of the fields `fields` of `shards`. `dataset` is any text
+  // that tells datasets with the same fields apart. NOT_FOUND: there is no
+  // index, or it is of other shards or versions. DATA_LOSS: the file is
+  // damaged, or of another version of the format. PERMISSION_DENIED: the file
+  // belongs to another user. RESOURCE_EXHAUSTED: the budget has no room for the
+  // index. Others: the disk's.
   absl::StatusOr<std::shared_ptr<const ShardIndex>> Load(
       std::string_view dataset, const FieldChoice& fields,
       absl::Span<const Shard> shards) const;
 
-  // Errors as Load's; on failure the former index is still there.
+  // Saves an index. The errors are those of Load; on failure the former index
+  // is still there.
   absl::Status Save(std::string_view dataset, const ShardIndex& index) const;
 
-  // Where the access points of its compressed shards are kept. They are written
-  // before the index is.
+  // Returns the path of the file that keeps the access points of compressed
+  // shards. This file is written before the index. Returns an empty path if the
+  // disk does not answer.
   std::string PointsPathOf(std::string_view dataset,
                            const FieldChoice& fields) const;
 
  private:
-  // Of the dataset with those fields.
+  // Returns the text that identifies the dataset and its fields.
   static std::string TextOf(std::string_view dataset,
                             const FieldChoice& fields);
 

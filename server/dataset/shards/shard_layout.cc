@@ -6,30 +6,33 @@
 
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
-#include "server/dataset/inflated/piece_digest.h"
-#include "server/dataset/object_rescan.h"
+#include "server/dataset/compressed/piece_digest.h"
+#include "server/dataset/object_revalidation.h"
 #include "server/dataset/shards/shard.h"
 #include "server/dataset/shards/shard_parser.h"
 
 namespace forebay::dataset::shards {
 namespace {
 
-class ShardRescan final : public ObjectRescan {
+// Parses a shard again. Reads the headers of a tar archive, or the pieces of a
+// compressed shard for their checksum.
+class ShardRevalidation final : public ObjectRevalidation {
  public:
-  ShardRescan(std::shared_ptr<const ShardIndex> index,
-              base::MemoryBudget* budget, const storage::ReadRequest& read,
-              storage::ByteSource& source, Done done)
-      : ObjectRescan(read, source, budget, "another look at a shard",
-                     std::move(done)),
+  ShardRevalidation(std::shared_ptr<const ShardIndex> index,
+                    base::MemoryBudget* budget,
+                    const storage::ReadRequest& read,
+                    storage::ByteSource& source, Done done)
+      : ObjectRevalidation(read, source, budget, "revalidating a shard",
+                           std::move(done)),
         index_(std::move(index)) {}
 
  private:
   absl::StatusOr<ObjectParser*> Parse(base::WorkingMemory* memory) override {
     const auto& points = index_->points();
-    const auto* const packed =
+    const auto* const compressed =
         points == nullptr ? nullptr : points->Find(object());
-    if (packed != nullptr)
-      return &pieces_.emplace(version().size, points->KeepsPieces(*packed));
+    if (compressed != nullptr)
+      return &pieces_.emplace(version().size, points->KeepsPieces(*compressed));
     const Shard shard = {object(), version()};
     FOREBAY_ASSIGN_OR_RETURN(
         ShardParser parser,
@@ -39,23 +42,24 @@ class ShardRescan final : public ObjectRescan {
 
   bool Accept(const storage::Revision& revision) override {
     if (pieces_.has_value())
-      return index_->AcceptPacked(object(), revision, pieces_->crc32c());
+      return index_->AcceptCompressed(object(), revision, pieces_->crc32c());
     return index_->Accept(object(), revision, parser_->TakeSamples());
   }
 
   const std::shared_ptr<const ShardIndex> index_;
   std::optional<ShardParser> parser_;
-  std::optional<inflated::PieceParser> pieces_;  // of a compressed shard
+  std::optional<compressed::PieceParser> pieces_;  // of a compressed shard
 };
 
 }  // namespace
 
-void ShardLayout::LookAgain(const storage::ReadRequest& read,
-                            storage::ByteSource& source, Done done) const {
+void ShardLayout::Revalidate(const storage::ReadRequest& read,
+                             storage::ByteSource& source, Done done) const {
   const storage::Revision known = index_->RevisionOf(read.object);
-  // Another rescan has ended meanwhile.
+  // If these differ, another revalidation of the shard has ended meanwhile.
   if (known != read.version.revision) return done(known);
-  std::make_shared<ShardRescan>(index_, budget_, read, source, std::move(done))
+  std::make_shared<ShardRevalidation>(index_, budget_, read, source,
+                                      std::move(done))
       ->Begin();
 }
 

@@ -12,12 +12,12 @@
 
 namespace forebay::dataset::shards {
 
-// The layout of an index's shards. Reads the headers of a shard again after it
-// was touched. If its samples are where they were, the index knows it by its
-// new ctime from then on.
+// The layout of an index's shards. If a read finds that a shard's ctime has
+// changed, Revalidate reads the shard's headers again. If the samples are where
+// the index has them, the index records the new ctime.
 //
-// Threads, blocking and errors are as ObjectLayout says. Counts what it reads
-// in the budget, which outlives it.
+// Threads, blocking and errors are as ObjectLayout says. Shares the index.
+// Counts the memory of a revalidation in the budget, which outlives the layout.
 class ShardLayout final : public storage::ObjectLayout {
  public:
   ShardLayout(std::shared_ptr<const ShardIndex> index,
@@ -26,8 +26,8 @@ class ShardLayout final : public storage::ObjectLayout {
 
   using Done = std::function<void(absl::StatusOr<storage::Revision>)>;
 
-  void LookAgain(const storage::ReadRequest& read, storage::ByteSource& source,
-                 Done done) const override;
+  void Revalidate(const storage::ReadRequest& read, storage::ByteSource& source,
+                  Done done) const override;
 
  private:
   const std::shared_ptr<const ShardIndex> index_;

@@ -3,6 +3,9 @@
 #include "server/base/check.h"
 #include "server/base/status.h"
 
+// Bytes pass three stages: TarWalk finds members, SampleGrouping groups them
+// into samples, and Keep packs the chosen fields of complete samples.
+
 namespace forebay::dataset::shards {
 
 absl::StatusOr<ShardParser> ShardParser::Create(const Shard& shard,
@@ -25,8 +28,9 @@ absl::Status ShardParser::Take(absl::Span<const std::uint8_t> bytes) {
   const auto read = next_read();
   FOREBAY_CHECK(read.has_value() && bytes.size() == read->length);
   std::vector<TarMember> members;
-  const absl::Status walked = walk_.See(read->offset, bytes, &members);
-  // Reports the first of several faults, however much is read at a time.
+  const absl::Status walked = walk_.Parse(read->offset, bytes, &members);
+  // Members before an error are added first. So the first of several errors is
+  // reported, however many bytes each read has.
   std::vector<GroupedSample> found;
   for (const TarMember& member : members) {
     FOREBAY_RETURN_IF_ERROR(grouping_.Add(member, &found));
@@ -43,6 +47,8 @@ absl::Status ShardParser::Take(absl::Span<const std::uint8_t> bytes) {
 }
 
 absl::Status ShardParser::EndAt(std::uint64_t size) {
+  // If the walk was over, Take has ended the last sample. If the walk still
+  // wants bytes, Take will end it.
   const bool was_over = !walk_.wanted().has_value();
   FOREBAY_RETURN_IF_ERROR(walk_.EndAt(size));
   shard_.version.size = size;
@@ -65,6 +71,7 @@ absl::Status ShardParser::Keep(absl::Span<const GroupedSample> found) {
     chosen.clear();
     fields_->Choose(sample, &chosen);
     NoteLacks(sample, chosen);
+    // Memory is counted before Pack allocates it.
     FOREBAY_RETURN_IF_ERROR(samples_.CountOneMore(*fields_, *memory_));
     FOREBAY_RETURN_IF_ERROR(
         Pack(shard_, *fields_, sample.key, chosen, &samples_));

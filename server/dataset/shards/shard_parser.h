@@ -19,13 +19,14 @@
 
 namespace forebay::dataset::shards {
 
-// Finds the samples of one shard from its headers.
+// Finds the samples of one shard, by the headers of its tar archive.
 //
-// Threads, ownership, blocking and errors are as ObjectParser says. `fields`
-// must outlive it, and `memory`, which counts the samples. Errors are those of
+// Threads, ownership and blocking are as ObjectParser says. `fields` and
+// `memory`, which counts the samples, outlive the parser. Errors are those of
 // TarWalk, SampleGrouping, Pack and `memory`.
 class ShardParser final : public ObjectParser {
  public:
+  // Begins to parse a shard, with reads of `read_sizes`.
   static absl::StatusOr<ShardParser> Create(const Shard& shard,
                                             const FieldChoice* fields,
                                             const ReadSizes& read_sizes,
@@ -35,11 +36,12 @@ class ShardParser final : public ObjectParser {
   absl::Status Take(absl::Span<const std::uint8_t> bytes) override;
   absl::Status EndAt(std::uint64_t size) override;
 
-  // INVALID_ARGUMENT: all samples of the shard lack a field; names the first
-  // sample. To be called when next_read() returns nothing.
+  // Checks that at least one sample has each field. To be called once
+  // next_read() returns nothing. INVALID_ARGUMENT, naming the shard's first
+  // sample: all samples lack a field.
   absl::Status CheckFields() const;
 
-  // To be called once, when next_read() returns nothing.
+  // Returns the samples. To be called once, when next_read() returns nothing.
   ShardSamples TakeSamples() { return std::move(samples_); }
 
  private:
@@ -55,7 +57,10 @@ class ShardParser final : public ObjectParser {
         lacks_(fields->size()),
         has_(fields->size()) {}
 
+  // Chooses the fields of the complete samples `found`, and adds the samples to
+  // samples_.
   absl::Status Keep(absl::Span<const GroupedSample> found);
+  // Records which fields a sample has and lacks, for CheckFields.
   void NoteLacks(const GroupedSample& sample,
                  absl::Span<const ChosenMember> chosen);
 
@@ -66,10 +71,10 @@ class ShardParser final : public ObjectParser {
   TarWalk walk_;
   SampleGrouping grouping_;
   ShardSamples samples_;
-  // By field: what the first sample without it has, and whether any sample has
-  // the field.
+  // For each field, the error of the first sample that lacks it. Set only if no
+  // earlier sample has the field.
   std::vector<absl::Status> lacks_;
-  std::vector<bool> has_;
+  std::vector<bool> has_;  // by field; whether any sample has it
 };
 
 }  // namespace forebay::dataset::shards

@@ -11,7 +11,7 @@ absl::Status ShardSamples::CountOneMore(const FieldChoice& fields,
   FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(members, fields.size()));
   FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(alternatives, fields.size()));
   if (fields.any_gzipped())
-    FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(inflated, fields.size()));
+    FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(decompressed, fields.size()));
   return keys.CountOneMore(memory);
 }
 
@@ -29,6 +29,7 @@ absl::Status Pack(const Shard& shard, const FieldChoice& fields,
           MemberRecord::kLargestLength, " bytes below byte ",
           MemberRecord::kLargestOffset, " are possible"));
     }
+    // Data begins at the start of a block, so the offset is stored in blocks.
     FOREBAY_CHECK(member.offset % kTarBlock == 0);
     const std::uint64_t length = member.is_link ? 1 : member.length;
     samples->members.push_back(
@@ -39,9 +40,9 @@ absl::Status Pack(const Shard& shard, const FieldChoice& fields,
           static_cast<std::uint8_t>(member.alternative));
     }
     if (fields.MayBeGzipped(field)) {
-      samples->inflated.push_back(
+      samples->decompressed.push_back(
           fields.IsGzipped(field, member.alternative)
-              ? member.inflated
+              ? member.decompressed
               : static_cast<std::uint32_t>(member.length));
     }
   }

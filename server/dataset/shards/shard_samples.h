@@ -15,38 +15,43 @@
 
 namespace forebay::dataset::shards {
 
-// Where a field's bytes lie. Data begins at a block behind the first, which is
-// a header: block 0 stands for a field that the sample lacks, with the length 1
-// if a link stands in its place.
+// The place of a field's bytes. Data begins at the start of a tar block, but
+// never at block 0, which is a header. So `block` is 0 for a field that the
+// sample lacks. `length` is then 1 if the sample has a link instead, and 0
+// otherwise.
 struct MemberRecord {
+  // The largest offset and length that a record can store, in bytes.
   static constexpr std::uint64_t kLargestOffset = UINT32_MAX * kTarBlock;
   static constexpr std::uint64_t kLargestLength = UINT32_MAX;
 
-  std::uint32_t block = 0;
+  std::uint32_t block = 0;  // offset in the shard, in blocks of kTarBlock bytes
   std::uint32_t length = 0;  // bytes
 
   bool operator==(const MemberRecord&) const = default;
 };
 static_assert(sizeof(MemberRecord) == 8);
 
-// The samples of one shard, as an index stores them.
+// The samples of one shard, in the form in which an index stores them.
 struct ShardSamples {
-  // The member of each field of each sample.
+  // The member of each field of each sample; a sample's fields are consecutive.
   std::vector<MemberRecord> members;
-  // For each sample, the alternative of each field that has several.
+  // For each sample, the chosen alternative of each field that has several.
   std::vector<std::uint8_t> alternatives;
-  // Bytes of each field that may be compressed once it is inflated, by its end.
-  std::vector<std::uint32_t> inflated;
+  // For each sample, the decompressed bytes of each field that may be
+  // gzip-compressed: as the end of a gzip-compressed member states them, or the
+  // length of a member that is not compressed.
+  std::vector<std::uint32_t> decompressed;
   KeyList keys;
 
-  // Makes room for one more, counted in `memory`. Errors: those of `memory`.
+  // Makes room for one more sample, and counts it in `memory`. Errors: those of
+  // `memory`.
   absl::Status CountOneMore(const FieldChoice& fields,
                             base::WorkingMemory& memory);
 };
 
-// Adds a sample's chosen members, one for each field, to `samples`.
-// RESOURCE_EXHAUSTED, naming the shard: a member is too large, or its offset
-// is.
+// Adds a sample to `samples`, given its chosen members, one for each field. The
+// caller has called CountOneMore for this sample. RESOURCE_EXHAUSTED, naming
+// the shard: a member's length or offset is too large for a MemberRecord.
 absl::Status Pack(const Shard& shard, const FieldChoice& fields,
                   std::string_view key, absl::Span<const ChosenMember> chosen,
                   ShardSamples* samples);

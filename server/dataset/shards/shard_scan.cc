@@ -8,42 +8,48 @@
 #include <utility>
 
 #include "server/base/status.h"
-#include "server/dataset/inflated/inflating_parser.h"
-#include "server/dataset/inflated/point_file.h"
+#include "server/dataset/compressed/decompressing_parser.h"
+#include "server/dataset/compressed/point_file.h"
 #include "server/dataset/object_scan.h"
 #include "server/dataset/shards/tar_header.h"
-#include "server/storage/inflated/packing.h"
+#include "server/storage/compressed/compression.h"
 
 namespace forebay::dataset::shards {
 namespace {
 
-using storage::inflated::Packing;
+using storage::compressed::Compression;
 
-// Bytes of the members in a read, which take a header each.
+// Returns an upper bound of the memory, in bytes, of the members in a read of
+// `length` bytes. Each member has a header, and the capacity of their vector
+// may be twice its size.
 std::uint64_t MemberBytes(std::uint64_t length) {
   return length / kTarBlock * (sizeof(TarMember) + base::HeapBytes(0)) * 2;
 }
 
-// Returns nothing for a tar archive that is not compressed by gzip or zstd.
-std::optional<Packing> PackingOf(absl::Span<const std::uint8_t> start) {
+// Returns how a shard that begins with `start` is compressed: by gzip or zstd.
+// Returns nothing for a tar archive. zlib's format is not recognised: by its
+// header of two bytes, a damaged archive could not be told from a compressed
+// one.
+std::optional<Compression> CompressionOf(absl::Span<const std::uint8_t> start) {
   if (start.size() >= kTarBlock && ParseTarHeader(start.first(kTarBlock)).ok())
     return std::nullopt;
-  const auto packing = storage::inflated::PackingOf(start);
-  return packing == Packing::kZlib ? std::nullopt : packing;
+  const auto compression = storage::compressed::CompressionOf(start);
+  return compression == Compression::kZlib ? std::nullopt : compression;
 }
 
-// The parser of one shard, and what inflates the shard for it.
+// The parser of one shard, and the parser in front of it, which decompresses
+// the shard if necessary.
 struct FileParser {
   absl::StatusOr<ObjectParser*> Begin(const Shard& shard,
                                       const FieldChoice* fields,
                                       const ReadSizes& read_sizes,
-                                      inflated::PointFileWriter* points,
+                                      compressed::PointFileWriter* points,
                                       base::WorkingMemory* memory) {
     FOREBAY_ASSIGN_OR_RETURN(
-        inflating,
-        inflated::InflatingParser::Create(
+        decompressing,
+        compressed::DecompressingParser::Create(
             shard,
-            {.packing_of = PackingOf,
+            {.compression_of = CompressionOf,
              .make = [=, this](std::uint64_t size, const ReadSizes& sizes)
                  -> absl::StatusOr<ObjectParser*> {
                Shard sized = shard;
@@ -54,11 +60,11 @@ struct FileParser {
                return &samples.emplace(std::move(parser));
              }},
             read_sizes, points, memory));
-    return inflating.get();
+    return decompressing.get();
   }
 
   std::optional<ShardParser> samples;
-  std::unique_ptr<inflated::InflatingParser> inflating;
+  std::unique_ptr<compressed::DecompressingParser> decompressing;
 };
 
 }  // namespace
@@ -68,15 +74,15 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> ScanShards(
     const std::shared_ptr<const storage::Root>& root,
     const std::vector<Shard>& shards, const FieldChoice& fields,
     const ShardScanOptions& options, base::WorkingMemory& memory) {
-  inflated::PointFileWriter points(options.points_path, &memory);
-  std::vector<std::optional<storage::inflated::InflatedFile>> packed;
-  FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(packed, shards.size()));
-  packed.resize(shards.size());
+  compressed::PointFileWriter points(options.points_path, &memory);
+  std::vector<std::optional<storage::compressed::DecompressedFile>> compressed;
+  FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(compressed, shards.size()));
+  compressed.resize(shards.size());
   std::map<std::size_t, FileParser> parsers;
   std::vector<ShardSamples> samples;
   FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(samples, shards.size()));
   samples.resize(shards.size());
-  // The first shard that has samples tells which fields samples have.
+  // Fields are checked in the first shard that has samples.
   std::size_t first = shards.size();
   absl::Status lacks;
   ObjectScan scan{.source = &source,
@@ -95,19 +101,20 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> ScanShards(
   scan.end = [&](std::size_t shard) {
     const auto parser = parsers.find(shard);
     samples[shard] = parser->second.samples->TakeSamples();
-    packed[shard] = parser->second.inflating->TakeInflated();
+    compressed[shard] = parser->second.decompressing->TakeDecompressed();
     if (shard < first && !samples[shard].members.empty()) {
       first = shard;
       lacks = parser->second.samples->CheckFields();
     }
     parsers.erase(parser);
-    // No other shard needs to be read to refuse a misspelt field.
+    // If the first shard lacks a field, the name is probably misspelt. The scan
+    // ends without reading other shards.
     return shard == 0 ? lacks : absl::OkStatus();
   };
   FOREBAY_RETURN_IF_ERROR(ScanObjects(scan, memory));
   FOREBAY_RETURN_IF_ERROR(lacks);
-  FOREBAY_ASSIGN_OR_RETURN(inflated::PointsPtr found,
-                           points.Finish(shards, std::move(packed)));
+  FOREBAY_ASSIGN_OR_RETURN(compressed::PointsPtr found,
+                           points.Finish(shards, std::move(compressed)));
   return BuildShardIndex(fields, shards, std::move(samples), memory,
                          std::move(found));
 }

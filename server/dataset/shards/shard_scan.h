@@ -16,22 +16,24 @@
 
 namespace forebay::dataset::shards {
 
+// How shards are scanned.
 struct ShardScanOptions {
   std::size_t shards_at_once = 16;  // at least 1; each has one read in flight
   ReadSizes read_sizes;
   std::stop_token stop;  // ends the scan early
-  // Where access points of compressed shards are kept. Empty: in memory.
+  // The path of the file that keeps the access points of compressed shards. If
+  // it is empty, access points are kept in memory.
   std::string points_path;
 };
 
-// Indexes `shards`, objects beneath `root`, by their headers, which it reads
-// from `source`. Reads all of those that are compressed by gzip. The index
-// keeps its part of `memory`.
+// Indexes `shards`, which are objects below `root`. Reads only the headers of
+// their tar archives, from `source`; but shards that are compressed as a whole
+// are read and decompressed in full. The index keeps its part of `memory`.
 //
-// Blocks for the reads, but returns soon after its stop is requested. Reads may
-// still be in flight then, and when it returns an error. Errors name the shard:
-// those of ShardParser, InflatingParser and of the source. Errors without one:
-// CANCELLED: stopped; RESOURCE_EXHAUSTED: that of `memory`.
+// Blocks for the reads, but returns soon after `options.stop` is requested.
+// After a stop or an error, reads may still be in flight when it returns.
+// Errors of ShardParser, DecompressingParser and the source name the shard.
+// CANCELLED: the scan was stopped. RESOURCE_EXHAUSTED: the error of `memory`.
 absl::StatusOr<std::shared_ptr<const ShardIndex>> ScanShards(
     storage::ByteSource& source,
     const std::shared_ptr<const storage::Root>& root,

@@ -9,10 +9,13 @@
 namespace forebay::dataset::shards {
 namespace {
 
+// The place of a field in a header block, in bytes.
 struct Field {
   std::size_t offset;
   std::size_t length;
 };
+// The fields of a "ustar Interchange Format" header block (POSIX.1-2017, pax).
+// The older v7 format has the fields up to linkname, but not magic and prefix.
 constexpr Field kName = {0, 100};
 constexpr Field kSize = {124, 12};
 constexpr Field kChecksum = {148, 8};
@@ -20,9 +23,11 @@ constexpr std::size_t kType = 156;
 constexpr Field kMagic = {257, 6};
 constexpr Field kPrefix = {345, 155};
 
-// POSIX's magic. GNU's differs, since GNU has no prefix there.
+// The magic of POSIX headers. GNU's magic is "ustar ", and GNU's headers have
+// no prefix field.
 constexpr std::string_view kUstar("ustar\0", 6);
 
+// Returns the bytes of a field.
 std::string_view Text(absl::Span<const std::uint8_t> block, Field field) {
   return {reinterpret_cast<const char*>(block.data()) + field.offset,
           field.length};
@@ -36,7 +41,8 @@ absl::Status NotANumber() {
   return absl::DataLossError("a number in the tar header is malformed");
 }
 
-// Parses digits between blanks, up to a NUL or the end. No digits mean zero.
+// Parses octal digits between blanks, up to a NUL or the field's end. Without
+// digits, the number is 0.
 absl::StatusOr<std::uint64_t> ParseOctal(std::string_view text) {
   text = UpToNul(text);
   const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
@@ -51,8 +57,8 @@ absl::StatusOr<std::uint64_t> ParseOctal(std::string_view text) {
   return number;
 }
 
-// Parses octal digits. A number too large for them is binary and big-endian,
-// behind a set bit and a sign bit.
+// Parses a number: octal digits, or GNU's base-256 form for larger numbers. The
+// base-256 form has a set bit, a sign bit, and then the number, big-endian.
 absl::StatusOr<std::uint64_t> ParseNumber(std::string_view text) {
   const auto first = static_cast<std::uint8_t>(text[0]);
   if ((first & 0x80) == 0) return ParseOctal(text);
@@ -65,8 +71,9 @@ absl::StatusOr<std::uint64_t> ParseNumber(std::string_view text) {
   return number;
 }
 
-// Checks the sum of all bytes, where the checksum's own count as blanks. Old
-// programs summed signed bytes.
+// Checks the chksum field. It must be the sum of all bytes of the block, with
+// blanks in place of the field itself (POSIX.1-2017, pax). Some old programs
+// added the bytes as signed numbers, so this sum is accepted, too.
 absl::Status CheckSum(absl::Span<const std::uint8_t> block) {
   const auto expected = ParseOctal(Text(block, kChecksum));
   std::int64_t plain = 0;
@@ -84,11 +91,13 @@ absl::Status CheckSum(absl::Span<const std::uint8_t> block) {
   return absl::OkStatus();
 }
 
+// Returns the kind that the typeflag field stands for: POSIX's values, and the
+// vendors' letters.
 TarKind KindOf(char type) {
   switch (type) {
     case '\0':
     case '0':
-    case '7':  // contiguous
+    case '7':  // POSIX: a high-performance file
       return TarKind::kFile;
     case '1':
     case '2':
@@ -123,9 +132,10 @@ absl::StatusOr<std::optional<TarHeader>> ParseTarHeader(
   TarHeader header;
   header.kind = KindOf(type);
   header.name = UpToNul(Text(block, kName));
-  // Links, devices, directories and FIFOs may have a size, but never data.
+  // Typeflags '1' to '6' are links, devices, directories and FIFOs: they may
+  // state a size, but no data follows.
   header.has_data = type < '1' || type > '6';
-  // In the old format a directory is a file whose name ends so.
+  // In the v7 format a directory is a file whose name ends with a slash.
   if (type == '\0' && header.name.ends_with('/')) {
     header.kind = TarKind::kOther;
     header.has_data = false;

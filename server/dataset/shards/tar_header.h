@@ -10,39 +10,42 @@
 
 namespace forebay::dataset::shards {
 
-// A header is one block long; data is padded to whole blocks.
+// The size of a header, in bytes. Data is padded to a multiple of this size.
 inline constexpr std::uint64_t kTarBlock = 512;  // bytes
 
+// The kinds of members, as far as walks tell them apart.
 enum class TarKind {
   kFile,
-  // A hard or symbolic link, which no sample has.
+  // A hard or symbolic link. Links are not parts of samples.
   kLink,
-  // A directory, device or the like, which no sample has.
+  // A directory, device or the like. They are not parts of samples.
   kOther,
-  kSparseFile,
-  // Their data describes the member that follows.
+  kSparseFile,  // GNU's format of files with holes
+  // The data of these kinds describes the next member: GNU's long names, and
+  // pax extended headers.
   kLongName,
   kLongLink,
   kAttributes,
-  // Its data describes all members that follow.
+  // The data of this kind, a pax global header, describes all later members.
   kGlobalAttributes,
 };
 
+// The content of a header block, as far as a walk needs it.
 struct TarHeader {
   TarKind kind = TarKind::kOther;
-  // From the header; an earlier header may overrule it.
+  // The name in the header; an earlier extended header may override it.
   std::string name;
-  // Bytes of the data that follows, without padding.
+  // The number of bytes of data behind the header, without padding.
   std::uint64_t data_bytes = 0;
-  // Whether data follows, whatever size the header says. If not, attributes do
-  // not overrule data_bytes.
+  // Whether members of this type have data at all. If not, extended headers do
+  // not override data_bytes.
   bool has_data = false;
 };
 
-// Reads one header of the old (v7), ustar, GNU or pax format. Returns nothing
-// if the block is the mark that ends an archive. DATA_LOSS: `block`, of
-// kTarBlock bytes, is no header; says why, not where. Thread-safe; never
-// blocks.
+// Parses one header block of the old (v7), ustar, GNU or pax format; `block`
+// has kTarBlock bytes. Returns nothing for a block of zeros, which ends an
+// archive. DATA_LOSS: the block is not a header; the error gives the reason
+// alone. Thread-safe; never blocks.
 absl::StatusOr<std::optional<TarHeader>> ParseTarHeader(
     absl::Span<const std::uint8_t> block);
 

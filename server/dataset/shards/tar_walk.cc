@@ -10,13 +10,26 @@
 #include "server/dataset/shards/gzip_member.h"
 #include "server/dataset/shards/pax_records.h"
 
+// A walk is a state machine whose position, at_, is the offset of a header. It
+// wants one of three ranges. The first is the header's block. The second is the
+// data of an extended header (open_), which describes the next member. The
+// third is the last bytes of the gzip-compressed file just passed (gzipped_).
+// The data of files is skipped by arithmetic: the next header lies behind the
+// data, padded to whole blocks.
+//
+// An archive ends with a block of zeros, or behind its last member. A truncated
+// archive is an error, since it would silently lack samples. For the same
+// reason, an extended header must be followed by the member that it describes.
+
 namespace forebay::dataset::shards {
 namespace {
 
-// Of a name or attributes; no program writes as much.
+// The longest name or extended header, in bytes. Programs write far shorter
+// ones. Its data is read in one piece.
 constexpr std::uint64_t kLargestAttributes = std::uint64_t{1} << 20;  // bytes
 
-// Returns the compression's name, or nothing.
+// Returns the name of the compression with whose magic number `block` begins.
+// Returns "" if there is no such compression.
 std::string_view CompressionOf(absl::Span<const std::uint8_t> block) {
   const std::string_view begin(reinterpret_cast<const char*>(block.data()),
                                block.size());
@@ -33,7 +46,7 @@ absl::StatusOr<TarWalk> TarWalk::Create(std::string object, std::uint64_t size,
                                         bool sees_gzip) {
   if (size < kTarBlock) {
     return absl::DataLossError(absl::StrCat(
-        object, ": is no tar archive: it has only ", size, " bytes"));
+        object, ": is not a tar archive: it has only ", size, " bytes"));
   }
   return TarWalk(std::move(object), size, sees_gzip);
 }
@@ -48,9 +61,9 @@ std::optional<ByteRange> TarWalk::wanted() const {
   return ByteRange{at_, kTarBlock};
 }
 
-absl::Status TarWalk::See(std::uint64_t offset,
-                          absl::Span<const std::uint8_t> bytes,
-                          std::vector<TarMember>* files) {
+absl::Status TarWalk::Parse(std::uint64_t offset,
+                            absl::Span<const std::uint8_t> bytes,
+                            std::vector<TarMember>* files) {
   while (const std::optional<ByteRange> next = wanted()) {
     if (next->offset < offset || next->offset - offset > bytes.size() ||
         next->length > bytes.size() - (next->offset - offset)) {
@@ -59,7 +72,7 @@ absl::Status TarWalk::See(std::uint64_t offset,
     const auto piece = bytes.subspan(next->offset - offset, next->length);
     absl::Status status;
     if (gzipped_.has_value()) {
-      gzipped_->inflated = InflatedBytes(piece, gzipped_->length);
+      gzipped_->decompressed = DecompressedBytes(piece, gzipped_->length);
       files->push_back(*std::exchange(gzipped_, std::nullopt));
     } else if (open_.has_value()) {
       status = SeeAttributes(open_->kind, piece);
@@ -82,7 +95,7 @@ absl::Status TarWalk::EndAt(std::uint64_t size) {
   over_ = true;
   if (size < kTarBlock) {
     return absl::DataLossError(absl::StrCat(
-        object_, ": is no tar archive: it has only ", size, " bytes"));
+        object_, ": is not a tar archive: it has only ", size, " bytes"));
   }
   absl::Status status;
   if (at_ > size) {
@@ -95,7 +108,8 @@ absl::Status TarWalk::EndAt(std::uint64_t size) {
   } else if (overrides_.any) {
     status = absl::DataLossError("the member that attributes speak of lacks");
   }
-  // Else its end is there, and still wanted.
+  // If there is no error, gzipped_ stays: the end of the last file may still be
+  // wanted.
   if (!status.ok()) gzipped_.reset();
   return Annotated(status);
 }
@@ -198,7 +212,7 @@ absl::Status TarWalk::SeeAttributes(TarKind kind,
   return absl::OkStatus();
 }
 
-// Goes to the next header, behind the data of this one.
+// The next header lies behind the data and its padding.
 absl::Status TarWalk::Skip(std::uint64_t data_bytes) {
   open_.reset();
   const std::uint64_t data = at_ + kTarBlock;
@@ -209,7 +223,8 @@ absl::Status TarWalk::Skip(std::uint64_t data_bytes) {
     return absl::DataLossError("the archive is truncated in a member's data");
   }
   const std::uint64_t rest = room - data_bytes - padding;
-  // An archive without the mark at its end ends with a member.
+  // An archive without a block of zeros ends behind its last member: some
+  // writers leave that block out.
   if (rest > 0 && rest < kTarBlock) {
     return absl::DataLossError("the archive is truncated in the next header");
   }

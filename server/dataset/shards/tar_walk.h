@@ -14,75 +14,85 @@
 
 namespace forebay::dataset::shards {
 
-// A file in an archive, or a link.
+// A file or a link in an archive.
 struct TarMember {
   std::string name;
-  std::uint64_t offset = 0;  // of its data in the archive; bytes
-  std::uint64_t length = 0;  // bytes; they lie within the archive
-  // Bytes that it inflates to, by its end: of files that TarWalk looks into.
-  std::uint32_t inflated = 0;
-  // Whether it is a hard or symbolic link, which has no data.
+  std::uint64_t offset = 0;  // bytes, from the archive's start to the data
+  std::uint64_t length = 0;  // bytes of data, all within the archive
+  // The decompressed bytes of a gzip-compressed file, as its end states them. 0
+  // for files whose end TarWalk does not read.
+  std::uint32_t decompressed = 0;
+  // Whether the member is a hard or symbolic link, which has no data.
   bool is_link = false;
 };
 
-// Walks through a tar archive from header to header. It reads nothing itself:
-// it says which bytes it must see next, and never asks for the files' data, but
-// for the ends of those that gzip has compressed, if `sees_gzip`. It finds the
-// files and links that Python's tarfile finds, in their order. But it refuses
-// any archive that is damaged, while tarfile takes some for their intact
-// beginning.
+// Walks through a tar archive from header to header. The walk reads nothing
+// itself: it says which bytes it must see next. It asks for a file's data only
+// if `sees_gzip` is set: for the last bytes of gzip-compressed files. It finds
+// the files and links that Python's tarfile finds, in the same order. It is
+// stricter in one way: it refuses an archive that is damaged anywhere. tarfile
+// may return the files before the damage.
 //
-// Not thread-safe; owns what it stores; never blocks. Errors name the archive
-// and the offset, and end the walk: DATA_LOSS: truncated, or no tar archive;
-// UNIMPLEMENTED: sparse files, attributes that rename all members, or a
-// compressed archive.
+// Not thread-safe. Owns what it stores. Never blocks. Errors name the archive
+// and the offset, and end the walk: DATA_LOSS: the archive is truncated, or is
+// not a tar archive; UNIMPLEMENTED: the archive is compressed, or has sparse
+// files, or a global header that renames all members.
 class TarWalk {
  public:
-  // `object` is the archive's name, `size` its bytes.
+  // Begins a walk. `object` is the archive's name, `size` its size in bytes.
+  // `sees_gzip` says whether to read the ends of members whose names end in
+  // ".gz".
   static absl::StatusOr<TarWalk> Create(std::string object, std::uint64_t size,
                                         bool sees_gzip = false);
 
-  // Returns what it must see next, within the archive; nothing if the walk is
-  // over.
+  // Returns the range that the walk must see next, within the archive. Returns
+  // nothing when the walk is over.
   std::optional<ByteRange> wanted() const;
 
-  // Takes `bytes`, which lie at `offset` in the archive. Walks on as far as
-  // they reach, and appends the files and links on the way to
-  // `files`.
-  absl::Status See(std::uint64_t offset, absl::Span<const std::uint8_t> bytes,
-                   std::vector<TarMember>* files);
+  // Parses `bytes`, which lie at `offset` in the archive, as far as possible.
+  // Appends the files and links found to `files`.
+  absl::Status Parse(std::uint64_t offset, absl::Span<const std::uint8_t> bytes,
+                     std::vector<TarMember>* files);
 
-  // Tells the size of an archive that was made with kUnknownSize, when it is
-  // known that it has no more bytes. Errors as See's.
+  // Tells a walk that was created with kUnknownSize that the archive has `size`
+  // bytes. The errors are those of Parse.
   absl::Status EndAt(std::uint64_t size);
 
  private:
-  // Attributes of the next member in earlier headers; the first of each counts.
+  // Attributes of the next member, from the headers before it. If several
+  // headers set an attribute, the first of them counts.
   struct Overrides {
     std::optional<std::string> name;
-    std::optional<std::uint64_t> size;
+    std::optional<std::uint64_t> size;  // bytes
     bool sparse = false;
-    bool any = false;
+    bool any = false;  // whether a member must follow
   };
 
   TarWalk(std::string object, std::uint64_t size, bool sees_gzip)
       : object_(std::move(object)), size_(size), sees_gzip_(sees_gzip) {}
 
+  // Parses the header at at_.
   absl::Status SeeHeader(absl::Span<const std::uint8_t> block,
                          std::vector<TarMember>* files);
+  // Adds a member to `files`. If the end of a gzip-compressed file must be read
+  // first, remembers the file instead. Then goes on to the next header.
   absl::Status SeeMember(TarHeader header, std::vector<TarMember>* files);
+  // Parses the data of an extended header, into overrides_.
   absl::Status SeeAttributes(TarKind kind, absl::Span<const std::uint8_t> data);
+  // Goes on to the next header, behind the data of the present header.
   absl::Status Skip(std::uint64_t data_bytes);
+  // Adds the archive's name and the offset to an error.
   absl::Status Annotated(const absl::Status& status) const;
 
   std::string object_;
   std::uint64_t size_ = 0;
   bool sees_gzip_ = false;
-  std::uint64_t at_ = 0;  // offset of the next header, or the last one
-  // That header, while its data is wanted.
+  // The offset of the header that is parsed next, or was parsed last.
+  std::uint64_t at_ = 0;
+  // The header at at_, while the walk waits for that header's data.
   std::optional<TarHeader> open_;
   Overrides overrides_;
-  // The file before that, while its end is wanted.
+  // The file before at_, while the walk waits for that file's last bytes.
   std::optional<TarMember> gzipped_;
   bool over_ = false;
 };

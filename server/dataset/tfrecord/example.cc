@@ -1,3 +1,16 @@
+// An Example is a map from names to Features, and a Feature holds one list of
+// values: BytesList, FloatList or Int64List. A SequenceExample has two maps:
+// its context, which is such a map, and a map from names to FeatureLists. A
+// FeatureList has a Feature for each step.
+//
+// protozero reads fields in place, and throws an exception if a length or a
+// varint is malformed. The functions declared in example.h catch it. The first
+// pass over a feature (FeatureValues::Read) parses every value, so later passes
+// cannot throw.
+//
+// Encoders may pack the numbers of a list into one field, or write a field for
+// each number, or mix both. ForEachRun treats a single number as a packed run
+// of one number.
 #include "server/dataset/tfrecord/example.h"
 
 #include <cstring>
@@ -17,8 +30,8 @@ using Bytes = absl::Span<const std::uint8_t>;
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 
-// The fields' numbers in the .proto files.
-constexpr std::uint32_t kFeatures = 1;      // of Example; context of the other
+// The numbers of the fields in the .proto files.
+constexpr std::uint32_t kFeatures = 1;  // of Example; SequenceExample.context
 constexpr std::uint32_t kFeatureLists = 2;  // of SequenceExample
 constexpr std::uint32_t kEntries = 1;       // of Features and FeatureLists
 constexpr std::uint32_t kKey = 1;           // of an entry
@@ -38,7 +51,8 @@ pbf_reader ReaderOf(Bytes bytes) {
       reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
-// Goes to the next field with these numbers, over all others.
+// Goes to the next field that has the number `number` and holds bytes. Returns
+// false at the message's end.
 bool NextMessage(pbf_reader& reader, std::uint32_t number) {
   while (reader.next()) {
     if (reader.tag() == number &&
@@ -50,10 +64,11 @@ bool NextMessage(pbf_reader& reader, std::uint32_t number) {
 }
 
 absl::Status Malformed() {
-  return absl::DataLossError("is no tf.train.Example, or damaged");
+  return absl::DataLossError("is not a tf.train.Example, or damaged");
 }
 
-// Calls `each` for the entries of a map.
+// Calls `each` for each entry of Features or FeatureLists. A map's entry is a
+// message with the fields `key` and `value`.
 void ReadMap(Bytes map, bool is_list,
              const std::function<void(const Feature&)>& each) {
   pbf_reader reader = ReaderOf(map);
@@ -76,6 +91,7 @@ void ReadMap(Bytes map, bool is_list,
   }
 }
 
+// Counts the varints in `run`. Throws if the last varint is truncated.
 std::uint64_t CountVarints(Bytes run) {
   std::uint64_t count = 0;
   const char* at = reinterpret_cast<const char*>(run.data());
@@ -84,6 +100,7 @@ std::uint64_t CountVarints(Bytes run) {
   return count;
 }
 
+// Returns the kind of the list whose field in Feature has the number `list`.
 ValueKind KindOf(std::uint32_t list) {
   switch (list) {
     case kBytesList:
@@ -95,6 +112,8 @@ ValueKind KindOf(std::uint32_t list) {
   }
 }
 
+// Goes to the next list of values in a Feature. Returns false at the Feature's
+// end.
 bool NextList(pbf_reader& reader) {
   while (reader.next()) {
     if (reader.tag() >= kBytesList && reader.tag() <= kInt64List &&
@@ -105,12 +124,14 @@ bool NextList(pbf_reader& reader) {
   return false;
 }
 
-// Calls `each(kind, list)` for the lists of a Feature. It holds one; of
-// several, protocol buffers have the last ones of one kind, together.
+// Calls `each(kind, list)` for the lists of a Feature that have an effect. The
+// lists are a oneof: a list is merged with the lists before it if they are of
+// its kind, and otherwise replaces them. So only the last run of lists of one
+// kind has an effect.
 template <typename Each>
 void ForEachList(Bytes message, const Each& each) {
   std::uint32_t number = 0;
-  Bytes last = message;  // from where on all lists are of one kind
+  Bytes last = message;  // the last run of lists of one kind
   pbf_reader reader = ReaderOf(message);
   for (Bytes rest = message; NextList(reader); rest = ToBytes(reader.data())) {
     if (reader.tag() != number) last = rest;
@@ -121,7 +142,7 @@ void ForEachList(Bytes message, const Each& each) {
   while (NextList(reader)) each(KindOf(number), ToBytes(reader.get_view()));
 }
 
-// Calls `each(message)` for a feature, or for each step of a list.
+// Calls `each(message)` for a feature, or for each step of a feature list.
 template <typename Each>
 void ForEachFeature(const Feature& feature, const Each& each) {
   if (!feature.is_list) return each(feature.message);
@@ -129,7 +150,8 @@ void ForEachFeature(const Feature& feature, const Each& each) {
   while (NextMessage(steps, kSteps)) each(ToBytes(steps.get_view()));
 }
 
-// Calls `each(run)` for each run of packed numbers in a list, or a single one.
+// Calls `each(run)` for each field of a list of numbers. A field is a packed
+// run of numbers, or a single number.
 template <typename Each>
 void ForEachRun(ValueKind kind, Bytes list, const Each& each) {
   const pbf_wire_type single = kind == ValueKind::kFloat
@@ -203,6 +225,8 @@ absl::StatusOr<FeatureValues> FeatureValues::Read(const Feature& feature) {
         values.kind_ = kind;
         values.Count(list);
       });
+      // each_step is the number of values that each step so far has. It is 0
+      // once two steps have different numbers of values.
       const std::uint64_t more = values.count_ - before;
       if (more != each_step.value_or(more)) each_step = 0;
       if (!each_step.has_value()) each_step = more;
@@ -212,7 +236,7 @@ absl::StatusOr<FeatureValues> FeatureValues::Read(const Feature& feature) {
   }
   if (other.has_value()) {
     return absl::InvalidArgumentError(
-        "has steps of several types, which are no list");
+        "has steps of several types, which are not a list");
   }
   values.count_each_ = each_step.value_or(0);
   return values;
@@ -250,7 +274,7 @@ std::uint64_t FeatureValues::number_bytes() const {
          (kind_ == ValueKind::kFloat ? sizeof(float) : sizeof(std::int64_t));
 }
 
-// Read has found that all is well formed.
+// Nothing throws here, since Read has parsed the same values.
 void FeatureValues::CopyNumbers(absl::Span<std::uint8_t> out) const {
   FOREBAY_CHECK(out.size() == number_bytes());
   std::uint8_t* to = out.data();

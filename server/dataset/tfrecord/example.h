@@ -10,62 +10,70 @@
 #include "absl/types/span.h"
 
 // Reads tf.train.Example and tf.train.SequenceExample, which are protocol
-// buffers (tensorflow/core/example/example.proto, feature.proto), as bytes: no
-// value is copied before it is asked for. All of a record is a stranger's.
-// Functions are thread-safe and never block; their errors give the reason
-// alone.
+// buffers (tensorflow/core/example/example.proto and feature.proto). All
+// results point into the record's bytes; no value is copied before the caller
+// asks for it. Records are untrusted. Functions are thread-safe and never
+// block. Their errors give the reason alone.
 
 namespace forebay::dataset::tfrecord {
 
-// The type of a feature's values.
+// The type of a feature's values: which list its message Feature has set. kNone
+// means that no list is set.
 enum class ValueKind { kNone, kBytes, kFloat, kInt64 };
 
-// For people, as TensorFlow says it: "bytes".
+// Returns TensorFlow's name of the type, such as "bytes", for errors.
 std::string_view NameOf(ValueKind kind);
 
-// A feature, or, in a SequenceExample, a list of them. Points into the record.
+// A feature of an Example, or a feature or a feature list of a SequenceExample.
+// Points into the record.
 struct Feature {
   std::string_view name;
-  bool is_list = false;
+  bool is_list = false;  // whether `message` is a FeatureList, not a Feature
   absl::Span<const std::uint8_t> message;
 };
 
-// Calls `each` for all features of an Example or SequenceExample, in the order
-// in which they stand there. If a name comes twice, the last one counts.
-// DATA_LOSS: it is neither.
+// Calls `each` for all features of an Example or a SequenceExample, in the
+// order in which they are stored. If a name comes twice, the caller should use
+// the later feature. DATA_LOSS: `example` is neither message.
 absl::Status ReadFeatures(absl::Span<const std::uint8_t> example,
                           const std::function<void(const Feature&)>& each);
 
-// The values of a feature, or those of all steps of a list, one behind the
-// other. Point into the record.
+// The values of a feature, or the values of all steps of a feature list, in
+// order. Immutable after Read; points into the record; never blocks. Only Read
+// has errors.
 class FeatureValues {
  public:
   FeatureValues() = default;
-  // DATA_LOSS: the feature is malformed; INVALID_ARGUMENT: the steps of a list
-  // have values of several kinds.
+  // Reads a feature. DATA_LOSS: the feature is malformed. INVALID_ARGUMENT: the
+  // steps of a feature list have values of several types.
   static absl::StatusOr<FeatureValues> Read(const Feature& feature);
 
   ValueKind kind() const { return kind_; }
+  // Number of values, in all steps together.
   std::uint64_t count() const { return count_; }
-  // Of a list. Values a step: 0 if there are no steps, or they differ in that.
+  // Number of values in each step of a feature list. 0 if the list has no
+  // steps, or its steps have different numbers of values.
   std::uint64_t count_each() const { return count_each_; }
-  // The last one of kind kBytes.
+  // The last value of kind kBytes; empty if there is no such value.
   absl::Span<const std::uint8_t> last_bytes() const { return last_bytes_; }
 
-  // The only value, of kind kInt64.
+  // Returns the only value. kind() must be kInt64, and count() 1.
   std::int64_t integer() const;
-  // Bytes of all values, of kind kFloat or kInt64, as little-endian float32 and
-  // int64.
+  // Returns the number of bytes that CopyNumbers writes. kind() must be kFloat
+  // or kInt64.
   std::uint64_t number_bytes() const;
-  // Writes them; `out` has that size.
+  // Writes all values as little-endian float32 or int64. `out` has
+  // number_bytes() bytes.
   void CopyNumbers(absl::Span<std::uint8_t> out) const;
 
  private:
   explicit FeatureValues(const Feature& feature) : feature_(feature) {}
 
+  // Counts the values in a list of kind kind_.
   void Count(absl::Span<const std::uint8_t> list);
 
-  // A record may have as many values as bytes: they are found again, not kept.
+  // The feature itself. Its values are not stored, but parsed again on each
+  // call: a record may have as many values as bytes.
   Feature feature_;
   ValueKind kind_ = ValueKind::kNone;
   std::uint64_t count_ = 0;

@@ -21,6 +21,8 @@ void ExampleChoice::Complete(const ExampleFiles& kind,
                              base::MemoryBudget* budget,
                              records::RecordRequest* request,
                              std::vector<std::string>* warnings) const {
+  // The request's name includes the fields, so that only requests for equal
+  // fields share an index.
   absl::StrAppend(&request->name, std::string(2, '\0'), std::string(kind.name),
                   fields_.has_value() ? fields_->text() : "");
   request->make_format = [kind = &kind, budget](std::string_view text) {

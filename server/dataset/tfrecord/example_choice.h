@@ -17,38 +17,46 @@
 
 namespace forebay::dataset::tfrecord {
 
-// Files whose records are Examples, or payloads of one type: TFRecord's, and
-// others. All functions are thread-safe; only `guess` blocks, for reads.
+// The functions that read one kind of files, such as TFRecord files, whose
+// records are Examples, or payloads of one type. All functions are thread-safe.
+// Only `guess` blocks, for reads.
 struct ExampleFiles {
   using FormatPtr = records::RecordRequest::FormatPtr;
 
-  std::string_view name;  // tells such formats apart
-  // The format of that text. DATA_LOSS: there is none. The budget, which may be
-  // null, outlives it, and is for what it keeps.
+  std::string_view name;  // the name of this kind of files
+  // Makes the format whose text() is `text`. DATA_LOSS: there is no such
+  // format. The format reserves memory from `budget`, which outlives it and may
+  // be null.
   absl::StatusOr<FormatPtr> (*parse)(std::string_view text,
                                      base::MemoryBudget* budget);
+  // Makes the format of files whose records have the fields `fields`. `budget`
+  // is as for `parse`.
   FormatPtr (*make)(RecordFields fields, base::MemoryBudget* budget);
-  // Guesses the fields of the first records. Errors name the file.
+  // Reads the first records, and guesses the fields from them. Errors name the
+  // file.
   absl::StatusOr<FieldGuess> (*guess)(
       const records::RecordRequest& request,
       const records::RecordRequest::Files& files, base::WorkingMemory& memory,
       const std::stop_token& stop);
 };
 
-// The fields that are wanted of such files, or that they are to be guessed.
-// Immutable and thread-safe.
+// The fields of records that a user wants, or the choice to guess the fields.
+// Immutable and thread-safe; owns what it stores; never blocks by itself. Only
+// Create has errors.
 class ExampleChoice {
  public:
-  // Without names and types, fields are guessed of the first records. A single
-  // field without a name is the payload. Never blocks. Errors: those of
+  // Makes a choice from the names and types of the fields that a user asks for.
+  // If the user asks for no fields, they are guessed from the first records. A
+  // single field without a name is the payload. Errors are those of
   // RecordFields.
   static absl::StatusOr<ExampleChoice> Create(
       const std::vector<std::string>& names,
       const std::vector<std::string>& types);
 
-  // Completes a request for such files with its source, root and name. A guess
-  // adds to `warnings`, a sentence each, what it leaves out. The request uses
-  // all of these as long as it lives.
+  // Completes a request for files of the kind `kind` that already has its
+  // source, root and name. If the fields are guessed, opening the request adds
+  // a sentence to `warnings` for each feature that is left out. So all
+  // arguments must outlive the opening.
   void Complete(const ExampleFiles& kind, base::MemoryBudget* budget,
                 records::RecordRequest* request,
                 std::vector<std::string>* warnings) const;
@@ -57,7 +65,7 @@ class ExampleChoice {
   explicit ExampleChoice(std::optional<RecordFields> fields)
       : fields_(std::move(fields)) {}
 
-  std::optional<RecordFields> fields_;  // null: to be guessed
+  std::optional<RecordFields> fields_;  // unset if they are to be guessed
 };
 
 }  // namespace forebay::dataset::tfrecord

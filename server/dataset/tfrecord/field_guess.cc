@@ -1,3 +1,11 @@
+// The guess parses the first records and keeps a summary of each feature's
+// values: their type, how many there are, and whether bytes look like images,
+// audio or text. Then each feature becomes a field of the narrowest type that
+// fits all its values. Fields are in the order of names. If any record is not
+// an Example, or no feature can be a field, the payload is the only field.
+//
+// Records are untrusted, so the numbers of features and of warnings are
+// bounded.
 #include "server/dataset/tfrecord/field_guess.h"
 
 #include <algorithm>
@@ -19,29 +27,33 @@ namespace {
 
 using Bytes = absl::Span<const std::uint8_t>;
 
-// More features than these are not looked at.
+// The most features that a guess looks at. It ignores further features.
 constexpr std::size_t kMostFeatures = 1000;
-// So many of those that are left out are named, by so many bytes.
+// The most features that are named as left out, and the most bytes of each
+// name.
 constexpr std::size_t kMostNamed = 16;
 constexpr std::size_t kNamedBytes = 64;
 
-// The values that records have of a feature.
+// A summary of the values that records have of a feature.
 struct Seen {
   ValueKind kind = ValueKind::kNone;
   bool is_list = false;
-  std::uint64_t records = 0;  // that have it
-  std::size_t last_record = SIZE_MAX;
-  bool single = true;  // whether each has one value
-  // Of lists: values of each step, if they are equal; else 0.
+  std::uint64_t records = 0;  // number of records that have the feature
+  std::size_t last_record = SIZE_MAX;  // number of the last record that has it
+  bool single = true;                  // whether each record has one value
+  // Number of values in each step of a feature list; 0 if steps have different
+  // numbers of values. Unset until a list with values is seen.
   std::optional<std::uint64_t> each = std::nullopt;
-  // Of bytes; empty ones tell nothing.
+  // Whether any value of type bytes is not empty, and whether all values that
+  // are not empty are images, audio files or printable text.
   bool any_bytes = false;
   bool images = true;
   bool audio = true;
   bool printable = true;
-  bool mixed = false;  // kinds
+  bool mixed = false;  // whether values are of several types
 };
 
+// Adds a record's values of a feature to the feature's summary.
 void Note(const FeatureValues& values, Seen* seen) {
   if (values.kind() == ValueKind::kNone) {
     seen->single = false;
@@ -66,7 +78,8 @@ void Note(const FeatureValues& values, Seen* seen) {
 
 using SeenFeatures = std::map<std::string, Seen>;
 
-// Adds the features of one record. Returns false if it is no Example.
+// Adds the features of one record. Returns false if the payload is not an
+// Example.
 bool SeeRecord(Bytes payload, std::size_t record, SeenFeatures* features) {
   bool well_formed = true;
   const absl::Status read = ReadFeatures(payload, [&](const Feature& feature) {
@@ -87,7 +100,8 @@ bool SeeRecord(Bytes payload, std::size_t record, SeenFeatures* features) {
   return read.ok() && well_formed;
 }
 
-// Returns nothing if they are no Examples.
+// Returns the features of all payloads. Returns nothing if a payload is not an
+// Example, or no payload has features.
 std::optional<SeenFeatures> SeeFeatures(absl::Span<const Bytes> payloads) {
   SeenFeatures features;
   for (std::size_t i = 0; i < payloads.size(); ++i) {
@@ -97,7 +111,9 @@ std::optional<SeenFeatures> SeeFeatures(absl::Span<const Bytes> payloads) {
   return features;
 }
 
-// Returns nothing, and `why`, for a feature that cannot be a field.
+// Returns the type of the field that a feature becomes. `in_all` tells whether
+// all records have the feature. If the feature cannot be a field, returns
+// nothing and sets `why`.
 std::optional<std::string> TypeOf(const Seen& seen, bool in_all,
                                   std::string* why) {
   if (seen.mixed) {
@@ -122,6 +138,7 @@ std::optional<std::string> TypeOf(const Seen& seen, bool in_all,
   return std::nullopt;
 }
 
+// Guesses the type of the payload as the only field.
 FieldGuess OfPayloads(absl::Span<const Bytes> payloads) {
   const auto all = [payloads](bool (*are_such)(Bytes)) {
     return !payloads.empty() &&
@@ -169,7 +186,8 @@ FieldGuess GuessFields(absl::Span<const Bytes> payloads) {
         absl::StrCat(left_out_count - kMostNamed, " features more"));
   }
   auto fields = RecordFields::OfExamples(names, types);
-  // No feature can be a field.
+  // OfExamples fails if no feature can be a field. In that case the payload is
+  // the only field.
   if (!fields.ok()) {
     FieldGuess guess = OfPayloads(payloads);
     guess.left_out = std::move(left_out);

@@ -13,15 +13,23 @@ namespace forebay::dataset::tfrecord {
 // The fields that records seem to have.
 struct FieldGuess {
   RecordFields fields;
-  // A sentence each about features that are left out.
+  // A sentence about each feature that cannot be a field.
   std::vector<std::string> left_out = {};
 };
 
-// Guesses the fields of the first records of a dataset, by their payloads. If
-// all are Examples or SequenceExamples, the fields are their features, by name:
-// a number where all have one, else an array of any length; the first image
-// file as an image; audio files; text that can be printed; else bytes. Other
-// payloads are an image or an audio file each, or bytes.
+// Guesses the fields of a dataset from the payloads of its first records. If
+// all payloads are Examples or SequenceExamples, the fields are their features,
+// in the order of names. A feature gets the first of these types that applies:
+//
+// "int64", "float32"   if each record has one number
+// "int64[n]" and such  if the numbers are more, or their count varies
+// "image"              if all values are image files; the first such feature
+// "audio"              if all values are audio files
+// "text"               if all values are printable
+// "bytes"              otherwise
+//
+// Otherwise there is one field, the whole payload: an image if all payloads are
+// image files, an audio file if all are audio files, and otherwise bytes.
 //
 // Thread-safe; never blocks; has no errors.
 FieldGuess GuessFields(

@@ -20,6 +20,7 @@ Number Load(const std::uint8_t* bytes) {
   return number;
 }
 
+// Whether `stored` holds the masked CRC of `bytes`.
 bool Matches(absl::Span<const std::uint8_t> bytes, const std::uint8_t* stored) {
   constexpr std::uint32_t kDelta = 0xa282ead8;
   const std::uint32_t masked = std::rotr(base::Crc32c(bytes), 15) + kDelta;
@@ -33,7 +34,7 @@ absl::StatusOr<std::uint64_t> LengthOf(absl::Span<const std::uint8_t> header) {
   constexpr std::size_t kLengthBytes = sizeof(std::uint64_t);
   if (!Matches(header.first(kLengthBytes), header.data() + kLengthBytes)) {
     return absl::DataLossError(
-        "is no TFRecord file, or damaged: the checksum of a record's length "
+        "is not a TFRecord file, or damaged: the checksum of a record's length "
         "does not match");
   }
   return Load<std::uint64_t>(header.data());
@@ -55,10 +56,12 @@ absl::StatusOr<absl::Span<const std::uint8_t>> PayloadOf(
   return payload;
 }
 
-std::optional<storage::inflated::Packing> PackingOf(
+std::optional<storage::compressed::Compression> CompressionOf(
     absl::Span<const std::uint8_t> start) {
+  // A record's length may look like the magic number of a compressed file. The
+  // CRC of the length is stronger evidence.
   if (start.size() >= kHeaderBytes && LengthOf(start).ok()) return std::nullopt;
-  return storage::inflated::PackingOf(start);
+  return storage::compressed::CompressionOf(start);
 }
 
 }  // namespace forebay::dataset::tfrecord

@@ -1,3 +1,13 @@
+// A feature and a field match by name. Read finds the features of all fields in
+// one pass over the record. Then it reads the values of each feature. A label
+// is a single int64. Bytes are a single value. An array is a list of numbers,
+// or the bytes of its elements. Numbers are decoded into memory of MadeValues.
+// The bytes of elements are copied there, for alignment. Other bytes stay
+// ranges of the record.
+//
+// If a record lacks a feature, it counts as damaged. But if the field is an
+// array whose first axis may have any length, the array is then empty. Values
+// of another type are an error of the request.
 #include "server/dataset/tfrecord/record_fields.h"
 
 #include <algorithm>
@@ -21,19 +31,24 @@ using Bytes = absl::Span<const std::uint8_t>;
 using proto::DType;
 using proto::FieldKind;
 
+// The first part of text(). Indexes on disk have it, too, so it must not
+// change.
 constexpr std::string_view kExamples = "tfrecord examples";
 constexpr std::string_view kPayloads = "tfrecord payloads";
-// No name and no type has it.
+// Separates the parts of text(). Neither names nor texts of types contain this
+// byte.
 constexpr char kSeparator = '\0';
 
-// So many names stand in an error.
+// The most names of features in an error, and the most bytes of each name.
 constexpr std::size_t kNamesSaid = 16;
-constexpr std::size_t kNamedBytes = 64;  // of each
+constexpr std::size_t kNamedBytes = 64;
 
+// The feature of each field, by the field's index.
 using Features = std::array<std::optional<Feature>, kMaxDatasetFields>;
 
-// Finds those of the fields.
-absl::StatusOr<Features> FindFeatures(const std::vector<RecordField>& fields,
+// Finds the features of all fields in a payload. If several features have the
+// same name, the last of them counts, as in the maps of protocol buffers.
+absl::StatusOr<Features> FindFeatures(const std::vector<TfrecordField>& fields,
                                       Bytes payload) {
   Features found;
   FOREBAY_RETURN_IF_ERROR(ReadFeatures(payload, [&](const Feature& feature) {
@@ -44,8 +59,9 @@ absl::StatusOr<Features> FindFeatures(const std::vector<RecordField>& fields,
   return found;
 }
 
-// Other records may well have the feature: a record without it is damaged.
-absl::Status Lacks(const RecordField& field, Bytes payload) {
+// Returns the error of a payload without a field's feature. Other records may
+// have the feature, so this record counts as damaged.
+absl::Status Lacks(const TfrecordField& field, Bytes payload) {
   std::vector<std::string> names;
   std::size_t more = 0;
   FOREBAY_RETURN_IF_ERROR(ReadFeatures(payload, [&](const Feature& feature) {
@@ -72,9 +88,12 @@ bool AreNumbers(const FeatureValues& values) {
          values.kind() == ValueKind::kInt64;
 }
 
-absl::Status Unlike(const RecordField& field, const FeatureValues& values) {
+// Returns the error of values that do not have the field's type. If only the
+// number of values is wrong, the error tells the fix.
+absl::Status Unlike(const TfrecordField& field, const FeatureValues& values) {
   std::string fix;
   const auto& array = field.type.array;
+  // If the values have the right type, only their number is wrong.
   const bool is_of_that_type =
       AreNumbers(values) &&
       (array.has_value() ? array->dtype == TypeOfNumbers(values.kind())
@@ -84,11 +103,13 @@ absl::Status Unlike(const RecordField& field, const FeatureValues& values) {
     fix = "; for any number of them, its type ends in \"[n]\"";
   return absl::InvalidArgumentError(
       absl::StrCat(field.name, ": has ", values.count(), " values of type ",
-                   std::string(NameOf(values.kind())), ", which is no ",
+                   std::string(NameOf(values.kind())), ", which is not ",
                    TextOf(field.type), fix));
 }
 
-// Bytes of a field's elements, if the values can be them.
+// Returns the number of bytes of an array's elements, or nothing if the values
+// cannot be its elements. A value of type bytes has the elements as they lie in
+// memory.
 std::optional<std::uint64_t> ElementBytes(const records::ValueType& type,
                                           const FeatureValues& values) {
   std::uint64_t bytes = 0;
@@ -107,12 +128,12 @@ std::optional<std::uint64_t> ElementBytes(const records::ValueType& type,
 
 }  // namespace
 
-// Makes the fields' values of one payload.
+// Makes the fields' values from one payload in `record`.
 class RecordFields::Reader {
  public:
   Reader(Bytes record, MadeValues* made) : record_(record), made_(made) {}
 
-  absl::StatusOr<FieldValue> Value(const RecordField& field,
+  absl::StatusOr<FieldValue> Value(const TfrecordField& field,
                                    const FeatureValues& values) const {
     if (field.type.array.has_value()) return Elements(field, values);
     if (field.type.kind == FieldKind::kLabel) {
@@ -126,19 +147,20 @@ class RecordFields::Reader {
   }
 
  private:
+  // Returns bytes of the record as a range of it.
   FieldValue Range(Bytes part) const {
     return FieldRange{static_cast<std::uint64_t>(part.data() - record_.data()),
                       part.size()};
   }
 
-  // Elements in a record are not aligned.
+  // Copies elements, since elements in a record may not be aligned.
   FieldValue Copy(Bytes part) const {
     const absl::Span<std::uint8_t> room = made_->Add(part.size());
     std::copy(part.begin(), part.end(), room.begin());
     return MadeBytes{room};
   }
 
-  absl::StatusOr<FieldValue> Elements(const RecordField& field,
+  absl::StatusOr<FieldValue> Elements(const TfrecordField& field,
                                       const FeatureValues& values) const {
     const auto bytes = ElementBytes(field.type, values);
     if (!bytes.has_value()) return Unlike(field, values);
@@ -165,7 +187,7 @@ absl::StatusOr<RecordFields> RecordFields::OfExamples(
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (!IsFieldName(names[i])) {
       return absl::InvalidArgumentError(
-          absl::StrCat("\"", names[i], "\" is no field: a name of 1 to ",
+          absl::StrCat("\"", names[i], "\" is not a field: a name of 1 to ",
                        proto::kMaxFieldName - 1, " bytes is wanted"));
     }
     if (std::count(names.begin(), names.end(), names[i]) > 1) {
@@ -190,7 +212,7 @@ absl::StatusOr<RecordFields> RecordFields::OfPayload(std::string_view type) {
 
 std::string RecordFields::text() const {
   std::string text(is_payload_ ? kPayloads : kExamples);
-  for (const RecordField& field : fields_) {
+  for (const TfrecordField& field : fields_) {
     text += kSeparator;
     if (!is_payload_) absl::StrAppend(&text, field.name, std::string(1, '\0'));
     text += TextOf(field.type);
@@ -202,7 +224,7 @@ absl::StatusOr<RecordFields> RecordFields::Parse(std::string_view text) {
   const std::vector<std::string> parts =
       absl::StrSplit(std::string(text), kSeparator);
   absl::StatusOr<RecordFields> fields =
-      absl::DataLossError("is of records that are no TFRecords");
+      absl::DataLossError("is of records that are not TFRecords");
   if (parts[0] == kPayloads && parts.size() == 2) {
     fields = OfPayload(parts[1]);
   } else if (parts[0] == kExamples && parts.size() % 2 == 1) {
@@ -221,7 +243,7 @@ absl::StatusOr<RecordFields> RecordFields::Parse(std::string_view text) {
 bool RecordFields::has_rows() const {
   return std::any_of(
       fields_.begin(), fields_.end(),
-      [](const RecordField& field) { return field.type.has_rows; });
+      [](const TfrecordField& field) { return field.type.has_rows; });
 }
 
 absl::Status RecordFields::Read(Bytes record, Bytes payload,
@@ -243,7 +265,7 @@ absl::Status RecordFields::Read(Bytes record, Bytes payload,
       if (!read.ok()) return base::Annotate(read.status(), fields_[i].name);
       feature = *std::move(read);
     }
-    // TensorFlow's parser, too, takes a feature without values for none.
+    // A feature without values is taken for missing, as in TensorFlow's parser.
     if (feature.count() == 0 && !fields_[i].type.has_rows) {
       if (!found[i].has_value()) return Lacks(fields_[i], payload);
       return absl::DataLossError(

@@ -16,55 +16,61 @@
 
 namespace forebay::dataset::tfrecord {
 
-struct RecordField {
+// A field of TFRecords: a feature's name, or kPayload, and its type.
+struct TfrecordField {
   std::string name;
   records::ValueType type;
 
-  bool operator==(const RecordField&) const = default;
+  bool operator==(const TfrecordField&) const = default;
 };
 
-// The fields of each record: features of its payload, an Example or a
-// SequenceExample, or that payload itself. Immutable and thread-safe; never
-// blocks. Errors give the reason alone.
+// The fields of each record. They are features of its payload, which is an
+// Example or a SequenceExample; or there is one field, the payload itself.
+// Immutable and thread-safe; owns what it stores; never blocks. Errors give the
+// reason alone.
 class RecordFields {
  public:
-  // The field of a payload that is no Example.
+  // Name of the field that is the whole payload.
   static constexpr std::string_view kPayload = "record";
 
-  // Features by name, each with a type (records/value_type.h).
-  // INVALID_ARGUMENT: there are none or too many, or one is malformed or comes
-  // twice.
+  // Chooses features by name, each with a type (records/value_type.h).
+  // INVALID_ARGUMENT: there are no features or too many; or a name or type is
+  // malformed; or a name comes twice.
   static absl::StatusOr<RecordFields> OfExamples(
       absl::Span<const std::string> names, absl::Span<const std::string> types);
-  // The payload, of that type. INVALID_ARGUMENT: it is none.
+  // Chooses the payload, as one field of the type `type`. INVALID_ARGUMENT:
+  // `type` does not name a type.
   static absl::StatusOr<RecordFields> OfPayload(std::string_view type);
 
-  // Text that tells apart fields, and of which Parse makes them again.
+  // Returns a text from which Parse makes equal fields. Different fields have
+  // different texts.
   std::string text() const;
-  // DATA_LOSS: the text is another.
+  // Makes fields from their text(). DATA_LOSS: `text` is not the text() of any
+  // fields.
   static absl::StatusOr<RecordFields> Parse(std::string_view text);
 
   bool is_payload() const { return is_payload_; }
-  const std::vector<RecordField>& fields() const { return fields_; }
-  // Whether all records must be read before their longest values are known.
+  const std::vector<TfrecordField>& fields() const { return fields_; }
+  // Whether any field is an array whose first axis may have any length. Only
+  // the payloads tell how long the longest array is.
   bool has_rows() const;
 
-  // Fills `values` with what a payload has of each. They point into it, as
-  // parts of `record` that holds it, and into what was made. DATA_LOSS: the
-  // payload is damaged, or lacks a field, which the error names.
-  // INVALID_ARGUMENT, naming the field: it is of another type.
+  // Fills `values` with each field's value, from a payload. The values point
+  // into `record`, which holds the payload, or into bytes that `made` keeps.
+  // DATA_LOSS: the payload is damaged, or lacks a field, which the error names.
+  // INVALID_ARGUMENT: a field, which the error names, is of another type.
   absl::Status Read(absl::Span<const std::uint8_t> record,
                     absl::Span<const std::uint8_t> payload,
                     absl::Span<FieldValue> values, MadeValues* made) const;
-  // Adds the lengths of the payload's values to the `bounds` of each field.
-  // Does nothing if the payload is malformed: it will be when it is read.
+  // Adds the length of each field's value in the payload, in bytes, to the
+  // field's `bounds`. Ignores a malformed payload: Read will report its error.
   void Measure(absl::Span<const std::uint8_t> payload,
                std::vector<records::LengthBounds>* bounds) const;
 
  private:
   class Reader;
 
-  std::vector<RecordField> fields_;
+  std::vector<TfrecordField> fields_;
   bool is_payload_ = false;
 };
 

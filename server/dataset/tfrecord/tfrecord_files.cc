@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "server/base/status.h"
-#include "server/dataset/tfrecord/first_records.h"
+#include "server/dataset/tfrecord/first_tfrecords.h"
 #include "server/dataset/tfrecord/tfrecord_format.h"
 
 namespace forebay::dataset::tfrecord {
@@ -20,12 +20,13 @@ ExampleFiles::FormatPtr Make(RecordFields fields, base::MemoryBudget*) {
   return std::make_shared<const TfrecordFormat>(std::move(fields));
 }
 
+// Guesses the fields from the files' first records.
 absl::StatusOr<FieldGuess> Guess(const records::RecordRequest& request,
                                  const records::RecordRequest::Files& files,
                                  base::WorkingMemory& memory,
                                  const std::stop_token& stop) {
   FOREBAY_ASSIGN_OR_RETURN(
-      const FirstRecords first,
+      const FirstTfrecords first,
       ReadFirstRecords(*request.source, request.root, files, memory, stop));
   return tfrecord::GuessFields(first.payloads);
 }

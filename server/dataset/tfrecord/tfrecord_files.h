@@ -5,7 +5,8 @@
 
 namespace forebay::dataset::tfrecord {
 
-// How TFRecord files are read. Thread-safe; never blocks.
+// Returns the functions by which an ExampleChoice reads TFRecord files.
+// Thread-safe; never blocks; has no errors.
 const tfrecord::ExampleFiles& TfrecordFiles();
 
 }  // namespace forebay::dataset::tfrecord

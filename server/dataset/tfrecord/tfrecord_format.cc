@@ -19,11 +19,15 @@ absl::StatusOr<std::unique_ptr<records::RecordParser>> TfrecordFormat::Parse(
 
 std::vector<Field> TfrecordFormat::FieldsOf(
     const records::RecordIndex& index) const {
+  // The longest payload is an upper bound of all values except labels and
+  // arrays with rows. A label takes eight bytes. In the payload, the elements
+  // of arrays may be shorter, as varints. So the scan has measured arrays with
+  // rows.
   const std::uint64_t payload =
       std::max(index.longest(), kFrameBytes) - kFrameBytes;
   std::vector<Field> fields;
   for (std::size_t i = 0; i < fields_.fields().size(); ++i) {
-    const RecordField& field = fields_.fields()[i];
+    const TfrecordField& field = fields_.fields()[i];
     std::uint64_t longest = payload;
     if (field.type.has_rows && i < index.bounds().size()) {
       longest = index.bounds()[i].longest;
@@ -40,7 +44,7 @@ absl::Status TfrecordFormat::ReadValues(absl::Span<const std::uint8_t> record,
                                         absl::Span<FieldValue> values,
                                         MadeValues* made) const {
   if (record.size() < kFrameBytes)
-    return absl::DataLossError("is no TFRecord file");
+    return absl::DataLossError("is not a TFRecord file");
   FOREBAY_ASSIGN_OR_RETURN(const auto payload, PayloadOf(record));
   return fields_.Read(record, payload, values, made);
 }

@@ -18,13 +18,13 @@
 #include "server/dataset/records/record_index.h"
 #include "server/dataset/tfrecord/framing.h"
 #include "server/dataset/tfrecord/record_fields.h"
-#include "server/storage/inflated/packing.h"
+#include "server/storage/compressed/compression.h"
 #include "server/storage/object_lister.h"
 
 namespace forebay::dataset::tfrecord {
 
-// TFRecord files, whose records have these fields. A record's checksum is
-// checked whenever it is read.
+// The format of TFRecord files whose records have the given fields. A record's
+// extent is its frame. Its CRCs are checked whenever the record is read.
 //
 // Threads, ownership, blocking and errors are as RecordFormat says.
 class TfrecordFormat final : public records::RecordFormat {
@@ -36,11 +36,12 @@ class TfrecordFormat final : public records::RecordFormat {
   absl::StatusOr<std::unique_ptr<records::RecordParser>> Parse(
       const storage::ListedObject& file, const ReadSizes& read_sizes,
       base::WorkingMemory* memory) const override;
-  // As TensorFlow's writer compresses them: GZIP or ZLIB.
-  bool may_be_packed() const override { return true; }
-  std::optional<storage::inflated::Packing> PackingOf(
+  // Files may be compressed as a whole: TensorFlow's writer writes such files
+  // for the options GZIP and ZLIB.
+  bool may_be_compressed() const override { return true; }
+  std::optional<storage::compressed::Compression> CompressionOf(
       absl::Span<const std::uint8_t> start) const override {
-    return tfrecord::PackingOf(start);
+    return tfrecord::CompressionOf(start);
   }
   std::vector<Field> FieldsOf(const records::RecordIndex& index) const override;
   absl::Status ReadValues(absl::Span<const std::uint8_t> record,
@@ -48,7 +49,8 @@ class TfrecordFormat final : public records::RecordFormat {
                           MadeValues* made) const override;
 
  private:
-  // Whether values differ in length as only the payloads tell.
+  // Whether the scan must read the payloads, to measure arrays whose first axis
+  // may have any length.
   bool measures() const { return !fields_.is_payload() && fields_.has_rows(); }
 
   const RecordFields fields_;

@@ -1,3 +1,10 @@
+// The parser steps from frame to frame: the header of a frame tells the
+// record's length, and so where the next frame begins. ReadLength decides
+// whether the records in between are read or skipped. If `measured_` is set,
+// each record is read and measured.
+//
+// The size of a compressed file is unknown until its end. EndAt then checks the
+// last record.
 #include "server/dataset/tfrecord/tfrecord_parser.h"
 
 #include <algorithm>
@@ -27,7 +34,7 @@ absl::Status TfrecordParser::Take(absl::Span<const std::uint8_t> bytes) {
   while (next.has_value() && next->offset <= read->offset + bytes.size() &&
          next->length <= read->offset + bytes.size() - next->offset) {
     absl::Status seen =
-        See(bytes.subspan(next->offset - read->offset, next->length));
+        Parse(bytes.subspan(next->offset - read->offset, next->length));
     if (absl::IsResourceExhausted(seen)) return seen;
     if (!seen.ok()) {
       return base::Annotate(seen, absl::StrCat(file_.name, ": at byte ", at_));
@@ -40,6 +47,8 @@ absl::Status TfrecordParser::Take(absl::Span<const std::uint8_t> bytes) {
 
 absl::Status TfrecordParser::EndAt(std::uint64_t size) {
   file_.version.size = size;
+  // Frames were accepted while the size was unknown, so the last frame may end
+  // beyond `size`.
   if (at_ > size) {
     return absl::DataLossError(absl::StrCat(
         file_.name, ": is truncated: its last record reaches to byte ", at_,
@@ -53,9 +62,9 @@ absl::Status TfrecordParser::EndAt(std::uint64_t size) {
   return absl::OkStatus();
 }
 
-absl::Status TfrecordParser::See(absl::Span<const std::uint8_t> bytes) {
+absl::Status TfrecordParser::Parse(absl::Span<const std::uint8_t> bytes) {
   if (open_ == 0) return SeeHeader(bytes);
-  // A damaged record is told when it is read.
+  // A damaged record does not fail the scan: reading it will report the error.
   if (const auto payload = PayloadOf(bytes); payload.ok())
     measured_->Measure(*payload, &found_.bounds);
   open_ = 0;
@@ -66,7 +75,7 @@ absl::Status TfrecordParser::SeeHeader(absl::Span<const std::uint8_t> header) {
   const std::uint64_t left = size() - at_;
   if (left < kFrameBytes) {
     return absl::DataLossError(absl::StrCat(
-        "is truncated: ", left, " bytes are left, which are no record"));
+        "is truncated: ", left, " bytes are left, which are not a record"));
   }
   const auto length = LengthOf(header);
   if (!length.ok()) return length.status();

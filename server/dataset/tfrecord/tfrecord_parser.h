@@ -16,16 +16,16 @@
 
 namespace forebay::dataset::tfrecord {
 
-// Finds the records of a TFRecord file by the lengths before them. Sees their
-// payloads only if that is wanted, for the lengths of the values there.
+// Finds the records of a TFRecord file by the lengths in their frames. Reads
+// the payloads only if it has to measure the values in them.
 //
 // Threads, ownership and blocking are as ObjectParser says. Errors name the
-// file and the byte: DATA_LOSS: it is truncated, a checksum of a length does
-// not match, or it is no such file.
+// file and the byte. DATA_LOSS: the file is truncated, or is not a TFRecord
+// file, or the CRC of a length does not match.
 class TfrecordParser final : public records::RecordParser {
  public:
-  // Measures with `measured`, unless it is null. It outlives the parser, and so
-  // does `memory`.
+  // Measures the fields `measured`. If `measured` is null, measures nothing.
+  // `measured` and `memory` outlive the parser.
   TfrecordParser(storage::ListedObject file, const ReadSizes& read_sizes,
                  const RecordFields* measured, base::WorkingMemory* memory)
       : file_(std::move(file)),
@@ -40,18 +40,24 @@ class TfrecordParser final : public records::RecordParser {
 
  private:
   std::uint64_t size() const { return file_.version.size; }
-  // Returns the bytes that it must see next.
+  // Returns the range that the parser needs next: the start of a frame, or a
+  // whole frame to measure. Returns nothing at the file's end.
   std::optional<ByteRange> wanted() const;
-  absl::Status See(absl::Span<const std::uint8_t> bytes);
+  // Takes the bytes of wanted().
+  absl::Status Parse(absl::Span<const std::uint8_t> bytes);
+  // Takes the header of a frame, which must end within the file.
   absl::Status SeeHeader(absl::Span<const std::uint8_t> header);
+  // Adds a record whose frame has `frame_bytes` bytes. Goes on to the next
+  // frame.
   absl::Status Add(std::uint64_t frame_bytes);
 
   storage::ListedObject file_;
   ReadLength read_length_;
   const RecordFields* const measured_;
   base::WorkingMemory* const memory_;
-  std::uint64_t at_ = 0;  // where the next record begins; bytes
-  // Bytes of that record and its frame, while its payload is wanted; else 0.
+  std::uint64_t at_ = 0;  // offset of the next record's frame
+  // Bytes of the frame at at_ while the parser waits for its payload, otherwise
+  // 0.
   std::uint64_t open_ = 0;
   records::FileRecords found_;
 };

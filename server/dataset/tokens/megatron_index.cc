@@ -16,9 +16,12 @@ using proto::DType;
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::string_view kMagic("MMIDIDX\0\0", 9);
+// The bytes of a length, and the bytes of a pointer or a document index.
 constexpr std::uint64_t kLengthBytes = sizeof(std::int32_t);
 constexpr std::uint64_t kPointerBytes = sizeof(std::int64_t);
 
+// Returns the number at `offset`. The caller has checked that the number lies
+// within `bytes`.
 template <typename Number>
 Number NumberAt(absl::Span<const std::uint8_t> bytes, std::uint64_t offset) {
   FOREBAY_CHECK(offset <= bytes.size() &&
@@ -28,7 +31,8 @@ Number NumberAt(absl::Span<const std::uint8_t> bytes, std::uint64_t offset) {
   return number;
 }
 
-// Of Megatron-LM's enum DType.
+// Returns the type with the code `code` in Megatron-LM's enum DType. Codes 6
+// and 7 are float64 and float32.
 absl::StatusOr<DType> TypeOf(std::uint8_t code) {
   switch (code) {
     case 1:
@@ -44,12 +48,13 @@ absl::StatusOr<DType> TypeOf(std::uint8_t code) {
     case 8:
       return DType::kUint16;
     default:
-      return absl::UnimplementedError(absl::StrCat(
-          "is of tokens with the type code ", code, ", which is no integer's"));
+      return absl::UnimplementedError(
+          absl::StrCat("is of tokens with the type code ", code,
+                       ", which is not an integer's"));
   }
 }
 
-// Checks that sequences lie one behind the other, up to the last token.
+// Checks that the sequences lie back to back, from the first to the last token.
 absl::Status CheckSequences(const MegatronHeader& header,
                             absl::Span<const std::uint8_t> lengths,
                             absl::Span<const std::uint8_t> pointers,
@@ -83,9 +88,10 @@ absl::StatusOr<MegatronHeader> ParseMegatronHeader(
   const std::string_view text(reinterpret_cast<const char*>(start.data()),
                               start.size());
   if (!text.starts_with(kMagic))
-    return absl::DataLossError("is no index of Megatron-LM's");
+    return absl::DataLossError("is not an index of Megatron-LM's");
   if (start.size() < kMegatronHeaderBytes || file_bytes < start.size())
     return absl::DataLossError("is truncated");
+  // Bytes 0 to 8 are the magic, and the numbers after it are unaligned.
   const auto version = NumberAt<std::uint64_t>(start, 9);
   if (version != 1) {
     return absl::UnimplementedError(absl::StrCat(
@@ -95,6 +101,8 @@ absl::StatusOr<MegatronHeader> ParseMegatronHeader(
   FOREBAY_ASSIGN_OR_RETURN(header.dtype, TypeOf(start[17]));
   header.sequences = NumberAt<std::uint64_t>(start, 18);
   header.documents = NumberAt<std::uint64_t>(start, 26);
+  // The counts are untrusted. The division ensures that the products below do
+  // not overflow.
   const std::uint64_t items = file_bytes - kMegatronHeaderBytes;
   if (header.sequences <= items / (kLengthBytes + kPointerBytes)) {
     const std::uint64_t left =
@@ -115,6 +123,7 @@ absl::Status ReadMegatronDocuments(const MegatronHeader& header,
                                    std::uint64_t tokens,
                                    std::vector<std::uint64_t>* ends,
                                    base::WorkingMemory& memory) {
+  // ParseMegatronHeader has checked that these arrays lie within the file.
   const auto lengths =
       index.subspan(kMegatronHeaderBytes, header.sequences * kLengthBytes);
   const auto pointers = index.subspan(kMegatronHeaderBytes + lengths.size(),
@@ -137,6 +146,7 @@ absl::Status ReadMegatronDocuments(const MegatronHeader& header,
     }
     before = first;
     if (i == 0) continue;
+    // A document ends where the first sequence of the next document begins.
     ends->push_back(
         first == header.sequences
             ? tokens

@@ -12,9 +12,11 @@
 namespace forebay::dataset::tokens {
 namespace {
 
-// Files that change while their headers are read are listed so often.
+// How often files are listed at most, if they change while their headers are
+// read.
 constexpr int kMaxTries = 3;
 
+// Returns the key by which requests for equal datasets share an index.
 std::string KeyOf(const TokenRequest& request) {
   const auto identity = request.root->identity();
   const std::string zero(1, '\0');
@@ -44,7 +46,8 @@ absl::StatusOr<TokenCatalog::IndexPtr> TokenCatalog::FindIndex(
   for (int tries = 1;; ++tries) {
     auto index = FindOnce(request, known, stop);
     if (index.ok()) return index;
-    // A file was replaced or touched between the list and the read.
+    // These errors mean that a file has changed between the listing and the
+    // read.
     const bool changed = absl::IsFailedPrecondition(index.status()) ||
                          absl::IsAborted(index.status());
     if (!changed || tries == kMaxTries)

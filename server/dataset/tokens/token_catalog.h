@@ -21,13 +21,14 @@
 
 namespace forebay::dataset::tokens {
 
-// A dataset of files of tokens, and how to read their headers.
+// A dataset of files of tokens, and the means to read their headers.
 struct TokenRequest {
   std::shared_ptr<const storage::Root> root;
-  std::vector<std::string> patterns;  // of the files, below the root
+  // The patterns of the files' paths below the root.
+  std::vector<std::string> patterns;
   TokenSettings settings = {};
-  // Returns the files of patterns, in their order and present versions, counted
-  // in the memory.
+  // Lists the files that match the patterns, in order and in their present
+  // versions, and counts the list in the WorkingMemory.
   std::function<absl::StatusOr<std::vector<storage::ListedObject>>(
       const std::vector<std::string>&, base::WorkingMemory&,
       const std::stop_token&)>
@@ -36,20 +37,21 @@ struct TokenRequest {
   std::size_t files_at_once = 8;  // see TokenScan
 };
 
-// All datasets of files of tokens that are open. Each Open lists the files
-// anew. While they are the same files in the same versions, it shares their
-// index.
+// Opens datasets of files of tokens. Each Open lists the files anew. Loaders
+// share an index in memory while the list has the same files in the same
+// versions.
 //
 // Thread-safe; owns nothing that it hands out. Open blocks for the listing and
-// for reads, and for another Open of the same files, but returns soon after its
-// stop is requested unless others wait for the same.
+// for reads, and for another Open of the same files. It returns soon after its
+// stop is requested, unless other openings wait for the same index.
 class TokenCatalog {
  public:
-  // The budget outlives the catalog and the datasets.
+  // Takes memory from `budget`, which outlives the catalog and its datasets.
   explicit TokenCatalog(base::MemoryBudget* budget) : budget_(budget) {}
 
-  // Errors name the root: those of `list`, ListTokenFiles and ScanTokens;
-  // CANCELLED: stopped; RESOURCE_EXHAUSTED: the budget has no room.
+  // Opens a dataset. Errors name the root: those of `list`, of ListTokenFiles
+  // and of ScanTokens. CANCELLED: the opening was stopped. RESOURCE_EXHAUSTED:
+  // the budget has no room.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const TokenRequest& request, const Opening& opening);
 
@@ -57,9 +59,13 @@ class TokenCatalog {
   using IndexPtr = std::shared_ptr<const TokenIndex>;
   using Search = SingleFlight<std::string, TokenIndex>;
 
+  // Finds the index by FindOnce, and tries again if files change meanwhile.
+  // `known` is an index found before, or null.
   absl::StatusOr<IndexPtr> FindIndex(const TokenRequest& request,
                                      const IndexPtr& known,
                                      const std::stop_token& stop) const;
+  // Lists the files. Returns `known` if it is an index of these files in these
+  // versions. Otherwise reads their headers and makes an index.
   absl::StatusOr<IndexPtr> FindOnce(const TokenRequest& request,
                                     const IndexPtr& known,
                                     const std::stop_token& stop) const;

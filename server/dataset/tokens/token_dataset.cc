@@ -9,10 +9,12 @@
 namespace forebay::dataset::tokens {
 namespace {
 
+// Returns the fields. If all windows have the same length, the fields are
+// arrays of this shape. Otherwise they are arrays with rows.
 std::vector<Field> FieldsOf(const TokenIndex& index) {
   const TokenSettings& settings = index.settings();
   const std::uint64_t more = settings.has_targets ? 1 : 0;
-  // If there are no samples, the field still has a type.
+  // A field's type needs at least one token, even if there are no samples.
   const std::uint64_t longest = settings.is_ragged()
                                     ? std::max(index.longest(), 1 + more) - more
                                     : settings.length.value_or(1);
@@ -51,6 +53,7 @@ Sample TokenDataset::At(std::uint64_t id) const {
 void TokenDataset::ValuesOf(std::uint64_t id,
                             absl::Span<FieldValue> values) const {
   FOREBAY_CHECK(values.size() == fields_.size());
+  // If there are targets, a window has one token more than each field.
   const std::uint64_t more = values.size() - 1;
   const std::uint64_t length =
       (index_->ExtentOf(id).count - more) * token_bytes();

@@ -15,13 +15,17 @@
 
 namespace forebay::dataset::tokens {
 
-// A dataset of files of tokens: each window is a sample, with the field
-// "tokens" and perhaps "targets", which is the same window one token further
-// on. It may share its index with others, and has a root of its own to read
-// through.
+// A dataset of files of tokens. Each window is a sample with the field "tokens"
+// and, if TokenSettings::has_targets, the field "targets": the same window,
+// moved on by one token. Both fields are ranges of one extent, which has one
+// token more than each of them.
+//
+// Threads and blocking are as Dataset says. Datasets with roots of their own
+// may share an index. Has no errors.
 class TokenDataset final : public Dataset {
  public:
-  // The budget outlives it.
+  // The windows of `index` are read through `root`. `budget` counts the reads
+  // by which TokenLayout checks files; it outlives the dataset.
   TokenDataset(std::shared_ptr<const TokenIndex> index,
                std::shared_ptr<const storage::Root> root,
                base::MemoryBudget* budget);
@@ -48,7 +52,8 @@ class TokenDataset final : public Dataset {
   const std::shared_ptr<const TokenLayout> layout_;
   const std::shared_ptr<const storage::Root> root_;
   const std::vector<Field> fields_;
-  const std::vector<std::string> classes_;  // empty
+  // Empty, since tokens have no labels.
+  const std::vector<std::string> classes_;
 };
 
 }  // namespace forebay::dataset::tokens

@@ -1,3 +1,7 @@
+// A listing returns only files that its patterns match. So Megatron-LM's
+// indexes are listed by patterns of their own, which are made from the patterns
+// of the data files. If a pattern's ending lies in braces, the braces are
+// expanded first. The index of each data file is then looked up by name.
 #include "server/dataset/tokens/token_files.h"
 
 #include <algorithm>
@@ -18,15 +22,17 @@ constexpr std::string_view kData = ".bin";
 constexpr std::string_view kIndex = ".idx";
 constexpr std::string_view kArray = ".npy";
 
+// Returns the name of the index of `data`, a name that ends in ".bin".
 std::string IndexOf(std::string_view data) {
   data.remove_suffix(kData.size());
   return absl::StrCat(std::string(data), std::string(kIndex));
 }
 
-// The patterns of the indexes of files.
+// Returns the patterns that match the indexes of the files that `patterns`
+// match.
 absl::StatusOr<std::vector<std::string>> IndexPatterns(
     std::vector<std::string> patterns, base::WorkingMemory& memory) {
-  // Braces may hold the ends of names.
+  // A pattern such as "a{1.bin,2.npy}" has the endings of names within braces.
   if (!std::all_of(patterns.begin(), patterns.end(), [](std::string_view name) {
         return name.ends_with(kData);
       })) {

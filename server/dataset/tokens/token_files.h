@@ -12,22 +12,23 @@
 
 namespace forebay::dataset::tokens {
 
-// A file of tokens.
+// A file of tokens, and its Megatron-LM index, if any.
 struct TokenFile {
   storage::ListedObject data;
-  // Megatron-LM's index of it. Null if there is none.
+  // Megatron-LM's index of `data`; unset if there is none.
   std::optional<storage::ListedObject> index;
 };
 
-// Lists the files of patterns.
+// Lists the files that match patterns.
 using ListPatterns =
     std::function<absl::StatusOr<std::vector<storage::ListedObject>>(
         const std::vector<std::string>& patterns)>;
 
-// Lists files of tokens. If `indexed`, those whose names end in ".bin" have an
-// index beside them. Counts in `memory` what it makes besides the lists. Blocks
-// as `list` does. Errors: those of `list`; NOT_FOUND: an index lacks;
-// INVALID_ARGUMENT: names end in something else; RESOURCE_EXHAUSTED: that of
+// Lists files of tokens. If `indexed` is true, each file whose name ends in
+// ".bin" must have an index beside it, and all other files must be .npy files.
+// `memory` counts the result, but not the results of `list`. Blocks as `list`
+// does. Errors are those of `list`. NOT_FOUND: an index is missing.
+// INVALID_ARGUMENT: a name has another ending. RESOURCE_EXHAUSTED: the error of
 // `memory`.
 absl::StatusOr<std::vector<TokenFile>> ListTokenFiles(
     const std::vector<std::string>& patterns, bool indexed,

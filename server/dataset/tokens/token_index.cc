@@ -1,3 +1,13 @@
+// A run of tokens is a file or, if documents are cut one by one, a document.
+// The index stores no windows: TokenWindows computes the windows of a run from
+// its number of tokens. To find a window, ExtentOf first searches for its file,
+// by the files' first windows. Then it searches for the document in the file,
+// and computes the rest.
+//
+// Two arrays hold the documents: their ends, and the number of windows before
+// each. If every document has exactly one window, as when windows are whole
+// documents, the second array is dropped. The number of a window is then the
+// number of its document.
 #include "server/dataset/tokens/token_index.h"
 
 #include <algorithm>
@@ -12,7 +22,7 @@
 namespace forebay::dataset::tokens {
 namespace {
 
-// Keeps places in epochs of the dataset from overflowing.
+// The most windows. Up to this bound, positions in epochs do not overflow.
 constexpr std::uint64_t kMaxWindows = std::uint64_t{1} << 62;
 
 bool IsSame(const storage::ListedObject& a, const storage::ListedObject& b) {
@@ -41,6 +51,8 @@ absl::StatusOr<std::shared_ptr<const TokenIndex>> TokenIndex::Create(
     bytes +=
         2 * base::HeapBytes(files[i].data.name.size()) + PathLookup::Bytes(1);
   }
+  // Memory is reserved for both arrays of documents. If the second array turns
+  // out to be unnecessary, its part is released.
   bytes += 2 * documents * sizeof(std::uint64_t);
   FOREBAY_ASSIGN_OR_RETURN(base::MemoryReservation reservation,
                            memory.Keep(bytes));
@@ -53,6 +65,8 @@ absl::StatusOr<std::shared_ptr<const TokenIndex>> TokenIndex::Create(
     FOREBAY_RETURN_IF_ERROR(index->Add(std::move(files[i]), tokens[i]));
     tokens[i] = {};
   }
+  // In this case the number of a document's window is the number of the
+  // document.
   if (index->has_one_each_) {
     std::vector<std::uint64_t>().swap(index->first_windows_);
     reservation.ShrinkTo(bytes - documents * sizeof(std::uint64_t));
@@ -114,7 +128,9 @@ void TokenIndex::Digest() {
 
 TokenIndex::Extent TokenIndex::ExtentOf(std::uint64_t window) const {
   FOREBAY_CHECK(window < size_);
-  // Files without windows begin where the next one does: the last one has it.
+  // A file without windows has the same first_window as the file after it.
+  // upper_bound passes all such files, so the file before its result has the
+  // window.
   const auto after =
       std::upper_bound(files_.begin(), files_.end(), window,
                        [](std::uint64_t wanted, const File& file) {
@@ -123,10 +139,12 @@ TokenIndex::Extent TokenIndex::ExtentOf(std::uint64_t window) const {
   const File& file = *std::prev(after);
   const std::size_t end_document =
       after == files_.end() ? ends_.size() : after->first_document;
-  std::uint64_t within = window - file.first_window;  // of the run
-  std::uint64_t begin = 0;                            // token of the run
+  // The window's number in its run, and the run's begin and end in tokens.
+  std::uint64_t within = window - file.first_window;
+  std::uint64_t begin = 0;
   std::uint64_t end = file.count;
   if (file.first_document < end_document) {
+    // If each document has one window, no search is needed.
     std::size_t document = file.first_document + within;
     within = 0;
     if (!has_one_each_) {

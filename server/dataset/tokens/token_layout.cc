@@ -11,11 +11,12 @@
 namespace forebay::dataset::tokens {
 namespace {
 
-// Whether a file that begins with `start` has the tokens that the index has.
+// Whether a file that begins with `start` has the indexed tokens.
 bool IsAsIndexed(const TokenIndex& index, std::size_t file,
                  absl::Span<const std::uint8_t> start) {
   const std::uint64_t offset = index.DataOffsetOf(file);
-  // Of a file without a header, its size alone tells.
+  // If the file has no header, only its size tells its tokens. The source has
+  // checked the size.
   if (offset == 0) return true;
   const auto rows = npy::ReadNpyRows(start, index.FileAt(file).version.size);
   return rows.ok() && rows->type.shape.empty() &&
@@ -24,23 +25,23 @@ bool IsAsIndexed(const TokenIndex& index, std::size_t file,
 
 }  // namespace
 
-void TokenLayout::LookAgain(
+void TokenLayout::Revalidate(
     const storage::ReadRequest& read, storage::ByteSource& source,
     std::function<void(absl::StatusOr<storage::Revision>)> done) const {
   const std::size_t file = index_->FindFile(read.object);
   const storage::Revision known = index_->VersionOf(file).revision;
-  // Another look has ended meanwhile.
+  // If these differ, another read has revalidated the file meanwhile.
   if (known != read.version.revision) return done(known);
   storage::ReadRequest request;
   request.root = read.root;
   request.object = read.object;
   request.version = read.version;
-  request.version.revision.ctime_nanos = 0;  // whichever it is now
+  request.version.revision.ctime_nanos = 0;  // any ctime will do
   request.length = std::max<std::uint64_t>(index_->DataOffsetOf(file), 1);
   request.purpose = read.purpose;
   request.ticket = read.ticket;
   const auto memory = std::make_shared<base::WorkingMemory>(
-      budget_, "another look at a file of tokens");
+      budget_, "revalidating a file of tokens");
   const absl::Status counted = memory->Grow(storage::HeldBytes(request.length));
   if (!counted.ok()) return done(counted);
   request.done = [index = index_, memory, file, done = std::move(done)](

@@ -12,20 +12,22 @@
 
 namespace forebay::dataset::tokens {
 
-// The layout of an index's files. Reads the header of a file again after it was
-// touched, or one token of a file that has none. If there are as many tokens of
-// the same type as before, the index knows it by its new ctime from then on.
+// The layout of an index's files. If a read finds that a file's ctime has
+// changed, Revalidate reads the file's header again, or one token if the file
+// has no header. If the header still tells the same number and type of tokens,
+// the index records the new ctime.
 //
-// Threads, blocking and errors are as ObjectLayout says. Counts what it reads
-// in the budget, which outlives it.
+// Threads, ownership, blocking and errors are as ObjectLayout says.
+// RESOURCE_EXHAUSTED: `budget` has no room for the read.
 class TokenLayout final : public storage::ObjectLayout {
  public:
+  // Counts reads in `budget`, which outlives the layout.
   TokenLayout(std::shared_ptr<const TokenIndex> index,
               base::MemoryBudget* budget)
       : index_(std::move(index)), budget_(budget) {}
 
-  void LookAgain(const storage::ReadRequest& read, storage::ByteSource& source,
-                 std::function<void(absl::StatusOr<storage::Revision>)> done)
+  void Revalidate(const storage::ReadRequest& read, storage::ByteSource& source,
+                  std::function<void(absl::StatusOr<storage::Revision>)> done)
       const override;
 
  private:

@@ -1,3 +1,12 @@
+// There are three kinds of files. An .npy file has a header, which in most
+// files fits in the first 4096 bytes. A ".bin" of Megatron-LM has an index
+// beside it: the index's header tells the type of tokens, and its arrays tell
+// the documents. Any other file has only tokens, of the type that the user
+// named.
+//
+// An index of Megatron-LM is read as a whole only if documents matter.
+// Otherwise its header and its last sequence are read: they suffice to check
+// that it belongs to the ".bin".
 #include "server/dataset/tokens/token_scan.h"
 
 #include <algorithm>
@@ -22,7 +31,7 @@ namespace {
 using proto::DType;
 using storage::ListedObject;
 
-// A read of so many bytes finds most headers of .npy files.
+// The bytes of the first read of an .npy file. Most headers fit in them.
 constexpr std::uint64_t kFirstRead = 4096;
 
 bool IsInteger(DType dtype) {
@@ -41,18 +50,18 @@ bool IsInteger(DType dtype) {
   }
 }
 
-// Returns the tokens of a file that has nothing else.
+// Returns the number of tokens in a file that has only tokens.
 absl::StatusOr<std::uint64_t> CountTokens(const ListedObject& file,
                                           DType dtype) {
   const std::uint64_t bytes = proto::SizeOf(dtype);
   if (file.version.size % bytes == 0) return file.version.size / bytes;
   return absl::DataLossError(
       absl::StrCat(file.name, ": has ", file.version.size,
-                   " bytes, which are no whole tokens of ", bytes));
+                   " bytes, which are not whole tokens of ", bytes));
 }
 
-// Bytes of a read. `counted` bytes were counted in `memory`, and are so as long
-// as this lives.
+// The bytes of a read. While this object lives, `memory` counts `counted` bytes
+// for them.
 class CountedBytes {
  public:
   CountedBytes(std::uint64_t counted, base::WorkingMemory* memory)
@@ -76,6 +85,9 @@ class CountedBytes {
   base::WorkingMemory* const memory_;
 };
 
+// Reads the files on several threads, each of which takes the next file in
+// order. If several files fail, the error of the one with the lowest number is
+// returned. So the error does not depend on the threads' timing.
 class Scan {
  public:
   Scan(const TokenScan& scan, absl::Span<const TokenFile> files,
@@ -108,7 +120,8 @@ class Scan {
         tokens_[number] = *std::move(found);
         continue;
       }
-      // The first file that fails counts, and those behind it need not be read.
+      // Files after the failed file need not be read. Files before it must be
+      // read, since they may fail, too.
       base::MutexLock lock(&mutex_);
       if (number >= end_) continue;
       end_ = number;
@@ -125,6 +138,8 @@ class Scan {
     return found;
   }
 
+  // Reads the header of an .npy file. If the header is longer than the first
+  // read, reads it again.
   absl::StatusOr<FileTokens> ReadNpy(const ListedObject& file) const {
     const std::uint64_t size = file.version.size;
     std::uint64_t length = std::min(size, kFirstRead);
@@ -151,6 +166,8 @@ class Scan {
     }
   }
 
+  // Reads Megatron-LM's index: all of it if documents matter, otherwise the
+  // header and the last sequence.
   absl::StatusOr<FileTokens> ReadMegatron(const ListedObject& data,
                                           const ListedObject& index) const {
     const std::uint64_t size = index.version.size;
@@ -175,7 +192,8 @@ class Scan {
     return base::Annotate(read, index.name);
   }
 
-  // Whether the last sequence ends where the tokens do.
+  // Checks that the last sequence ends where the tokens end. So two small reads
+  // detect the index of another file.
   absl::Status CheckLast(const MegatronHeader& header,
                          const ListedObject& index,
                          std::uint64_t tokens) const {
@@ -189,7 +207,7 @@ class Scan {
       std::int64_t pointer = 0;
       FOREBAY_RETURN_IF_ERROR(ReadNumberBefore(index, lengths_end, &length));
       FOREBAY_RETURN_IF_ERROR(ReadNumberBefore(index, pointers_end, &pointer));
-      // A negative pointer becomes too large a number.
+      // A negative pointer becomes a number too large to match `tokens`.
       end = static_cast<std::uint64_t>(pointer) / proto::SizeOf(header.dtype) +
             static_cast<std::uint64_t>(std::max(length, 0));
     }
@@ -198,6 +216,7 @@ class Scan {
                                             " tokens, but there are ", tokens));
   }
 
+  // Reads the number that ends at offset `end`.
   template <typename Number>
   absl::Status ReadNumberBefore(const ListedObject& file, std::uint64_t end,
                                 Number* number) const {
@@ -226,10 +245,14 @@ class Scan {
   const TokenScan& scan_;
   const absl::Span<const TokenFile> files_;
   base::WorkingMemory& memory_;
-  std::vector<FileTokens> tokens_;  // each written by one thread
+  // The result of each file. The thread that reads the file writes it, without
+  // the mutex.
+  std::vector<FileTokens> tokens_;
   base::Mutex mutex_;
+  // The number of the next file to read.
   std::size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Before the first file that failed.
+  // The number of the first file that failed, or the number of files if none
+  // has failed. error_ is that file's error.
   std::size_t end_ ABSL_GUARDED_BY(mutex_);
   absl::Status error_ ABSL_GUARDED_BY(mutex_);
 };

@@ -15,24 +15,27 @@
 
 namespace forebay::dataset::tokens {
 
-// How files of tokens are read.
+// The source of the files, and the settings of the scan, for ScanTokens.
 struct TokenScan {
   storage::ByteSource* source = nullptr;
   std::shared_ptr<const storage::Root> root;
   TokenSettings settings = {};
-  std::size_t files_at_once = 8;  // at least 1; each has one read in flight
-  std::stop_token stop;           // ends the scan early
+  // Number of threads, not 0. Each has one read in flight.
+  std::size_t files_at_once = 8;
+  std::stop_token stop;  // ends the scan early
 };
 
-// Indexes files by their headers and by Megatron-LM's indexes. Files without
-// either need no read. The index keeps its part of `memory`.
+// Makes the index of files of tokens from their headers and from Megatron-LM's
+// indexes. Does not read files that have neither. The index keeps its part of
+// `memory`.
 //
-// Blocks for the reads, but returns soon after its stop is requested. Reads may
-// still be in flight then. Errors name the first file that cannot be used:
-// those of ReadNpyRows, megatron_index.h, TokenIndex::Create and of the source;
-// UNIMPLEMENTED: it is an array of other than integers along one axis;
-// DATA_LOSS: it has a part of a token. Errors without one: NOT_FOUND: there are
-// no files; CANCELLED: stopped; RESOURCE_EXHAUSTED: that of `memory`.
+// Blocks for the reads, but returns soon after `scan.stop` is requested; reads
+// may then still be in flight. Errors of ReadNpyRows, megatron_index.h,
+// TokenIndex::Create and the source name the first file that cannot be used.
+// Further errors that name it: UNIMPLEMENTED: an array does not have integers
+// along one axis; DATA_LOSS: a file ends within a token. Errors without a file:
+// NOT_FOUND: there are no files. CANCELLED: the scan was stopped.
+// RESOURCE_EXHAUSTED: the error of `memory`.
 absl::StatusOr<std::shared_ptr<const TokenIndex>> ScanTokens(
     const TokenScan& scan, std::vector<TokenFile> files,
     base::WorkingMemory& memory);

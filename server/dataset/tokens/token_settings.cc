@@ -1,3 +1,6 @@
+// Settings come as pairs of texts: length, stride, dtype, documents, tail and
+// targets. If the length is "document", each document is a window. If there is
+// no stride, windows lie side by side.
 #include "server/dataset/tokens/token_settings.h"
 
 #include <algorithm>
@@ -13,9 +16,11 @@ namespace {
 
 using proto::DType;
 
-// Keeps bytes from overflowing.
+// The most tokens of a length or a stride. Up to this bound, numbers of bytes
+// do not overflow.
 constexpr std::uint64_t kMostTokens = std::uint64_t{1} << 40;
 
+// The types of tokens, by the names that users give.
 struct TypeName {
   std::string_view name;
   DType dtype;
@@ -27,6 +32,7 @@ constexpr TypeName kTypes[] = {
     {"int32", DType::kInt32},   {"int64", DType::kInt64},
 };
 
+// Returns the error of a value that a setting cannot have.
 absl::Status NoValue(std::string_view name, std::string_view value) {
   return absl::InvalidArgumentError(
       absl::StrCat(std::string(name), " cannot be \"", std::string(value),
@@ -49,7 +55,7 @@ absl::StatusOr<DType> ReadType(const std::string& name,
   return NoValue(name, value);
 }
 
-// Returns which of two values it is.
+// Returns whether the value is `yes`. The value must be `yes` or `no`.
 absl::StatusOr<bool> ReadChoice(const std::string& name,
                                 const std::string& value, std::string_view no,
                                 std::string_view yes) {
@@ -58,6 +64,7 @@ absl::StatusOr<bool> ReadChoice(const std::string& name,
   return NoValue(name, value);
 }
 
+// Stores the setting `name`.
 absl::Status Apply(const std::string& name, const std::string& value,
                    TokenSettings* settings) {
   if (name == "length") {
@@ -78,18 +85,19 @@ absl::Status Apply(const std::string& name, const std::string& value,
                              ReadChoice(name, value, "0", "1"));
   } else {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", name, "\" is no setting of tokens"));
+        absl::StrCat("\"", name, "\" is not a setting of tokens"));
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-Windows TokenSettings::windows() const {
+TokenWindows TokenSettings::windows() const {
   const std::uint64_t more = has_targets ? 1 : 0;
-  // No run of tokens is as long.
+  // A window of this length has all of a document, since no run has so many
+  // tokens.
   const std::uint64_t all = UINT64_MAX;
-  Windows windows;
+  TokenWindows windows;
   windows.length = length.has_value() ? *length + more : all;
   windows.stride = length.has_value() ? stride : all;
   windows.least = is_ragged() ? 1 + more : windows.length;

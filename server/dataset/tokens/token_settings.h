@@ -8,32 +8,40 @@
 
 #include "absl/status/statusor.h"
 #include "proto/shm_layout.h"
-#include "server/dataset/tokens/windows.h"
+#include "server/dataset/tokens/token_windows.h"
 
 namespace forebay::dataset::tokens {
 
-// The samples of files of tokens: an immutable value.
+// The settings that tell how files of tokens become samples. A plain value.
 struct TokenSettings {
-  // Tokens of a window, without the one more that targets need. Null: a window
-  // is a whole document.
+  // Number of tokens of a window, without the additional token for targets. If
+  // unset, each document is a window.
   std::optional<std::uint64_t> length;
+  // Number of tokens from the start of a window to the start of the next
+  // window.
   std::uint64_t stride = 1;
-  // Of files without a header. Null: files say it themselves.
+  // Type of the tokens in files without a header. If unset, headers or
+  // Megatron-LM's indexes tell the type.
   std::optional<proto::DType> dtype;
-  bool each_document = false;  // whether windows end where documents do
-  bool keeps_tail = false;     // whether a shorter last window is one
-  bool has_targets = false;
+  // Whether each document is cut into windows by itself. If false, windows may
+  // cross the ends of documents.
+  bool each_document = false;
+  bool keeps_tail = false;   // whether a shorter last window is a sample
+  bool has_targets = false;  // whether samples have the field "targets"
 
-  Windows windows() const;
+  // Returns how a run of tokens is cut into windows. Its windows have the
+  // additional token for targets.
+  TokenWindows windows() const;
   // Whether samples may differ in length.
   bool is_ragged() const { return keeps_tail || !length.has_value(); }
-  // Tells settings apart.
+  // Returns a text; different settings have different texts.
   std::string text() const;
 };
 
-// Reads settings by name (client/forebay.h). INVALID_ARGUMENT: one is not
-// known, lacks, comes twice, or has no such value. Errors give the reason
-// alone. Thread-safe; never blocks.
+// Makes the settings from the names and values that a user gave
+// (client/forebay.h lists them). INVALID_ARGUMENT: a name is unknown, missing,
+// or comes twice; or a value is invalid. Errors give the reason alone.
+// Thread-safe; never blocks.
 absl::StatusOr<TokenSettings> ReadTokenSettings(
     const std::vector<std::string>& names,
     const std::vector<std::string>& values);

@@ -10,20 +10,21 @@
 
 namespace forebay::dataset::zip {
 
-// Digests all that an archive's directory says of its members, CRCs included:
-// equal digests mean equal members in equal places.
+// A digest of everything that an archive's directory says of its members,
+// including CRCs. Equal digests mean equal members in equal places.
 //
-// Not thread-safe; owns nothing else; never blocks; has no errors.
+// Not thread-safe. Owns only its state. Never blocks. Has no errors.
 class DirectoryDigest {
  public:
-  // To be called for all members, in the directory's order.
+  // Adds a member. To be called for all members, in the directory's order.
   void Add(const ZipMember& member) {
     digest_.Add(std::string_view(member.name));
     digest_.Add(member.header_offset).Add(member.compressed).Add(member.length);
     digest_.Add(member.crc32).Add(static_cast<int>(member.method));
   }
 
-  // To be called once, last. `begin` is where the directory begins, in bytes.
+  // Returns the digest. To be called once, after all members were added.
+  // `begin` is the offset of the directory in the archive, in bytes.
   Version Finish(std::uint64_t begin) { return digest_.Add(begin).Get(); }
 
  private:

@@ -8,13 +8,17 @@
 namespace forebay::dataset::zip {
 namespace {
 
+// The signature and the fixed bytes of a "central file header" (APPNOTE
+// 4.3.12).
 constexpr std::uint32_t kSignature = 0x02014b50;
 constexpr std::size_t kFixedBytes = 46;
+// An extra field begins with a header ID and a data size, two bytes each
+// (APPNOTE 4.5.1). ID 1 is the "Zip64 Extended Information" field (4.5.3).
 constexpr std::size_t kExtraHeaderBytes = 4;
 constexpr std::uint16_t kZip64 = 1;
 
-// Takes a number from the front of a zip64 field, if `*number` is the mark that
-// says so. Returns whether it is there.
+// If `marked` is set, removes a number from the front of a zip64 field and
+// stores it in `number`. Returns false if the field is too short.
 template <typename Wide>
 bool TakeIf(bool marked, absl::Span<const std::uint8_t>& field, Wide* number) {
   if (!marked) return true;
@@ -24,7 +28,9 @@ bool TakeIf(bool marked, absl::Span<const std::uint8_t>& field, Wide* number) {
   return true;
 }
 
-// Replaces those numbers that were too large for the entry itself.
+// Replaces the numbers that were too large for the entry itself. In the entry,
+// such a number has all bits set. The zip64 field has the wide numbers, in the
+// order of the code below (APPNOTE 4.5.3).
 absl::Status ApplyZip64(absl::Span<const std::uint8_t> field,
                         DirectoryEntry& entry) {
   if (!TakeIf(entry.length == UINT32_MAX, field, &entry.length) ||
@@ -36,9 +42,11 @@ absl::Status ApplyZip64(absl::Span<const std::uint8_t> field,
   return absl::OkStatus();
 }
 
+// Applies the entry's zip64 field, if there is one. Ignores other extra fields.
 absl::Status ApplyExtraFields(absl::Span<const std::uint8_t> extra,
                               DirectoryEntry& entry) {
-  // Fewer bytes than a field has are padding.
+  // If fewer bytes are left than a field's header has, they are padding: some
+  // writers use it to align data.
   while (extra.size() >= kExtraHeaderBytes) {
     const auto kind = NumberAt<std::uint16_t>(extra, 0);
     const auto length = NumberAt<std::uint16_t>(extra, 2);
@@ -62,6 +70,7 @@ absl::StatusOr<std::optional<DirectoryEntry>> ParseDirectoryEntry(
   if (NumberAt<std::uint32_t>(bytes, 0) != kSignature) {
     return absl::DataLossError("there is no entry of a zip directory");
   }
+  // "File name length", "extra field length" and "file comment length".
   const std::size_t name = NumberAt<std::uint16_t>(bytes, 28);
   const std::size_t extra = NumberAt<std::uint16_t>(bytes, 30);
   const std::size_t comment = NumberAt<std::uint16_t>(bytes, 32);

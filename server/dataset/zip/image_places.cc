@@ -2,14 +2,24 @@
 
 #include <algorithm>
 
+// Images of one class folder mostly lie close together in their archive,
+// because archives are written folder by folder. So the offset from the least
+// position of 1,024 images fits 31 bits, and an image takes 4 bytes instead of
+// 8.
+
 namespace forebay::dataset::zip {
 namespace {
 
+// The number of lower bits of a Group that hold its slack.
 constexpr int kSlackBits = 16;
+// Offsets in `near` are less than this: they have 31 bits, since the method
+// takes one bit of 32.
 constexpr std::uint64_t kNearBytes = std::uint64_t{1} << 31;
 
+// Returns the least position of a group.
 std::uint64_t BaseOf(ImagePlaces::Group group) { return group >> kSlackBits; }
 
+// Returns the lowest bit of an image's item: whether the image is deflated.
 std::uint64_t BitOf(ZipMethod method) {
   return method == ZipMethod::kDeflated ? 1 : 0;
 }

@@ -11,54 +11,65 @@
 
 namespace forebay::dataset::zip {
 
-// Where an image lies in the archives of an index.
+// The place of an image in the archives of an index.
 struct ImagePlace {
-  // One past the largest position.
+  // The limit of positions: 2^47 bytes, or 128 TiB of archives.
   static constexpr std::uint64_t kPositions = std::uint64_t{1} << 47;
 
-  std::uint64_t position = 0;  // its header's
-  // Bytes of extra fields between the header and the data, at most.
+  // The position of the image's header, in bytes: its offset in its archive,
+  // plus the sizes of all archives before that one.
+  std::uint64_t position = 0;
+  // An upper bound of the bytes of extra fields between the header and the
+  // data. The directory does not tell how many there are.
   std::uint16_t slack = 0;
   ZipMethod method = ZipMethod::kStored;
 };
 
-// The places of all images of an index. Those of a group, kTogether images that
-// follow one another, share the longest slack and the first position. So an
-// image takes 4 bytes, and 8 more for its group. If the images of any group lie
-// 2 GiB apart, as where archives share directories, each takes 8.
+// The places of all images of an index, compressed. For each group of kTogether
+// consecutive images, the least position and the longest slack are stored, in 8
+// bytes. Each image takes 4 bytes, for its offset from the group's position.
+// But if the images of any group lie 2 GiB apart, every image takes 8 bytes.
+// This happens where several archives have files of the same directory.
 //
-// Immutable and thread-safe; owns its vectors; never blocks; has no errors.
+// Immutable and thread-safe. Owns its vectors. Never blocks. Has no errors.
 class ImagePlaces {
  public:
-  static constexpr std::uint64_t kTogether = 1024;
+  static constexpr std::uint64_t kTogether = 1024;  // images in a group
 
-  // The least position of a group and its slack, in 47 and 16 bits.
+  // A group's least position in the upper 47 bits, and its slack in the lower
+  // 16.
   using Group = std::uint64_t;
 
-  // The parts, as they are kept. One of the latter two is empty.
+  // The arrays, as an index file stores them. Either `near` or `far` is empty.
   struct Parts {
     std::vector<Group> groups;
-    // By image: its method in the lowest bit, and above it its position behind
-    // that of its group, or its position.
+    // There is an item for each image. The lowest bit is the image's method.
+    // The other bits of `near` are the image's offset from its group's
+    // position; those of `far` are its position.
     std::vector<std::uint32_t> near;
     std::vector<std::uint64_t> far;
   };
 
   ImagePlaces() = default;
+  // Compresses the places of images, in their order.
   explicit ImagePlaces(absl::Span<const ImagePlace> places);
-  // Those of parts that FitTogether.
+  // Takes stored parts, for which FitTogether must be true.
   explicit ImagePlaces(Parts parts) : parts_(std::move(parts)) {}
 
+  // Whether the arrays have matching lengths.
   static bool FitTogether(const Parts& parts);
 
+  // Returns the number of images.
   std::uint64_t size() const { return parts_.near.size() + parts_.far.size(); }
-  // `id` is less than size(). The position may be too large, if the parts come
-  // from a damaged file.
+  // Returns the place of an image. `id` is less than size(). If the parts come
+  // from a damaged file, the returned position may lie behind all archives.
   ImagePlace At(std::uint64_t id) const;
+  // Returns the arrays, for the index file.
   const Parts& parts() const { return parts_; }
 
-  std::uint64_t memory() const;  // bytes
-  // Of so many images, at most.
+  // Returns the bytes of heap that the arrays take.
+  std::uint64_t memory() const;
+  // Returns an upper bound of memory() for `images` images.
   static std::uint64_t Bytes(std::uint64_t images) {
     return images * sizeof(std::uint64_t) +
            (images / kTogether + 1) * sizeof(Group);

@@ -14,7 +14,8 @@ namespace forebay::dataset::zip {
 static_assert(std::endian::native == std::endian::little,
               "the numbers of zip archives are little-endian");
 
-// Returns the number at `offset`, all of which must lie within `bytes`.
+// Returns the number at `offset` in `bytes`. All bytes of the number must lie
+// within `bytes`.
 template <typename Number>
 Number NumberAt(absl::Span<const std::uint8_t> bytes, std::size_t offset) {
   FOREBAY_CHECK(offset <= bytes.size() &&

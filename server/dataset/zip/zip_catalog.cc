@@ -17,13 +17,14 @@
 namespace forebay::dataset::zip {
 namespace {
 
-// Archives that change while they are scanned are listed so often.
+// How often archives are listed and scanned at most, if they change meanwhile.
 constexpr int kMaxTries = 3;
-// A read of a directory has at most so many bytes; all of them together take at
-// most this part of the memory.
+// The longest read of a directory, in bytes (ZipDirectory::wanted). All reads
+// together take at most a kReadsPart-th of the memory limit.
 constexpr std::uint64_t kLongestRead = std::uint64_t{1} << 20;
 constexpr std::uint64_t kReadsPart = 32;
 
+// Returns a text that tells the datasets of different requests apart.
 std::string NameOf(const ZipRequest& request) {
   const auto identity = request.root->identity();
   const std::string nul(1, '\0');
@@ -33,7 +34,7 @@ std::string NameOf(const ZipRequest& request) {
                       request.are_audio ? nul + nul + "audio" : "");
 }
 
-// The path of a folder in the archives, for people.
+// Returns the path of a folder in the archives, for people.
 std::string PathOf(const ZipRequest& request, const std::string& folder) {
   std::string path = absl::StrCat(request.root->uri(), "/",
                                   absl::StrJoin(request.patterns, ", "));
@@ -43,6 +44,7 @@ std::string PathOf(const ZipRequest& request, const std::string& folder) {
   return path;
 }
 
+// Adds a warning if the classes are probably one folder further down.
 void WarnOfOneClass(const ZipRequest& request, const ZipIndex& index,
                     std::vector<std::string>* warnings) {
   const std::string folder = FolderOfClasses(index.images());
@@ -81,7 +83,8 @@ absl::StatusOr<ZipCatalog::IndexPtr> ZipCatalog::FindIndex(
   for (int tries = 1;; ++tries) {
     auto index = FindOnce(request, name, known, warnings, stop);
     if (index.ok()) return index;
-    // An archive was replaced or touched between the list and the scan.
+    // These errors mean that an archive has changed between the listing and the
+    // scan.
     const bool changed = absl::IsFailedPrecondition(index.status()) ||
                          absl::IsAborted(index.status());
     if (!changed || tries == kMaxTries) return index;
@@ -120,6 +123,7 @@ absl::StatusOr<ZipCatalog::IndexPtr> ZipCatalog::Scan(
   std::vector<ArchiveContents> contents;
   FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(contents, archives.size()));
   contents.resize(archives.size());
+  // Each archive has one read in flight, of at most kLongestRead bytes.
   const std::uint64_t reads = budget_->limit() / kReadsPart / kLongestRead;
   ObjectScan scan{
       .source = request.source,
@@ -152,7 +156,7 @@ absl::StatusOr<ZipCatalog::IndexPtr> ZipCatalog::Scan(
                                          : folder::FolderKind::kImages);
 }
 
-// Returns null if the disk has none that can still be used.
+// If loading fails, adds a warning, unless the index is missing or out of date.
 ZipCatalog::IndexPtr ZipCatalog::Load(
     const ZipRequest& request, const std::string& name,
     const ZipRequest::Archives& archives,

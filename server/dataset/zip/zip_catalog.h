@@ -23,36 +23,37 @@
 
 namespace forebay::dataset::zip {
 
-// A dataset of class folders in archives, and how to find it.
+// Describes a dataset of class folders in archives, and how to find it.
 struct ZipRequest {
   using Archives = std::vector<storage::ListedObject>;
 
   std::shared_ptr<const storage::Root> root;
-  std::vector<std::string> patterns;  // of the archives, below the root
-  // In the archives, without slashes at its ends; empty: their root.
+  std::vector<std::string> patterns;  // the archives' paths below the root
+  // The folder in the archives, without slashes at its ends. Empty for the
+  // archives' root.
   std::string folder;
-  bool are_audio = false;  // the samples; else images
-  // Returns the archives, in their order and present versions, counted in the
-  // memory.
+  bool are_audio = false;  // whether samples are clips, not images
+  // Lists the archives, in order and in their present versions, and counts the
+  // list in the WorkingMemory.
   std::function<absl::StatusOr<Archives>(base::WorkingMemory&,
                                          const std::stop_token&)>
       list;
   storage::ByteSource* source = nullptr;
-  std::size_t archives_at_once = 16;  // at least 1
+  std::size_t archives_at_once = 16;  // scanned in parallel; at least 1
 };
 
-// All datasets in zip archives that are open. Each Open lists the archives
-// anew. While they are the same archives in the same versions, it shares their
-// index in memory, or finds it on disk.
+// Opens datasets in zip archives. Each Open lists the archives anew. While the
+// list has the same archives in the same versions, Open shares their index in
+// memory, or loads it from disk; otherwise it scans their directories.
 //
-// Thread-safe; owns nothing that it hands out. Open blocks for the listing and
-// for reads, and for another Open of the same archives, but returns soon after
-// its stop is requested unless others wait for the same.
+// Thread-safe. Owns nothing that it hands out. Open blocks for the listing, for
+// reads, and for another Open of the same archives. It returns soon after its
+// stop is requested, unless other openings wait for the same index.
 class ZipCatalog {
  public:
-  // Saves indexes in that directory. If it is empty, they are in memory only.
-  // The budget outlives the catalog and the datasets; `kept`, unless it is
-  // null, the catalog.
+  // Saves indexes in `index_directory`; if it is empty, indexes are in memory
+  // only. `budget` outlives the catalog and the datasets. `kept` outlives the
+  // catalog; null if idle indexes are not kept.
   ZipCatalog(const std::string& index_directory, base::MemoryBudget* budget,
              KeptIndexes* kept = nullptr)
       : budget_(budget),
@@ -61,11 +62,11 @@ class ZipCatalog {
                                        : std::make_optional<ZipIndexStore>(
                                              index_directory, budget)) {}
 
-  // Adds to `warnings`, a sentence each, what failed without harm, and which
-  // folder to open instead if all images have one class for lack of it. Errors
-  // name the path: those of the listing, of ZipParser, ScanObjects and
-  // BuildZipIndex; CANCELLED: stopped; RESOURCE_EXHAUSTED: the budget has no
-  // room.
+  // Opens the dataset. Adds a sentence to `warnings` for each failure without
+  // harm. If all images have one class because they lie below one folder, a
+  // warning says which folder to open instead. Errors name the path. CANCELLED:
+  // the opening was stopped. RESOURCE_EXHAUSTED: the budget has no room.
+  // Others: those of `list`, ZipParser, ScanObjects and BuildZipIndex.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const ZipRequest& request, std::vector<std::string>* warnings,
       const Opening& opening);
@@ -74,19 +75,24 @@ class ZipCatalog {
   using IndexPtr = std::shared_ptr<const ZipIndex>;
   using Search = SingleFlight<std::string, ZipIndex>;
 
+  // Finds the index by FindOnce, and tries again if archives change meanwhile.
   absl::StatusOr<IndexPtr> FindIndex(const ZipRequest& request,
                                      const std::string& name, IndexPtr known,
                                      std::vector<std::string>* warnings,
                                      const std::stop_token& stop) const;
-  // Lets `known` go if that is not the index.
+  // Returns `known` if it still fits the archives; otherwise loads the index or
+  // scans for it. Resets `known` before that, to free its memory.
   absl::StatusOr<IndexPtr> FindOnce(const ZipRequest& request,
                                     const std::string& name, IndexPtr& known,
                                     std::vector<std::string>* warnings,
                                     const std::stop_token& stop) const;
+  // Reads the directories of all archives, and builds the index.
   absl::StatusOr<IndexPtr> Scan(const ZipRequest& request,
                                 const ZipRequest::Archives& archives,
                                 base::WorkingMemory& memory,
                                 const std::stop_token& stop) const;
+  // Loads the index from disk. Returns null if the disk has no index of these
+  // archives in these versions.
   IndexPtr Load(const ZipRequest& request, const std::string& name,
                 const ZipRequest::Archives& archives,
                 std::vector<std::string>* warnings) const;

@@ -10,6 +10,7 @@
 namespace forebay::dataset::zip {
 namespace {
 
+// Returns the field of images or clips.
 Field ContentOf(bool is_audio, std::uint64_t longest) {
   return {
       .name = is_audio ? "audio" : "image",
@@ -41,21 +42,25 @@ Sample ZipDataset::At(std::uint64_t id) const {
 void ZipDataset::ValuesOf(std::uint64_t id,
                           absl::Span<FieldValue> values) const {
   FOREBAY_CHECK(values.size() == fields_.size());
-  values[0] = PackedRange{{0, index_->ExtentOf(id).length}};
+  values[0] = CompressedRange{{0, index_->ExtentOf(id).length}};
   values[1] = index_->images().LabelOf(id);
 }
 
-absl::StatusOr<absl::Span<const std::uint8_t>> ZipDataset::Unpack(
-    std::uint64_t id, absl::Span<const std::uint8_t> packed,
-    UnpackRoom room) const {
+// The header may differ from the directory, so the data's place is checked
+// again before it is used.
+absl::StatusOr<absl::Span<const std::uint8_t>> ZipDataset::Decompress(
+    std::uint64_t id, absl::Span<const std::uint8_t> compressed,
+    DecompressionRoom room) const {
   const ZipMember member = index_->MemberOf(id);
   FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t offset,
-                           DataOffset(member.name, packed));
-  if (offset > packed.size() || member.compressed > packed.size() - offset) {
+                           DataOffset(member.name, compressed));
+  if (offset > compressed.size() ||
+      member.compressed > compressed.size() - offset) {
     return absl::DataLossError(
         "the member's data reaches over what lies behind it");
   }
-  const auto data = packed.subspan(offset, member.compressed);
+  const auto data = compressed.subspan(offset, member.compressed);
+  // Stored data is returned in place, without a copy.
   if (member.method == ZipMethod::kStored) {
     FOREBAY_RETURN_IF_ERROR(CheckCrc(data, member.crc32));
     return data;

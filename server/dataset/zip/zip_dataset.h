@@ -15,13 +15,15 @@
 
 namespace forebay::dataset::zip {
 
-// A dataset of class folders in zip archives. Its images or clips are packed:
-// an extent begins with the header of a member, which only says where the data
-// lies. It may share its index with others, and has a root of its own to read
-// through.
+// A dataset of class folders in zip archives. Datasets with roots of their own
+// may share an index. A sample's extent begins with the header of a member,
+// since only the header says where the data lies. The image or clip is
+// therefore a CompressedRange, even if the member is stored.
+//
+// Threads, ownership, blocking and errors are as Dataset says.
 class ZipDataset final : public Dataset {
  public:
-  // The budget outlives it.
+  // The budget outlives the dataset.
   ZipDataset(std::shared_ptr<const ZipIndex> index,
              std::shared_ptr<const storage::Root> root, bool are_audio,
              base::MemoryBudget* budget);
@@ -30,11 +32,12 @@ class ZipDataset final : public Dataset {
   const std::vector<Field>& fields() const override { return fields_; }
   Sample At(std::uint64_t id) const override;
   void ValuesOf(std::uint64_t id, absl::Span<FieldValue> values) const override;
-  // DATA_LOSS: there is no header of that member, its data is not what the
-  // archive's directory says, or has another CRC.
-  absl::StatusOr<absl::Span<const std::uint8_t>> Unpack(
-      std::uint64_t id, absl::Span<const std::uint8_t> packed,
-      UnpackRoom room) const override;
+  // Decompresses the member in the extent. DATA_LOSS: the extent does not begin
+  // with the member's header, or the member's data has another size or CRC than
+  // the archive's directory says.
+  absl::StatusOr<absl::Span<const std::uint8_t>> Decompress(
+      std::uint64_t id, absl::Span<const std::uint8_t> compressed,
+      DecompressionRoom room) const override;
   std::string NameOf(std::uint64_t id) const override;
   std::uint64_t largest_sample() const override {
     return index_->longest_extent();

@@ -8,30 +8,39 @@
 #include "server/base/working_memory.h"
 #include "server/dataset/shown_name.h"
 
-// The end of an archive is read first, and twice if need be: nearly all have no
-// comment, and then the end record, with its locator and the larger one, if
-// there are any, lies in the last few bytes. So does the whole directory of an
-// archive of few files.
+// The end of an archive is read first, in at most two reads. Nearly all
+// archives have no comment, so their end records (eocd.h) lie in the last few
+// bytes. So the first read is short. If the archive is small, this read often
+// has the whole directory, too.
 //
-// The directory ends where the end records begin, so its length says where it
-// begins. Where the end record says that it begins is by the writer's count,
-// and so are the offsets of members. A member lies as far before the directory
-// as these two say, whatever was put before the archive since.
+// The directory ends where the end records begin, so its length tells its real
+// offset. The offsets of the directory and of members that the archive states
+// are as the writer counted them. If bytes were put before the archive later,
+// such as a self-extractor's program, all real offsets are larger by the same
+// number. So a member is found by the difference between its stated offset and
+// the directory's.
 
 namespace forebay::dataset::zip {
 namespace {
 
+// The lengths of the two reads of the archive's end. The longer one has the
+// EOCD with the longest comment and its locator.
 constexpr std::uint64_t kShortTail = 4096;  // bytes
-constexpr std::uint64_t kLongTail = kEndBytes + kLongestComment + kLocatorBytes;
+constexpr std::uint64_t kLongTail =
+    kEocdBytes + kLongestComment + kEocd64LocatorBytes;
+// The directory is parsed in pieces of 1 MiB, each longer than an entry can be.
 constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;  // bytes
 static_assert(kPiece >= kLongestEntry);
 
-// No entry of a directory has fewer bytes, besides its name.
+// The bytes of an entry besides its name, extra fields and comment.
 constexpr std::uint64_t kShortestEntry = 46;
 
+// Version 6.3 of the format, as "version needed to extract" states it (APPNOTE
+// 4.4.3).
 constexpr std::uint8_t kLatestVersion = 63;
 
-// Returns the name of a method that is neither of ours.
+// Returns the name of a compression method that is not supported (APPNOTE
+// 4.4.5).
 std::string NameOf(std::uint16_t method) {
   switch (method) {
     case 1:
@@ -55,8 +64,9 @@ std::string NameOf(std::uint16_t method) {
   }
 }
 
-// Returns the path that an entry names. A name of MS-DOS without a slash has
-// backslashes between its parts, as Info-ZIP's unzip reads such names.
+// Returns the path that an entry names. APPNOTE 4.4.17.1 demands slashes. But
+// if a name from MS-DOS has no slash, backslashes in it are taken for slashes,
+// as by Info-ZIP's unzip.
 std::string PathOf(const DirectoryEntry& entry) {
   std::string path(entry.name);
   if (entry.host == kDosHost && path.find('/') == path.npos)
@@ -64,13 +74,14 @@ std::string PathOf(const DirectoryEntry& entry) {
   return path;
 }
 
-// Returns an error of a file, whose message goes on behind its name.
+// Returns `status` with the file's name put before its message.
 absl::Status Named(std::string_view name, const absl::Status& status) {
   return {status.code(),
           absl::StrCat("the file ", ShownName(name), " ", status.message())};
 }
 
-// Returns the method of a file that can be read, or why it cannot be.
+// Returns the compression method of a file, or the reason why the file cannot
+// be read.
 absl::StatusOr<ZipMethod> MethodOf(const DirectoryEntry& entry) {
   if ((entry.flags & (kEncrypted | kStronglyEncrypted | kMaskedHeader)) != 0) {
     return absl::UnimplementedError("is encrypted, which is not supported");
@@ -93,6 +104,7 @@ absl::StatusOr<ZipMethod> MethodOf(const DirectoryEntry& entry) {
   return entry.method == 0 ? ZipMethod::kStored : ZipMethod::kDeflated;
 }
 
+// Checks that the lengths which the entry states are possible.
 absl::Status CheckLength(const DirectoryEntry& entry, ZipMethod method) {
   if (CanHave(entry.length, entry.compressed, method)) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat("cannot have ", entry.length,
@@ -109,9 +121,9 @@ ZipDirectory::ZipDirectory(std::string object, std::uint64_t size)
 
 absl::StatusOr<ZipDirectory> ZipDirectory::Create(std::string object,
                                                   std::uint64_t size) {
-  if (size < kEndBytes) {
+  if (size < kEocdBytes) {
     return absl::DataLossError(absl::StrCat(
-        object, ": is no zip archive: it has only ", size, " bytes"));
+        object, ": is not a zip archive: it has only ", size, " bytes"));
   }
   return ZipDirectory(std::move(object), size);
 }
@@ -120,8 +132,8 @@ std::optional<ZipDirectory::Range> ZipDirectory::wanted() const {
   switch (part_) {
     case Part::kTail:
       return Range{at_, size_ - at_};
-    case Part::kEnd64:
-      return Range{at_, kEnd64Bytes};
+    case Part::kEocd64:
+      return Range{at_, kEocd64Bytes};
     case Part::kEntries:
       return Range{at_, std::min(kPiece, directory_end_ - at_)};
     case Part::kNone:
@@ -130,9 +142,9 @@ std::optional<ZipDirectory::Range> ZipDirectory::wanted() const {
   return std::nullopt;
 }
 
-absl::Status ZipDirectory::See(std::uint64_t offset,
-                               absl::Span<const std::uint8_t> bytes,
-                               std::vector<ZipMember>* members) {
+absl::Status ZipDirectory::Parse(std::uint64_t offset,
+                                 absl::Span<const std::uint8_t> bytes,
+                                 std::vector<ZipMember>* members) {
   while (const std::optional<Range> next = wanted()) {
     if (next->offset < offset || next->offset - offset > bytes.size() ||
         next->length > bytes.size() - (next->offset - offset)) {
@@ -142,8 +154,8 @@ absl::Status ZipDirectory::See(std::uint64_t offset,
     absl::Status status;
     if (part_ == Part::kTail) {
       status = SeeTail(piece);
-    } else if (part_ == Part::kEnd64) {
-      status = SeeEnd64(piece);
+    } else if (part_ == Part::kEocd64) {
+      status = ParseEocd64Record(piece);
     } else {
       status = SeeEntries(piece, members);
     }
@@ -156,47 +168,53 @@ absl::Status ZipDirectory::See(std::uint64_t offset,
 }
 
 absl::Status ZipDirectory::SeeTail(absl::Span<const std::uint8_t> tail) {
-  const std::optional<FoundEnd> found = FindEnd(tail);
+  const std::optional<FoundEocd> found = FindEocd(tail);
+  // The longer read is needed in three cases. The short read has no EOCD; or
+  // has bytes behind the comment, which may be part of a longer comment; or
+  // lacks the locator.
   const std::uint64_t longest = std::min(size_, kLongTail);
   if (tail.size() < longest && (!found.has_value() || found->behind > 0 ||
-                                found->offset < kLocatorBytes)) {
+                                found->offset < kEocd64LocatorBytes)) {
     at_ = size_ - longest;
     return absl::OkStatus();
   }
   if (!found.has_value()) {
     return absl::DataLossError(
-        "there is no end record: this is no zip archive, or a truncated one");
+        "there is no end record: this is not a zip archive, or a truncated "
+        "one");
   }
   behind_ = found->behind;
   at_ += found->offset;
-  if (found->offset >= kLocatorBytes) {
+  if (found->offset >= kEocd64LocatorBytes) {
     FOREBAY_ASSIGN_OR_RETURN(
-        const auto end64, ParseLocator(tail.subspan(
-                              found->offset - kLocatorBytes, kLocatorBytes)));
-    if (end64.has_value()) return SeeLocator(*end64, at_ - kLocatorBytes);
+        const auto end64,
+        ParseEocd64Locator(tail.subspan(found->offset - kEocd64LocatorBytes,
+                                        kEocd64LocatorBytes)));
+    if (end64.has_value()) return SeeLocator(*end64, at_ - kEocd64LocatorBytes);
   }
-  FOREBAY_ASSIGN_OR_RETURN(const ZipEnd end,
-                           ParseEnd(tail.subspan(found->offset, kEndBytes)));
+  FOREBAY_ASSIGN_OR_RETURN(const Eocd end,
+                           ParseEocd(tail.subspan(found->offset, kEocdBytes)));
   return Begin(end, at_);
 }
 
-// The larger record lies right before its locator, as all known writers have
-// it. If it does not, it is where the locator says, and longer.
-absl::Status ZipDirectory::SeeLocator(std::uint64_t end64_offset,
+// All known writers put the EOCD64 right before its locator. Otherwise it lies
+// where the locator says, and is longer than kEocd64Bytes.
+absl::Status ZipDirectory::SeeLocator(std::uint64_t eocd64_offset,
                                       std::uint64_t locator) {
-  if (locator < kEnd64Bytes || end64_offset > locator - kEnd64Bytes) {
+  if (locator < kEocd64Bytes || eocd64_offset > locator - kEocd64Bytes) {
     return absl::DataLossError(
         "the zip64 locator says that its record lies behind it");
   }
-  said_end64_ = end64_offset;
+  said_end64_ = eocd64_offset;
   locator_ = locator;
-  at_ = locator - kEnd64Bytes;
-  part_ = Part::kEnd64;
+  at_ = locator - kEocd64Bytes;
+  part_ = Part::kEocd64;
   return absl::OkStatus();
 }
 
-absl::Status ZipDirectory::SeeEnd64(absl::Span<const std::uint8_t> record) {
-  FOREBAY_ASSIGN_OR_RETURN(const auto end, ParseEnd64(record, locator_ - at_));
+absl::Status ZipDirectory::ParseEocd64Record(
+    absl::Span<const std::uint8_t> record) {
+  FOREBAY_ASSIGN_OR_RETURN(const auto end, ParseEocd64(record, locator_ - at_));
   if (!end.has_value() && said_end64_ < at_) {
     at_ = said_end64_;
     return absl::OkStatus();
@@ -212,8 +230,7 @@ absl::Status ZipDirectory::SeeEnd64(absl::Span<const std::uint8_t> record) {
   return Begin(*end, at_);
 }
 
-absl::Status ZipDirectory::Begin(const ZipEnd& end,
-                                 std::uint64_t directory_end) {
+absl::Status ZipDirectory::Begin(const Eocd& end, std::uint64_t directory_end) {
   if (end.directory_bytes > directory_end) {
     return absl::DataLossError(absl::StrCat(
         "the directory cannot have ", end.directory_bytes,
@@ -222,8 +239,9 @@ absl::Status ZipDirectory::Begin(const ZipEnd& end,
   end_ = end;
   directory_begin_ = directory_end - end.directory_bytes;
   directory_end_ = directory_end;
-  // An archive that was truncated may end so, if another one lies within it.
-  // Then there is something before that one.
+  // If bytes follow the EOCD, the archive may be truncated, and the EOCD may be
+  // that of another archive, stored within this one. In that case the offsets
+  // do not match, since bytes precede the other archive.
   if (behind_ > 0 && end.directory_offset != directory_begin_) {
     return absl::DataLossError(
         absl::StrCat(behind_, " bytes follow the end record"));
@@ -259,11 +277,13 @@ absl::StatusOr<ZipMember> ZipDirectory::MemberOf(const DirectoryEntry& entry) {
                       .compressed = entry.compressed,
                       .length = entry.length,
                       .crc32 = entry.crc32};
-  // A directory has no data that anybody reads.
+  // A folder's data is never read, so its method does not matter.
   if (!member.name.ends_with('/')) {
     FOREBAY_ASSIGN_OR_RETURN(member.method, MethodOf(entry));
     FOREBAY_RETURN_IF_ERROR(CheckLength(entry, member.method));
   }
+  // The distance from the member's header to the directory is the same in
+  // stated offsets as in real ones.
   const std::uint64_t before_directory =
       end_.directory_offset - entry.header_offset;
   const std::uint64_t header = kHeaderBytes + entry.name.size();
@@ -275,6 +295,8 @@ absl::StatusOr<ZipMember> ZipDirectory::MemberOf(const DirectoryEntry& entry) {
                      entry.header_offset, " and takes ", entry.compressed));
   }
   member.header_offset = directory_begin_ - before_directory;
+  // Members that overlap are refused: a small archive could otherwise state
+  // many copies of one large file (a "zip bomb").
   if (header + entry.compressed > directory_begin_ - taken_) {
     return absl::DataLossError("lies over others: they have no room for it");
   }
@@ -292,7 +314,8 @@ absl::Status ZipDirectory::Finish() {
                                           end_.members));
 }
 
-// Their vector may be twice as long, and is copied as it grows.
+// The capacity of the members' vector may be twice its size, and the vector is
+// copied when it grows.
 std::uint64_t MemoryOfMembers(std::uint64_t bytes) {
   return bytes / kShortestEntry * (3 * sizeof(ZipMember) + base::HeapBytes(0)) +
          bytes;

@@ -11,81 +11,93 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/dataset/zip/directory_entry.h"
-#include "server/dataset/zip/zip_end.h"
+#include "server/dataset/zip/eocd.h"
 #include "server/dataset/zip/zip_member.h"
 
 namespace forebay::dataset::zip {
 
-// Reads the directory of a zip archive, which lies at its end. It reads nothing
-// itself: it says which bytes it must see next, and never asks for the files'
-// data. It finds the files that Python's zipfile finds, in the directory's
-// order; but backslashes of MS-DOS are slashes, as in Info-ZIP's unzip. Several
-// may have one name. As zipfile does, it reads an archive that
-// has bytes before it. But it refuses damaged archives, of which zipfile may
-// notice nothing until a file is read.
+// Parses the central directory of a zip archive (APPNOTE 4.3.6), which lies at
+// the archive's end. ZipDirectory reads nothing itself: it says which bytes it
+// must see next, and never asks for the files' data. It finds the files that
+// Python's zipfile finds, in the directory's order; several files may have the
+// same name. Like Info-ZIP's unzip, it takes backslashes in names from MS-DOS
+// for slashes. Like zipfile, it accepts other bytes before the archive. It
+// refuses damaged archives; zipfile may not notice the damage until a file is
+// read.
 //
-// Not thread-safe; owns what it stores; never blocks. Errors name the archive
-// and the offset, and end the reading. DATA_LOSS: truncated, damaged, or no zip
-// archive; its members cannot lie where it says. UNIMPLEMENTED: a file is
-// encrypted, or compressed by another method than deflate; the archive is
-// split, or of a later version than 6.3.
+// Not thread-safe. Owns what it stores. Never blocks. Errors name the archive
+// and the offset, and end the parsing. DATA_LOSS: the archive is truncated,
+// damaged, or not a zip archive; or its members cannot lie where the directory
+// says. UNIMPLEMENTED: a file is encrypted, or compressed by a method other
+// than deflate; the archive is split, or needs a version later than 6.3.
 class ZipDirectory {
  public:
+  // A range of the archive's bytes.
   struct Range {
     std::uint64_t offset = 0;  // bytes
     std::uint64_t length = 0;  // bytes; within the archive
   };
 
-  // `object` is the archive's name, `size` its bytes.
+  // Begins to parse. `object` is the archive's name, `size` its size in bytes.
   static absl::StatusOr<ZipDirectory> Create(std::string object,
                                              std::uint64_t size);
 
-  // Returns what it must see next, at most 1 MiB; nothing if all was read.
+  // Returns the range that Parse must see next, at most 1 MiB. Returns nothing
+  // once the directory is parsed.
   std::optional<Range> wanted() const;
 
-  // Takes `bytes`, which lie at `offset` in the archive. Reads on as far as
-  // they reach, and appends the files on the way to `members`. No member
-  // reaches into the directory, and all of them together would fit before it.
-  absl::Status See(std::uint64_t offset, absl::Span<const std::uint8_t> bytes,
-                   std::vector<ZipMember>* members);
+  // Parses `bytes`, which lie at `offset` in the archive, as far as possible.
+  // Appends the files found to `members`. No member reaches into the directory,
+  // and all members together are no longer than the bytes before the directory.
+  absl::Status Parse(std::uint64_t offset, absl::Span<const std::uint8_t> bytes,
+                     std::vector<ZipMember>* members);
 
-  // Where the directory begins, in bytes, once all was read. All members lie
-  // before that.
+  // Returns the offset of the directory, in bytes, once the directory is
+  // parsed. All members lie before this offset.
   std::uint64_t begin() const { return directory_begin_; }
 
  private:
   // The part of the archive that is wanted.
-  enum class Part { kTail, kEnd64, kEntries, kNone };
+  enum class Part { kTail, kEocd64, kEntries, kNone };
 
   ZipDirectory(std::string object, std::uint64_t size);
 
+  // Finds the EOCD and its locator in the archive's end.
   absl::Status SeeTail(absl::Span<const std::uint8_t> tail);
-  absl::Status SeeLocator(std::uint64_t end64_offset, std::uint64_t locator);
-  absl::Status SeeEnd64(absl::Span<const std::uint8_t> record);
-  absl::Status Begin(const ZipEnd& end, std::uint64_t directory_end);
+  // Begins to read the EOCD64. `eocd64_offset` is its offset as the writer
+  // counted it, from the locator. `locator` is the real offset of the locator.
+  absl::Status SeeLocator(std::uint64_t eocd64_offset, std::uint64_t locator);
+  // Parses `record`, which may be the EOCD64, and begins the directory.
+  absl::Status ParseEocd64Record(absl::Span<const std::uint8_t> record);
+  // Begins to read the directory, which ends at the offset `directory_end`.
+  absl::Status Begin(const Eocd& end, std::uint64_t directory_end);
+  // Parses all complete entries in `bytes`.
   absl::Status SeeEntries(absl::Span<const std::uint8_t> bytes,
                           std::vector<ZipMember>* members);
+  // Checks an entry, and returns the member that it describes.
   absl::StatusOr<ZipMember> MemberOf(const DirectoryEntry& entry);
+  // Checks that there are as many entries as the EOCD or EOCD64 says.
   absl::Status Finish();
 
   std::string object_;
   std::uint64_t size_;
   Part part_ = Part::kTail;
-  std::uint64_t at_;  // offset of what is wanted
-  // Bytes behind the end record and its comment, which belong to neither.
+  std::uint64_t at_;  // offset of the next bytes that are wanted
+  // The number of bytes behind the EOCD and its comment.
   std::uint64_t behind_ = 0;
-  // Where the larger end record lies, by the writer's count; and the offset of
+  // The offset of the EOCD64 as the writer counted it, and the real offset of
   // its locator.
   std::uint64_t said_end64_ = 0;
   std::uint64_t locator_ = 0;
-  ZipEnd end_;
+  Eocd end_;
   std::uint64_t directory_begin_ = 0;
   std::uint64_t directory_end_ = 0;
-  std::uint64_t entries_ = 0;  // that were read
-  std::uint64_t taken_ = 0;    // bytes of their members, at least
+  std::uint64_t entries_ = 0;  // parsed so far
+  std::uint64_t taken_ = 0;    // the least bytes that the members so far take
 };
 
-// Returns the most memory that the files of so many bytes of a directory take.
+// Returns an upper bound of the bytes of memory that the members found in
+// `bytes` bytes of a directory take.
 std::uint64_t MemoryOfMembers(std::uint64_t bytes);
 
 }  // namespace forebay::dataset::zip

@@ -9,13 +9,23 @@
 #include "server/dataset/index_file.h"
 #include "server/dataset/version_digest.h"
 
+// An image's name, label, decompressed length, CRC-32 and compressed length lie
+// in a FolderIndex, which has the images of all archives in order. This index
+// adds the place of each image. A position also identifies the archive, which
+// is found by binary search over the archives' first positions.
+//
+// An extent covers the header, the name, at most `slack` bytes of extra fields,
+// and the data; DataOffset then finds the data in the bytes read.
+
 namespace forebay::dataset::zip {
 namespace {
 
+// Returns the CRC-32 in a stamp made by ImageStamp.
 std::uint32_t CrcOf(std::int64_t stamp) {
   return static_cast<std::uint32_t>(stamp);
 }
 
+// Returns the compressed bytes in a stamp made by ImageStamp.
 std::uint64_t CompressedOf(std::int64_t stamp) {
   return static_cast<std::uint64_t>(stamp) >> 32;
 }
@@ -75,7 +85,8 @@ absl::Status ZipIndex::CheckPlaces() {
   return absl::OkStatus();
 }
 
-// Finds the longest extent on the way.
+// The paths of all images of a directory begin with the same folder. So the
+// length of the header up to the file's own name is computed once.
 absl::Status ZipIndex::CheckPlacesOf(std::uint64_t begin, std::uint64_t end) {
   if (begin == end) return absl::OkStatus();
   const auto& records = images().parts().records;
@@ -85,7 +96,7 @@ absl::Status ZipIndex::CheckPlacesOf(std::uint64_t begin, std::uint64_t end) {
     const ImagePlace place = parts_.places.At(id);
     if (place.position >= ImagePlace::kPositions)
       return DamagedIndex("place of image", id);
-    // Mostly the one before it.
+    // Most images lie in the archive of the image before them.
     if (place.position < archive->begin ||
         place.position - archive->begin >= archive->size) {
       archive = &ArchiveOf(place);
@@ -103,6 +114,8 @@ absl::Status ZipIndex::CheckPlacesOf(std::uint64_t begin, std::uint64_t end) {
   return absl::OkStatus();
 }
 
+// The digests of the archives' directories stand for the contents of their
+// members.
 void ZipIndex::Summarize() {
   VersionDigest digest("zip");
   digest.Add(std::string_view(parts_.folder)).Add(images().version());
@@ -129,7 +142,8 @@ std::uint64_t ZipIndex::HeaderOf(std::uint64_t id) const {
 }
 
 const ArchiveRecord& ZipIndex::ArchiveOf(const ImagePlace& place) const {
-  // Archives without bytes begin where the next one does: the last one has it.
+  // An empty archive begins where the next archive begins. So the last archive
+  // that begins at a position is the one that has it.
   const auto after = std::upper_bound(
       parts_.archives.begin(), parts_.archives.end(), place.position,
       [](std::uint64_t wanted, const ArchiveRecord& archive) {

@@ -23,13 +23,15 @@
 
 namespace forebay::dataset::zip {
 
-// An archive of an index. Positions count the bytes of all archives, one behind
-// the other.
+// An archive of an index. A position is an offset into the concatenation of all
+// archives.
 struct ArchiveRecord {
   std::uint64_t path_offset = 0;  // bytes into the paths
   std::uint64_t path_length = 0;  // bytes
-  std::uint64_t begin = 0;        // its position
-  std::uint64_t size = 0;         // of its version, as all below
+  std::uint64_t begin = 0;        // position of the archive's first byte
+  // The version in which the archive was indexed (ObjectVersion): `size` in
+  // bytes; `stamp` the mtime in nanoseconds, or a cloud object's generation.
+  std::uint64_t size = 0;
   std::int64_t stamp = 0;
   std::uint64_t inode = 0;
   std::int64_t ctime_nanos = 0;
@@ -37,102 +39,121 @@ struct ArchiveRecord {
 };
 static_assert(sizeof(ArchiveRecord) == 72);
 
-// The stamp of an image in the index of images: what tells it from another of
-// its length.
+// Returns the number that stands for an image's mtime in the FolderIndex: its
+// CRC-32 and its compressed size. If the length and this number are unchanged,
+// the image is taken for unchanged.
 constexpr std::int64_t ImageStamp(std::uint32_t crc32,
                                   std::uint32_t compressed) {
   return static_cast<std::int64_t>(std::uint64_t{compressed} << 32 | crc32);
 }
 
-// The parts of an index.
+// The parts of an index, as its file stores them.
 struct ZipIndexParts {
-  std::string folder;  // in the archives; images' paths begin below it
+  std::string folder;  // in the archives; paths of images are relative to it
   std::vector<ArchiveRecord> archives;
   ImagePlaces places;
-  std::string paths;
-  // The images, as class folders have them, with the lengths that they have
-  // when they are inflated, and the stamps above.
+  std::string paths;  // the archives' paths, concatenated
+  // The images in their class folders, with their decompressed lengths.
+  // ImageStamp makes the values of their mtimes.
   std::shared_ptr<const folder::FolderIndex> images;
-  // Of at least ZipIndex::Bytes.
+  // A reservation of at least ZipIndex::Bytes.
   base::MemoryReservation reservation = {};
 };
 
-// Every sample of class folders in zip archives: an image, its label, and where
-// it lies. Takes 24 bytes a sample (28: see ImagePlaces) and 56 a directory,
-// besides the names, and 88 an archive. Holds a reservation for them.
-// Thread-safe; immutable, but for the archives' ctimes. Never blocks.
+// The index of class folders in zip archives: each sample's image, label, and
+// place. It takes 24 bytes a sample (28 if ImagePlaces takes 8 an image), 56 a
+// directory and 88 an archive, plus the names.
+//
+// Thread-safe, and immutable but for the archives' ctimes. Holds a reservation
+// for its memory. Never blocks. Only Create has errors.
 class ZipIndex {
  public:
-  // The bytes of an image in its archive, from its header on, at least to the
-  // end of its data.
+  // The bytes of an image in its archive: from the start of its header, and at
+  // least to the end of its data.
   struct Extent {
-    std::size_t archive = 0;
+    std::size_t archive = 0;   // index of the archive
     std::uint64_t offset = 0;  // bytes
     std::uint64_t length = 0;  // bytes
   };
 
-  // DATA_LOSS: the parts do not fit together. They may come from a damaged
-  // file.
+  // Makes an index of its parts. Checks them, since they may come from a
+  // damaged file. DATA_LOSS: the parts do not fit together.
   static absl::StatusOr<std::shared_ptr<const ZipIndex>> Create(
       ZipIndexParts parts);
 
-  std::uint64_t size() const { return parts_.places.size(); }  // images
+  // Returns the number of images.
+  std::uint64_t size() const { return parts_.places.size(); }
+  // Returns the index of the images in their class folders.
   const folder::FolderIndex& images() const { return *parts_.images; }
-  // The bytes of the longest extent.
+  // Returns the bytes of the longest extent.
   std::uint64_t longest_extent() const { return longest_extent_; }
-  // A digest (XXH3) of the images, where they lie, and the archives with their
-  // sizes and times.
+  // Returns a digest (XXH3-128) of the images, of their places, and of the
+  // archives with their sizes and times.
   const Version& version() const { return version_; }
   const ZipIndexParts& parts() const { return parts_; }
 
-  // In both, `id` is less than size().
+  // Returns the range of bytes to read for an image. Here and in MemberOf, `id`
+  // is less than size().
   Extent ExtentOf(std::uint64_t id) const;
+  // Returns what the archive's directory says of the image.
   ZipMember MemberOf(std::uint64_t id) const;
-  // `archive` is one of the index's.
+  // Returns the name of an archive, and the version in which it is read.
+  // `archive` is less than the number of archives.
   storage::ListedObject ArchiveAt(std::size_t archive) const;
 
-  // Whether it is of these archives, in these versions.
+  // Whether this is an index of exactly these archives, in these versions.
   bool IsOf(absl::Span<const storage::ListedObject> archives) const;
 
-  // The revision by which the index knows the archive of that path.
+  // Returns the revision that the index has recorded for the archive with the
+  // path `path`.
   storage::Revision RevisionOf(std::string_view path) const;
-  // A rescan found a directory with that digest in that revision of the
-  // archive. If it is the one that was indexed, the index knows the archive by
-  // that revision from then on. Else returns false and changes nothing.
+  // Compares the archive's digest in the index with `directory`, the digest
+  // that a revalidation found in `revision` of the archive. If they are equal,
+  // the index records the revision and returns true. Otherwise it changes
+  // nothing and returns false.
   bool Accept(std::string_view path, const storage::Revision& revision,
               const Version& directory) const;
 
-  // Bytes of memory, without the index of images.
+  // Returns the bytes of memory that this index takes, without images().
   std::uint64_t memory() const;
-  // The bytes of an index with so many parts at most, and bytes of text,
-  // likewise.
+  // Returns an upper bound of memory() for these numbers of items, and `text`
+  // bytes of paths.
   static std::uint64_t Bytes(std::uint64_t archives, std::uint64_t images,
                              std::uint64_t text);
 
  private:
   explicit ZipIndex(ZipIndexParts parts);
 
+  // Checks the archives' paths and positions.
   absl::Status CheckArchives() const;
+  // Checks that every image lies in an archive, and finds the longest extent.
   absl::Status CheckPlaces();
-  // Those of a directory's images.
+  // Checks the places of one directory's images, which are `begin` to `end` -
+  // 1.
   absl::Status CheckPlacesOf(std::uint64_t begin, std::uint64_t end);
+  // Computes the version.
   void Summarize();
+  // Returns the archive's path below the root.
   std::string_view PathOf(const ArchiveRecord& archive) const;
-  // As PathLookup wants them.
+  // Returns a PathLookup::PathOf: a function from an archive's number to its
+  // path.
   auto paths() const {
     return [this](std::size_t archive) {
       return PathOf(parts_.archives[archive]);
     };
   }
-  // Bytes from the header of an image to its data, without extra fields.
+  // Returns the number of bytes from the start of an image's header to its
+  // data, without extra fields.
   std::uint64_t HeaderOf(std::uint64_t id) const;
+  // Returns the archive in which the place lies.
   const ArchiveRecord& ArchiveOf(const ImagePlace& place) const;
 
   ZipIndexParts parts_;
   std::uint64_t longest_extent_ = 0;
   PathLookup by_path_;
   Version version_ = {};
-  // By archive: the ctime of the file that was last found to be as indexed.
+  // For each archive, the ctime of the last revision that was found to have the
+  // indexed directory.
   mutable std::vector<std::atomic<std::int64_t>> ctimes_;
 };
 

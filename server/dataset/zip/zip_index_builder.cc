@@ -13,22 +13,30 @@
 #include "server/dataset/folder/image_tree.h"
 #include "server/dataset/shown_name.h"
 
-// The files below the folder are sorted as ImageFolder has them, across all
-// archives. So the index of images, which is made of them in that order, has
-// them in just the order in which their places are noted. Where an image's data
-// ends at the latest follows from the header behind it, whatever that is of.
+// The files below the folder are sorted in ImageFolder's order, across all
+// archives. The index of images and the list of their places are built from the
+// sorted files, one by one. So both have the same order.
+//
+// Only a member's own header says how many bytes of extra fields precede its
+// data, and each header would cost a read. Instead, the builder uses the
+// directory: a member's data must end before the next header in the archive.
+// The bytes that this leaves for extra fields are the member's slack (SlackOf).
+// An extent includes the slack.
 
 namespace forebay::dataset::zip {
 namespace {
 
+// The folder in which macOS stores resource forks beside the files.
 constexpr std::string_view kMacFolder = "__MACOSX";
 
 // A file below the folder.
 struct Candidate {
   std::uint32_t archive = 0;
-  std::uint64_t file = 0;  // in that archive
+  std::uint64_t file = 0;  // index in that archive's files
 };
 
+// Collects the archives, images and places of an index. Used by one thread.
+// Counts its memory. Never blocks.
 class Builder {
  public:
   Builder(const std::string& folder,
@@ -41,7 +49,8 @@ class Builder {
         memory_(memory),
         tree_(memory, kind) {}
 
-  // Notes archives and paths, and the places of the images.
+  // Adds archives and paths to `parts`, and collects the images and their
+  // places.
   absl::Status Build(ZipIndexParts* parts);
   const std::vector<ImagePlace>& places() const { return places_; }
   std::vector<folder::ScannedDirectory> TakeDirectories() {
@@ -49,24 +58,31 @@ class Builder {
   }
 
  private:
+  // Finds the files below the folder, and sorts them by their paths.
   absl::Status FindCandidates();
+  // Sorts the offsets of all headers of each archive.
   absl::Status SortHeaders();
+  // Adds a file to the tree. If the file is a sample, adds its place.
   absl::Status AddImage(const Candidate& candidate, const ZipIndexParts& parts);
+  // Adds the archives and their positions to `parts`.
   absl::Status AddArchives(ZipIndexParts* parts) const;
+  // Returns the error that two archives have one path.
   absl::Status Twice(const Candidate& a, const Candidate& b) const;
-  // The bytes between the name in a file's header and its data, at most.
+  // Returns an upper bound of the bytes between the name in a file's header and
+  // its data.
   std::uint16_t SlackOf(const Candidate& candidate) const;
 
   const FoundFile& FileOf(const Candidate& candidate) const {
     return contents_[candidate.archive].files[candidate.file];
   }
-  // The archive's name for errors, which name the only one anyway.
+  // Returns the archive's name, for errors. Returns "" if there is only one
+  // archive: errors name it anyway.
   std::string NameOf(const Candidate& candidate) const {
     return archives_.size() == 1
                ? ""
                : absl::StrCat(archives_[candidate.archive].name, ": ");
   }
-  // The path below the folder.
+  // Returns the file's path below the folder.
   std::string_view PathOf(const Candidate& candidate) const {
     return contents_[candidate.archive]
         .NameOf(FileOf(candidate))
@@ -80,7 +96,7 @@ class Builder {
   folder::ObjectTree tree_;
   std::vector<Candidate> candidates_;
   std::vector<ImagePlace> places_;
-  // By archive: where all its headers lie, sorted.
+  // For each archive, the sorted offsets of all its headers.
   std::vector<std::vector<std::uint64_t>> headers_;
 };
 
@@ -94,7 +110,7 @@ absl::Status Builder::Build(ZipIndexParts* parts) {
         PathOf(candidate) == PathOf(candidates_[i + 1])) {
       if (candidate.archive != candidates_[i + 1].archive)
         return Twice(candidate, candidates_[i + 1]);
-      continue;  // the last one counts
+      continue;  // the path's last entry counts
     }
     FOREBAY_RETURN_IF_ERROR(AddImage(candidate, *parts));
   }
@@ -182,7 +198,8 @@ std::uint16_t Builder::SlackOf(const Candidate& candidate) const {
       end < least ? 0 : std::min(end - least, kLongestExtra));
 }
 
-// Whether none of its parts means another folder than the name of one.
+// Whether each part of the path is the name of a file or folder. The other
+// parts ("", "." and "..") may lead elsewhere when the archive is extracted.
 bool IsPlainPath(std::string_view path) {
   for (const absl::string_view part :
        absl::StrSplit(absl::string_view(path.data(), path.size()), '/')) {
@@ -223,7 +240,7 @@ absl::Status Builder::AddImage(const Candidate& candidate,
   return absl::OkStatus();
 }
 
-// Whether all files' names begin with "./", as some writers have it.
+// Whether all files' names begin with "./", as some writers store them.
 bool AreInTheDot(const std::vector<ArchiveContents>& contents) {
   bool any = false;
   for (const ArchiveContents& archive : contents) {
@@ -235,7 +252,7 @@ bool AreInTheDot(const std::vector<ArchiveContents>& contents) {
   return any;
 }
 
-// The longest path of whole components that both begin with.
+// Returns the longest path of whole components with which both paths begin.
 std::string_view CommonFolder(std::string_view a, std::string_view b) {
   std::size_t common = 0;
   for (std::size_t i = 0;; ++i) {
@@ -261,6 +278,8 @@ absl::StatusOr<std::shared_ptr<const ZipIndex>> BuildZipIndex(
     parts.folder = folder.empty() ? "." : absl::StrCat("./", folder);
   std::vector<folder::ScannedDirectory> directories;
   {
+    // The builder is destroyed before the index of images is built, to save
+    // memory.
     Builder builder(parts.folder, archives, contents, memory, kind);
     if (const absl::Status built = builder.Build(&parts); !built.ok())
       return base::Annotate(built, uri);
@@ -301,7 +320,8 @@ std::string FolderOfClasses(const folder::FolderIndex& images) {
     is_filled = path == common || (is_filled && before == common);
     found = true;
   }
-  // Such a folder is a class itself.
+  // If images lie right in the common folder, it is a class, and its parent is
+  // returned.
   if (is_filled) common = common.substr(0, common.find_last_of('/') + 1);
   if (common.ends_with('/')) common.remove_suffix(1);
   return std::string(common);

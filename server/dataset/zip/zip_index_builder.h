@@ -15,28 +15,29 @@
 
 namespace forebay::dataset::zip {
 
-// Makes the index of the images below `folder` (all, if that is empty) in these
-// archives, each with its contents, as if they were unpacked into one tree.
-// Classes, labels and order are those of folder/image_tree.h. If an archive has
-// a path twice, the last one counts, as it does when they are unpacked. The
-// index keeps its part of `memory`. `kind` says which files are samples, in
-// class folders; "image" stands for any below. Thread-safe; never blocks.
+// Builds the index of the images below `folder` in these archives, as if all
+// archives were extracted into one tree. An empty `folder` stands for all
+// images. Classes, labels and order are those of folder/image_tree.h. If an
+// archive has several entries of one path, the last of them counts, as when the
+// archive is extracted. `kind` says which files in class folders are samples;
+// "image" here means any such file. The index keeps its part of `memory`.
+// Thread-safe; never blocks.
 //
-// NOT_FOUND: there is no such folder, or those of BuildFolderIndex, which name
-// `uri`. INVALID_ARGUMENT: two archives have an image of one path.
-// UNIMPLEMENTED: an image takes 4 GiB in its archive, or the archives 128 TiB
-// together. RESOURCE_EXHAUSTED: that of `memory`.
+// NOT_FOUND: there is no such folder. INVALID_ARGUMENT: two archives have
+// images with the same path. UNIMPLEMENTED: an image takes 4 GiB or more in its
+// archive, or all archives together have over 128 TiB. RESOURCE_EXHAUSTED: the
+// error of `memory`. Others: those of BuildFolderIndex, which name `uri`.
 absl::StatusOr<std::shared_ptr<const ZipIndex>> BuildZipIndex(
     const std::string& uri, const std::string& folder,
     absl::Span<const storage::ListedObject> archives,
     std::vector<ArchiveContents> contents, base::WorkingMemory& memory,
     folder::FolderKind kind = folder::FolderKind::kImages);
 
-// Returns a folder in which the images would have several classes, or at least
-// a class that says something: all images have one class here, because they lie
-// below one folder that itself has folders. Its path begins where those of the
-// images do. Empty if there is none. Leaves out "__MACOSX", in which macOS
-// keeps what its files have besides their bytes.
+// Returns the deepest folder below which all images lie in further folders.
+// These further folders are likely the classes. So a user who got a single
+// class probably wants to open the returned folder instead. Its path is
+// relative to ZipIndexParts::folder, and empty if there is no such folder.
+// Ignores "__MACOSX", in which macOS stores its files' metadata.
 std::string FolderOfClasses(const folder::FolderIndex& images);
 
 }  // namespace forebay::dataset::zip

@@ -11,9 +11,11 @@ namespace {
 
 constexpr IndexFileType kType = {
     {'F', 'B', 'Y', 'Z', 'I', 'P', 'I', 'X'}, 3, 0};
-// proto::DatasetSpec::ZIP: an index of images is of archives here.
+// The format of the FolderIndex in the file: the value of
+// proto::DatasetSpec::ZIP.
 constexpr std::uint32_t kFormat = 11;
 
+// The header of the file, as zip_index_format.h describes it.
 struct Header {
   IndexFileType type;
   std::uint64_t archives;
@@ -55,7 +57,7 @@ std::string EncodeZipIndex(const ZipIndex& index) {
 absl::StatusOr<std::shared_ptr<const ZipIndex>> DecodeZipIndex(
     IndexFileReader& file, base::WorkingMemory& memory) {
   FOREBAY_ASSIGN_OR_RETURN(const Header header, file.TakeHeader<Header>(kType));
-  // Before so much memory is reserved.
+  // The counts of a damaged file are refused before memory is reserved by them.
   const std::uint64_t longest = file.left();
   if (header.archives > longest / sizeof(ArchiveRecord) ||
       header.groups > longest / sizeof(ImagePlaces::Group) ||

@@ -27,12 +27,12 @@
 
 namespace forebay::dataset::zip {
 
-// Returns the bytes of the file. Thread-safe; never blocks.
+// Returns the content of the index's file. Thread-safe; never blocks.
 std::string EncodeZipIndex(const ZipIndex& index);
 
-// Reads the index in `file`, which keeps its part of `memory`. DATA_LOSS: the
-// file is damaged or of another version; RESOURCE_EXHAUSTED: that of `memory`;
-// others: those of reading. Thread-safe; blocks for the file.
+// Reads the index in `file`. The index keeps its part of `memory`. DATA_LOSS:
+// the file is damaged or of another version. RESOURCE_EXHAUSTED: the error of
+// `memory`. Others: those of reading. Thread-safe; blocks for the disk.
 absl::StatusOr<std::shared_ptr<const ZipIndex>> DecodeZipIndex(
     IndexFileReader& file, base::WorkingMemory& memory);
 

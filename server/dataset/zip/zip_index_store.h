@@ -16,26 +16,31 @@
 
 namespace forebay::dataset::zip {
 
-// Indexes of zip archives on disk, one file a dataset (own_file.h), in a
-// directory that only the daemon's user may write. An index is of use only
-// while the archives have the versions that it has. Immutable and thread-safe.
-// All calls block for the disk; their errors name the file.
+// Saves indexes of zip archives on disk, each in a file of its own
+// (own_file.h), in a directory that only the daemon's user may write. A saved
+// index is usable only while the archives have the versions that it records.
+//
+// Immutable and thread-safe. Owns no index. All calls block for the disk; their
+// errors name the file.
 class ZipIndexStore {
  public:
-  // The first write makes `directory`, for its owner alone. The budget outlives
-  // the store and the indexes.
+  // The first write creates `directory`, which only its owner may use. The
+  // budget outlives the store and the indexes.
   ZipIndexStore(std::string directory, base::MemoryBudget* budget)
       : files_(std::move(directory), ".zips", budget) {}
 
-  // `dataset`, any text, tells datasets apart. NOT_FOUND: there is none, or it
-  // is of other archives or versions. DATA_LOSS: it is damaged or of another
-  // version of the format. PERMISSION_DENIED: the file belongs to another user.
-  // RESOURCE_EXHAUSTED: the budget has no room for it. Others: the disk's.
+  // Loads the index of `archives`. `dataset` is any text that tells datasets
+  // apart. NOT_FOUND: there is no index, or it is of other archives or
+  // versions. DATA_LOSS: the file is damaged, or of another version of the
+  // format. PERMISSION_DENIED: the file belongs to another user.
+  // RESOURCE_EXHAUSTED: the budget has no room for the index. Others: the
+  // disk's.
   absl::StatusOr<std::shared_ptr<const ZipIndex>> Load(
       std::string_view dataset,
       absl::Span<const storage::ListedObject> archives) const;
 
-  // Errors as Load's; on failure the former index is still there.
+  // Saves an index. The errors are those of Load; on failure the former index
+  // is still there.
   absl::Status Save(std::string_view dataset, const ZipIndex& index) const;
 
  private:

@@ -2,19 +2,20 @@
 
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
-#include "server/dataset/object_rescan.h"
+#include "server/dataset/object_revalidation.h"
 #include "server/dataset/zip/zip_parser.h"
 
 namespace forebay::dataset::zip {
 namespace {
 
-class ZipRescan final : public ObjectRescan {
+// Parses an archive's directory again, only for its digest.
+class ZipRevalidation final : public ObjectRevalidation {
  public:
-  ZipRescan(std::shared_ptr<const ZipIndex> index, base::MemoryBudget* budget,
-            const storage::ReadRequest& read, storage::ByteSource& source,
-            Done done)
-      : ObjectRescan(read, source, budget, "another look at a zip archive",
-                     std::move(done)),
+  ZipRevalidation(std::shared_ptr<const ZipIndex> index,
+                  base::MemoryBudget* budget, const storage::ReadRequest& read,
+                  storage::ByteSource& source, Done done)
+      : ObjectRevalidation(read, source, budget, "revalidating a zip archive",
+                           std::move(done)),
         index_(std::move(index)) {}
 
  private:
@@ -35,13 +36,14 @@ class ZipRescan final : public ObjectRescan {
 
 }  // namespace
 
-void ZipLayout::LookAgain(
+void ZipLayout::Revalidate(
     const storage::ReadRequest& read, storage::ByteSource& source,
     std::function<void(absl::StatusOr<storage::Revision>)> done) const {
   const storage::Revision known = index_->RevisionOf(read.object);
-  // Another look has ended meanwhile.
+  // If these differ, another revalidation of the archive has ended meanwhile.
   if (known != read.version.revision) return done(known);
-  std::make_shared<ZipRescan>(index_, budget_, read, source, std::move(done))
+  std::make_shared<ZipRevalidation>(index_, budget_, read, source,
+                                    std::move(done))
       ->Begin();
 }
 

@@ -12,19 +12,19 @@
 
 namespace forebay::dataset::zip {
 
-// The layout of an index's archives. Reads an archive's directory again after
-// it was touched. If that says what it said, the index knows the archive by its
-// new ctime from then on.
+// The layout of an index's archives. If a read finds that an archive's ctime
+// has changed, Revalidate reads the archive's directory again. If the directory
+// is unchanged, the index records the new ctime.
 //
-// Threads, blocking and errors are as ObjectLayout says. Counts what it reads
-// in the budget, which outlives it.
+// Threads, blocking and errors are as ObjectLayout says. Shares the index.
+// Counts the memory of a revalidation in the budget, which outlives the layout.
 class ZipLayout final : public storage::ObjectLayout {
  public:
   ZipLayout(std::shared_ptr<const ZipIndex> index, base::MemoryBudget* budget)
       : index_(std::move(index)), budget_(budget) {}
 
-  void LookAgain(const storage::ReadRequest& read, storage::ByteSource& source,
-                 std::function<void(absl::StatusOr<storage::Revision>)> done)
+  void Revalidate(const storage::ReadRequest& read, storage::ByteSource& source,
+                  std::function<void(absl::StatusOr<storage::Revision>)> done)
       const override;
 
  private:

@@ -13,22 +13,25 @@
 namespace forebay::dataset::zip {
 namespace {
 
+// The "local file header signature" (APPNOTE 4.3.7).
 constexpr std::uint32_t kSignature = 0x04034b50;
 
-// Deflate has two bits at least for 258 bytes.
-constexpr std::uint64_t kMostInflated = 1032;
+// The most bytes to which a compressed byte decompresses: a deflate match is at
+// most 258 bytes long and takes at least two bits (RFC 1951, section 3.2.5).
+constexpr std::uint64_t kMostDecompressed = 1032;
 
-// zlib counts in 32 bits, so that it is given long members in pieces.
+// zlib counts bytes in 32 bits, so longer members are passed to it in pieces.
 constexpr std::size_t kPiece = std::size_t{1} << 26;  // bytes
 
 absl::Status NoMemory() {
   return absl::ResourceExhaustedError("there is no memory to inflate with");
 }
 
-// Says why a stream is not what it should be. `code` is what zlib said last,
-// when so many bytes were unseen, and there was room for so many more.
-absl::Status NotInflated(int code, const char* message, std::size_t unseen,
-                         std::size_t room) {
+// Returns the error of a damaged stream. `code` and `message` are zlib's last
+// result. `unseen` is the number of input bytes that were not used, `room` the
+// number of output bytes that were not filled.
+absl::Status NotDecompressed(int code, const char* message, std::size_t unseen,
+                             std::size_t room) {
   std::string reason = "its deflated data is damaged";
   if (code == Z_STREAM_END && room > 0) {
     absl::StrAppend(&reason, ": it gives ", room,
@@ -45,8 +48,8 @@ absl::Status NotInflated(int code, const char* message, std::size_t unseen,
   return absl::DataLossError(reason);
 }
 
-// Whether a member's header has that name. In the header, backslashes may stand
-// for all slashes (see ZipDirectory).
+// Whether the name in a member's header is `name`. In the header, all slashes
+// may be backslashes (see ZipDirectory).
 bool IsNameOf(std::string_view in_header, std::string_view name) {
   if (in_header == name) return true;
   return in_header.find('/') == in_header.npos &&
@@ -60,7 +63,7 @@ bool IsNameOf(std::string_view in_header, std::string_view name) {
 bool CanHave(std::uint64_t length, std::uint64_t compressed, ZipMethod method) {
   if (method == ZipMethod::kStored) return compressed == length;
   const std::uint64_t least =
-      length / kMostInflated + (length % kMostInflated == 0 ? 0 : 1);
+      length / kMostDecompressed + (length % kMostDecompressed == 0 ? 0 : 1);
   return compressed >= least;
 }
 
@@ -73,6 +76,7 @@ absl::StatusOr<std::uint64_t> DataOffset(std::string_view name,
   if (NumberAt<std::uint32_t>(bytes, 0) != kSignature) {
     return absl::DataLossError("there is no header where the member begins");
   }
+  // "File name length" and "extra field length" (APPNOTE 4.3.7).
   const auto name_bytes = NumberAt<std::uint16_t>(bytes, 26);
   const auto extra_bytes = NumberAt<std::uint16_t>(bytes, 28);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()),
@@ -87,11 +91,12 @@ absl::StatusOr<std::uint64_t> DataOffset(std::string_view name,
 
 absl::Status Inflate(absl::Span<const std::uint8_t> compressed,
                      absl::Span<std::uint8_t> out) {
-  // Some writers keep nothing at all of an empty file.
+  // For an empty file, some writers store no deflate stream at all.
   if (compressed.empty() && out.empty()) return absl::OkStatus();
   z_stream stream = {};
   std::uint8_t nowhere = 0;  // zlib takes no null pointer
   stream.next_out = &nowhere;
+  // Negative window bits mean raw deflate data, without a zlib header.
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return NoMemory();
   const absl::Cleanup end = [&stream] { inflateEnd(&stream); };
   std::size_t unseen = compressed.size();
@@ -99,7 +104,7 @@ absl::Status Inflate(absl::Span<const std::uint8_t> compressed,
   int code = Z_OK;
   while (code == Z_OK) {
     if (stream.avail_in == 0 && unseen > 0) {
-      // zlib reads there alone; its type is older than const.
+      // zlib only reads from next_in, although its type is not const.
       stream.next_in = const_cast<Bytef*>(compressed.last(unseen).data());
       stream.avail_in = static_cast<uInt>(std::min(unseen, kPiece));
       unseen -= stream.avail_in;
@@ -109,7 +114,7 @@ absl::Status Inflate(absl::Span<const std::uint8_t> compressed,
       stream.avail_out = static_cast<uInt>(std::min(room, kPiece));
       room -= stream.avail_out;
     }
-    // If it knows that no more comes, it keeps no copy of the last 32 KiB.
+    // Z_FINISH spares zlib a copy of the last 32 KiB, its window.
     const bool all = unseen == 0 && room == 0;
     code = inflate(&stream, all ? Z_FINISH : Z_NO_FLUSH);
   }
@@ -117,12 +122,12 @@ absl::Status Inflate(absl::Span<const std::uint8_t> compressed,
   room += stream.avail_out;
   if (code == Z_STREAM_END && unseen == 0 && room == 0) return absl::OkStatus();
   if (code == Z_MEM_ERROR) return NoMemory();
-  return NotInflated(code, stream.msg, unseen, room);
+  return NotDecompressed(code, stream.msg, unseen, room);
 }
 
 absl::Status CheckCrc(absl::Span<const std::uint8_t> bytes,
                       std::uint32_t crc32) {
-  // Of a null pointer zlib returns the same as of no bytes.
+  // If the pointer is null, zlib returns 0, which is the CRC of no bytes.
   const auto found =
       static_cast<std::uint32_t>(crc32_z(0, bytes.data(), bytes.size()));
   if (found == crc32) return absl::OkStatus();

@@ -10,50 +10,56 @@
 #include "absl/types/span.h"
 
 // The files in a zip archive: what its directory says of them, and how their
-// bytes are had. Functions are thread-safe and never block; their errors give
-// the reason alone.
+// bytes are found and decompressed. The functions are thread-safe and never
+// block; their errors give the reason alone.
 
 namespace forebay::dataset::zip {
 
+// The compression methods that are read: 0 and 8 of APPNOTE 4.4.5.
 enum class ZipMethod { kStored, kDeflated };
 
-// A file in an archive, as the archive's directory has it.
+// A file in an archive, as the archive's directory describes it.
 struct ZipMember {
   std::string name;  // without NUL; in UTF-8 or code page 437
-  // Of its header in the archive; its data lies behind that.
+  // The offset of the member's local file header in the archive. The data
+  // follows the header.
   std::uint64_t header_offset = 0;  // bytes
-  std::uint64_t compressed = 0;     // bytes that it takes in the archive
-  std::uint64_t length = 0;         // bytes that it has
-  std::uint32_t crc32 = 0;          // of these
+  std::uint64_t compressed = 0;     // bytes in the archive
+  std::uint64_t length = 0;         // bytes when decompressed
+  std::uint32_t crc32 = 0;          // of the decompressed bytes
   ZipMethod method = ZipMethod::kStored;
 
   bool operator==(const ZipMember&) const = default;
 };
 
-// Whether a member can have so many bytes that takes so many in the archive.
+// Whether a member that takes `compressed` bytes in the archive can have
+// `length` bytes when it is decompressed.
 bool CanHave(std::uint64_t length, std::uint64_t compressed, ZipMethod method);
 
-// Bytes of a member's header up to its name. Behind the name lie extra fields,
-// at most kLongestExtra bytes. Only the header says how long they are.
+// The bytes of a local file header (APPNOTE 4.3.7) without name and extra
+// fields. The name follows, and then extra fields, at most kLongestExtra bytes.
+// The directory does not say how long these extra fields are: its own entries
+// have other extra fields.
 inline constexpr std::uint64_t kHeaderBytes = 30;
 inline constexpr std::uint64_t kLongestExtra = UINT16_MAX;
 
-// Returns where a member's data lies, counted from its header on. `bytes` were
-// read from there, and reach at least to the end of its name. The data may lie
-// beyond them, and, in a damaged archive, beyond the archive. DATA_LOSS: they
-// are too few, there is no header, or it has another name.
+// Returns the offset of a member's data from the start of its header. `bytes`
+// begin at the header, and reach at least to the end of the name. The data may
+// lie beyond `bytes`, and, in a damaged archive, beyond the archive's end.
+// DATA_LOSS: `bytes` are too few, do not begin with a header, or the header has
+// another name.
 absl::StatusOr<std::uint64_t> DataOffset(std::string_view name,
                                          absl::Span<const std::uint8_t> bytes);
 
-// Inflates a deflated member into `out`, which it fills exactly; it writes
-// nowhere else. If it fails, `out` holds anything. DATA_LOSS: `compressed` is
-// damaged, or is not what `out` has room for. RESOURCE_EXHAUSTED: there is no
-// memory for zlib's state, some 50 KB.
+// Decompresses a deflated member into `out`, which must have exactly its size.
+// On failure the content of `out` is undefined. DATA_LOSS: `compressed` is
+// damaged, or its decompressed size is not that of `out`. RESOURCE_EXHAUSTED:
+// there is not enough memory for zlib's state, some 50 KB.
 absl::Status Inflate(absl::Span<const std::uint8_t> compressed,
                      absl::Span<std::uint8_t> out);
 
-// Checks a member's bytes, as they were before they were compressed. DATA_LOSS:
-// they have another CRC.
+// Checks that a member's decompressed bytes have the CRC-32 `crc32`. DATA_LOSS:
+// they do not.
 absl::Status CheckCrc(absl::Span<const std::uint8_t> bytes,
                       std::uint32_t crc32);
 

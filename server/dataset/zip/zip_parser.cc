@@ -24,11 +24,13 @@ std::optional<ByteRange> ZipParser::next_read() const {
 absl::Status ZipParser::Take(absl::Span<const std::uint8_t> bytes) {
   const auto wanted = directory_.wanted();
   FOREBAY_CHECK(wanted.has_value());
+  // The parsed members are temporary, so they are counted only while they
+  // exist.
   const std::uint64_t counted = MemoryOfMembers(bytes.size());
   FOREBAY_RETURN_IF_ERROR(memory_->Grow(counted));
   {
     std::vector<ZipMember> members;
-    FOREBAY_RETURN_IF_ERROR(directory_.See(wanted->offset, bytes, &members));
+    FOREBAY_RETURN_IF_ERROR(directory_.Parse(wanted->offset, bytes, &members));
     for (const ZipMember& member : members)
       FOREBAY_RETURN_IF_ERROR(Add(member));
   }

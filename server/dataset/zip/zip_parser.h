@@ -23,7 +23,8 @@
 
 namespace forebay::dataset::zip {
 
-// A file of an archive, as ZipMember, packed.
+// A file of an archive: a ZipMember, but with its name stored in
+// ArchiveContents::names.
 struct FoundFile {
   std::uint64_t name_offset = 0;  // bytes into the names
   std::uint64_t header_offset = 0;
@@ -37,37 +38,43 @@ struct FoundFile {
 // The files of an archive, in the order of its directory.
 struct ArchiveContents {
   std::vector<FoundFile> files;
-  std::string names;
-  std::uint64_t end = 0;  // of the part in which members lie; bytes
-  Version digest = {};    // of all that the directory says of files
+  std::string names;  // the files' names, concatenated
+  // The offset of the directory, in bytes. All members lie before it.
+  std::uint64_t end = 0;
+  Version digest = {};  // see DirectoryDigest
 
+  // Returns the name of one of these files.
   std::string_view NameOf(const FoundFile& file) const {
     return std::string_view(names).substr(file.name_offset, file.name_length);
   }
 };
 
-// Reads the directory of an archive. As ObjectParser says; errors are those of
-// ZipDirectory.
+// Finds the files of one archive by its directory.
+//
+// Threads, ownership and blocking are as ObjectParser says. Errors are those of
+// ZipDirectory and of `memory`.
 class ZipParser final : public ObjectParser {
  public:
+  // Whether TakeContents returns the files and their digest, or only the
+  // digest.
   enum class Keep { kFiles, kDigest };
 
-  // Counts what it finds in `memory`, which outlives it. Keeps nothing but the
-  // digest if that is all that is wanted. Errors: those of
-  // ZipDirectory::Create.
+  // Begins to parse an archive. Counts the files found in `memory`, which
+  // outlives the parser. Errors: those of ZipDirectory::Create.
   static absl::StatusOr<std::unique_ptr<ZipParser>> Create(
       const storage::ListedObject& archive, Keep keep,
       base::WorkingMemory* memory);
 
   std::optional<ByteRange> next_read() const override;
   absl::Status Take(absl::Span<const std::uint8_t> bytes) override;
-  // To be called once, when next_read() returns nothing.
+  // Returns the contents. To be called once, when next_read() returns nothing.
   ArchiveContents TakeContents();
 
  private:
   ZipParser(ZipDirectory directory, Keep keep, base::WorkingMemory* memory)
       : directory_(std::move(directory)), keep_(keep), memory_(memory) {}
 
+  // Adds a member to the digest and, if files are kept, to the contents.
   absl::Status Add(const ZipMember& member);
 
   ZipDirectory directory_;

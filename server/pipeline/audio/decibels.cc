@@ -12,21 +12,22 @@ namespace {
 
 constexpr float kLn2 = 0.693147180559945F;
 constexpr float kInverseLn10 = 0.434294481903252F;
-// torchaudio's amin.
+// Least value whose logarithm is taken: torchaudio's amin.
 constexpr float kLeast = 1e-10F;
 
-// The natural logarithm of a normal number above 0; what is no number, or
-// infinite, stays so. The error is below 3e-7 of the result or 1e-7, whichever
-// is more. Has no branches, so that several are done at a time.
+// Returns the natural logarithm of a normal number above 0. NaN and infinity
+// stay as they are. The error is below 1e-7 or 3e-7 times the result, whichever
+// is more. The code has no branches, so that compilers vectorise loops that
+// call it.
 inline float Log(float x) {
-  // The exponent is that of a mantissa from 2/3 to 4/3.
+  // The exponent is chosen such that the mantissa m lies within 2/3 and 4/3.
   constexpr std::uint32_t kTwoThirds = 0x3F2AAAAB;
   constexpr std::uint32_t kMantissa = 0x007FFFFF;
   const std::uint32_t above = std::bit_cast<std::uint32_t>(x) - kTwoThirds;
   const auto exponent =
       static_cast<float>(static_cast<std::int32_t>(above) >> 23);
   const float m = std::bit_cast<float>((above & kMantissa) + kTwoThirds);
-  // 2 artanh((m - 1) / (m + 1)).
+  // The series of log(m) = 2 artanh((m - 1) / (m + 1)).
   const float s = (m - 1) / (m + 1);
   const float square = s * s;
   const float sum =
@@ -36,8 +37,8 @@ inline float Log(float x) {
   return x <= std::numeric_limits<float>::max() ? log : x;
 }
 
-// Applies `function` to each number. They are taken in blocks, as `out` may be
-// `in` and the compiler cannot know that this does not matter.
+// Applies `function` to each number. Numbers go through a buffer in blocks:
+// since `out` may be `in`, compilers would not vectorise a direct loop.
 template <typename Function>
 void EachBlock(const float* in, std::uint64_t count, float* out,
                const Function& function) {

@@ -10,21 +10,26 @@
 
 namespace forebay::pipeline::audio {
 
+// The parameters of torchaudio's AmplitudeToDB.
 struct DecibelOptions {
-  bool magnitudes = false;  // else powers
-  // How far the least is below the greatest at most.
+  // Whether elements are magnitudes, not powers.
+  bool magnitudes = false;
+  // Most decibels by which an element may lie below the sample's greatest
+  // element. Lower elements are raised to this bound.
   std::optional<float> top_db = std::nullopt;
 };
 
-// torchaudio's amplitude_to_DB, of all elements of a sample. `out` may be `in`.
-// Thread-safe; never blocks; no errors.
+// Converts `count` elements of one sample as torchaudio's amplitude_to_DB does.
+// `out` may be `in`. Thread-safe; never blocks; no errors.
 void ToDecibels(const DecibelOptions& options, const float* in,
                 std::uint64_t count, float* out);
 
-// Natural logarithms of value + 1e-6. As above.
+// Writes the natural logarithm of each value + 1e-6. `out` may be `in`.
+// Thread-safe; never blocks; no errors.
 void ToLogs(const float* in, std::uint64_t count, float* out);
 
-// The same as an op.
+// The op that applies ToDecibels to a sample's array. Threads, ownership,
+// blocking and errors are as Op says.
 class AmplitudeToDb final : public Op {
  public:
   AmplitudeToDb(const DecibelOptions& options,

@@ -20,7 +20,7 @@ std::pair<std::uint64_t, std::uint64_t> Masking::PartOf(
   if (most == 0) return {0, 0};
   const float drawn = draws.Unit() * static_cast<float>(most);
   const float place = draws.Unit() * (static_cast<float>(length) - drawn);
-  // A mask that is longer than the axis begins before it.
+  // If the drawn length exceeds the axis, `place` may be negative.
   const auto begin = static_cast<std::int64_t>(place);
   const std::int64_t end = begin + static_cast<std::int64_t>(drawn);
   const auto within = [length](std::int64_t at) {

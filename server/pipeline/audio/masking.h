@@ -9,17 +9,22 @@
 
 namespace forebay::pipeline::audio {
 
+// The parameters of a mask.
 struct MaskOptions {
-  bool of_times = true;    // of the first axis, else of the last one
-  std::uint32_t most = 0;  // fewer than so many are masked, unless 0
-  double part = 1;         // of the axis that may be masked
+  // Whether the mask covers times, which are the first axis. If not, it covers
+  // frequencies, the last axis.
+  bool of_times = true;
+  // The mask has fewer elements than this along its axis; 0 masks nothing.
+  std::uint32_t most = 0;
+  // Largest part of the axis that may be masked, 0 to 1.
+  double part = 1;
 };
 
-// Sets a random part of an axis to 0, with the draws of torchaudio's
-// mask_along_axis.
+// Sets a random part of an axis to 0. The draws are those of torchaudio's
+// mask_along_axis. Threads, ownership, blocking and errors are as Op says.
 class Masking final : public Op {
  public:
-  // `frame_shape` is not empty.
+  // Makes the op for arrays of at least two axes: `frame_shape` is not empty.
   Masking(const MaskOptions& options, std::vector<std::uint64_t> frame_shape);
 
   std::vector<std::uint64_t> frame_shape() const override { return shape_; }
@@ -33,7 +38,7 @@ class Masking final : public Op {
                    float* out) const override;
 
  private:
-  // Begin and end of what is masked of an axis of `length`.
+  // Draws the begin and end of the mask, in an axis of `length` elements.
   std::pair<std::uint64_t, std::uint64_t> PartOf(std::uint64_t length,
                                                  transform::Draws& draws) const;
 

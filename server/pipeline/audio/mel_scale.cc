@@ -1,5 +1,8 @@
-// The bands' edges are reckoned in float32 where torchaudio does so: where a
-// band has little of a bin, its weight depends on that.
+// Computes the weights of mel bands. The bands' edges are equally spaced on the
+// mel scale. Each band rises from 0 at its lower edge to 1 at the next edge,
+// and falls to 0 at the edge after that. Edges are computed in float32 where
+// torchaudio does so: the weight of a bin near an edge depends on how the edge
+// is rounded.
 
 #include "server/pipeline/audio/mel_scale.h"
 
@@ -14,19 +17,24 @@ using transform::ExactExp;
 using transform::ExactLog;
 
 constexpr double kLn10 = 2.302585092994045684;
-// Slaney's scale is linear up to a frequency, and logarithmic above it.
-constexpr double kLinearHz = 200.0 / 3;  // a mel
+// Slaney's scale is linear up to 1000 Hz, with 200 / 3 Hz for each mel. Above
+// 1000 Hz it is logarithmic.
+constexpr double kLinearHz = 200.0 / 3;
 constexpr double kLogFromHz = 1000;
 constexpr double kLogFromMel = kLogFromHz / kLinearHz;
 
+// Returns the step of Slaney's logarithmic part: 27 mels multiply the frequency
+// by 6.4.
 double LogStep() { return ExactLog(6.4) / 27; }
 
+// Converts Hz to mels.
 double MelOf(double hz, bool slaney) {
   if (!slaney) return 2595 * (ExactLog(1 + hz / 700) / kLn10);
   if (hz < kLogFromHz) return hz / kLinearHz;
   return kLogFromMel + ExactLog(hz / kLogFromHz) / LogStep();
 }
 
+// Converts mels to Hz, in float32 as torchaudio does.
 float HzOf(float mel, bool slaney) {
   if (!slaney) {
     const float exponent = mel / 2595.0F;
@@ -41,7 +49,8 @@ float HzOf(float mel, bool slaney) {
          static_cast<float>(ExactExp(exponent));
 }
 
-// torch.linspace.
+// Returns `count` equally spaced values. Like torch.linspace, computes the
+// second half of the values from the end.
 std::vector<float> Spread(float first, float last, std::size_t count) {
   std::vector<float> values(count);
   const float step = (last - first) / static_cast<float>(count - 1);
@@ -55,7 +64,7 @@ std::vector<float> Spread(float first, float last, std::size_t count) {
 }  // namespace
 
 MelScale::MelScale(const MelOptions& options) : bands_(options.n_mels) {
-  // Odd rates have no half: torchaudio rounds down.
+  // Half of an odd sample rate is rounded down, as in torchaudio.
   const std::uint32_t half_rate = options.sample_rate / 2;
   const std::vector<float> bins =
       Spread(0, static_cast<float>(half_rate), options.bins);
@@ -75,7 +84,7 @@ MelScale::MelScale(const MelOptions& options) : bands_(options.n_mels) {
     const auto to = std::lower_bound(from, bins.end(), high);
     band.first = static_cast<std::size_t>(from - bins.begin());
     for (auto bin = from; bin != to; ++bin) {
-      // Edges may be equal where bands are narrower than float32 tells.
+      // Two edges may be equal, if a band is narrower than float32's precision.
       const float up = middle > low ? (*bin - low) / (middle - low) : 1.0F;
       const float down = high > middle ? (high - *bin) / (high - middle) : 1.0F;
       weights_.push_back(std::min(up, down) * factor);

@@ -7,32 +7,41 @@
 
 namespace forebay::pipeline::audio {
 
+// The parameters of torchaudio's MelScale.
 struct MelOptions {
   std::uint32_t sample_rate = 16000;  // Hz
   std::uint32_t n_mels = 128;
-  std::size_t bins = 201;  // of the spectrum, at least 2
-  double f_min = 0;        // Hz
-  double f_max = 8000;     // Hz, at least 1 above f_min
-  bool slaney = false;     // the scale; else HTK's
-  bool norm = false;       // whether bands are divided by their width
+  // Number of bins of the spectrum, at least 2.
+  std::size_t bins = 201;
+  double f_min = 0;     // Hz
+  double f_max = 8000;  // Hz, at least 1 above f_min
+  // Whether the scale is Slaney's; if not, it is HTK's.
+  bool slaney = false;
+  // Whether each band is divided by its width in Hz.
+  bool norm = false;
 };
 
 // Sums a spectrum's bins in overlapping triangular bands, with torchaudio's
-// numerics. Immutable and thread-safe. Owns its tables, which are as long as
-// the bands have bins. Does not block. No errors.
+// arithmetic. Immutable and thread-safe. Owns its tables, which have a weight
+// for each bin of each band. Never blocks. No errors.
 class MelScale {
  public:
   explicit MelScale(const MelOptions& options);
 
+  // Returns the number of bands.
   std::size_t bands() const { return bands_.size(); }
-  // Fills the bands of a spectrum.
+  // Fills `bands`, of bands() numbers, from a spectrum's bins.
   void Apply(const float* spectrum, float* bands) const;
 
  private:
+  // A triangular band.
   struct Band {
-    std::size_t first = 0;   // bin
-    std::size_t count = 0;   // of bins
-    std::size_t weight = 0;  // the first one's place
+    // First bin with a weight.
+    std::size_t first = 0;
+    // Number of bins.
+    std::size_t count = 0;
+    // Index in weights_ of the first bin's weight.
+    std::size_t weight = 0;
   };
 
   std::vector<Band> bands_;

@@ -11,16 +11,19 @@
 namespace forebay::pipeline::audio {
 namespace {
 
+// Bands that lie further below the sample's greatest band, in decibels, are
+// raised to this distance, as in torchaudio.
 constexpr float kTopDb = 80;
 
-// Of torchaudio's create_dct, transposed.
+// Returns the matrix of the DCT-II: torchaudio's create_dct, transposed.
 std::vector<float> CosinesOf(const MfccOptions& options, std::size_t n_mels) {
   std::vector<float> cosines;
   cosines.reserve(n_mels * options.n_mfcc);
   const auto size = static_cast<double>(n_mels);
   for (std::size_t n = 0; n < n_mels; ++n) {
     for (std::uint32_t k = 0; k < options.n_mfcc; ++k) {
-      const double angle = (static_cast<double>(n) + 0.5) * k / size;  // in pi
+      // The angle is in units of pi.
+      const double angle = (static_cast<double>(n) + 0.5) * k / size;
       const double scale =
           options.ortho ? std::sqrt((k == 0 ? 1.0 : 2.0) / size) : 2.0;
       cosines.push_back(
@@ -68,6 +71,7 @@ absl::Status Mfcc::Run(const float* in, const Signal& signal,
   for (std::uint64_t row = 0; row < rows; ++row) {
     const float* const from = bands + row * n_mels_;
     float* const to = out + row * count;
+    // Bands are added in a fixed order, so that sums are the same on every CPU.
     std::fill(to, to + count, 0.0F);
     for (std::size_t n = 0; n < n_mels_; ++n) {
       const float* const cosines = cosines_.data() + n * count;

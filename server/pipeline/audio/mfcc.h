@@ -10,14 +10,20 @@
 
 namespace forebay::pipeline::audio {
 
+// The parameters of torchaudio's MFCC.
 struct MfccOptions {
-  std::uint32_t n_mfcc = 40;  // at most as many as there are bands
-  bool ortho = true;          // whether the cosine transform is orthonormal
-  bool log_mels = false;      // whether it is of logarithms, not of decibels
+  // Number of coefficients; at most the number of bands.
+  std::uint32_t n_mfcc = 40;
+  // Whether the cosine transform is orthonormal.
+  bool ortho = true;
+  // Whether bands are taken as natural logarithms; if not, as decibels.
+  bool log_mels = false;
 };
 
-// Mel-frequency cepstral coefficients: the cosine transform of the bands of a
-// spectrogram, as decibels down to 80 below the greatest, or as logarithms.
+// Computes mel-frequency cepstral coefficients: the cosine transform of a mel
+// spectrogram's bands. The bands are first converted to decibels or natural
+// logarithms. Decibels below the sample's greatest band by more than 80 are
+// raised to that bound. Threads, ownership, blocking and errors are as Op says.
 class Mfcc final : public Op {
  public:
   Mfcc(const StftOptions& stft, const MelOptions& mel,
@@ -40,7 +46,8 @@ class Mfcc final : public Op {
   const Spectrogram bands_;
   const std::size_t n_mels_;
   const std::uint64_t channels_;
-  std::vector<float> cosines_;  // n_mfcc of each band
+  // Weight of each band in each coefficient: n_mfcc numbers for each band.
+  std::vector<float> cosines_;
 };
 
 }  // namespace forebay::pipeline::audio

@@ -11,63 +11,71 @@
 
 namespace forebay::pipeline::audio {
 
-// The arrays between two ops, as far as they differ from sample to sample.
+// An array between two ops: the facts that may differ from sample to sample.
 struct Signal {
-  std::uint64_t frames = 0;  // along the first axis, which is the time
-  std::uint32_t rate = 0;    // frames a second; 0: not known
-  // Elements of a frame; 0: as many as all arrays have. Only ToMono takes clips
-  // of other numbers of channels than the first one's.
+  // Frames: elements of the first axis, which is the time.
+  std::uint64_t frames = 0;
+  // Frames per second; 0 if the rate is not known.
+  std::uint32_t rate = 0;
+  // Number of elements in a frame; 0 if it is the same in all arrays of the
+  // field. Only ToMono takes clips that differ in their number of channels.
   std::uint64_t each = 0;
 };
 
-// Some frames of a signal, one behind the other.
+// A range of a signal's frames.
 struct FrameRange {
   std::uint64_t begin = 0;
   std::uint64_t length = 0;
 };
 
-// No array is longer.
+// Most frames of an array.
 inline constexpr std::uint64_t kMaxFrames = std::uint64_t{1} << 40;
 
-// An op on float32 arrays in C order, the time first. What each frame of them
-// has is the same for all samples. Immutable and thread-safe; each thread
-// brings its own draws and scratch. Does not block. Equal inputs give equal
-// bytes on every CPU of an architecture. Errors give the reason alone.
+// An op on float32 arrays in C order, with the time first. The axes behind the
+// first are the same for all samples.
+//
+// Immutable and thread-safe; each thread brings its own draws and scratch. Owns
+// its tables; borrows arrays for the call. Never blocks. Equal inputs give
+// equal bytes on every CPU of an architecture. An error's message has only the
+// reason, without the op's name.
 class Op {
  public:
   virtual ~Op() = default;
 
-  // The lengths of the output's other axes.
+  // Returns the lengths of the output's axes behind the first one.
   virtual std::vector<std::uint64_t> frame_shape() const = 0;
-  // Returns what becomes of `signal`: never fewer frames of more.
-  // INVALID_ARGUMENT: it is too short or too long.
+  // Returns the signal that Run makes from `signal`. A longer signal never has
+  // a shorter output. INVALID_ARGUMENT: the signal is too short or too long.
   virtual absl::StatusOr<Signal> OutputOf(const Signal& signal) const = 0;
-  // Returns the longest that may become of signals of so many frames, whose
-  // first has that rate.
+  // Returns the longest output of any signal that has at most `signal.frames`
+  // frames. `signal.rate` is the first sample's rate.
   virtual absl::StatusOr<Signal> LongestOf(const Signal& signal) const {
     return OutputOf(signal);
   }
-  // Whether Run may get the same memory as its input and output.
+  // Whether Run may be given the same memory as input and output.
   virtual bool in_place() const { return false; }
-  // Whether Run draws.
+  // Whether Run draws random numbers.
   virtual bool is_random() const { return false; }
 
-  // Fills `out`, which has room for OutputOf(signal). RESOURCE_EXHAUSTED:
-  // there is too little scratch.
+  // Computes the output of `signal` into `out`, which has room for
+  // OutputOf(signal). `in` has the signal's elements. RESOURCE_EXHAUSTED: there
+  // is too little scratch.
   virtual absl::Status Run(const float* in, const Signal& signal,
                            transform::Draws& draws, transform::Scratch& scratch,
                            float* out) const = 0;
 
-  // Whether RunPart makes a part of the output from a part of the input.
+  // Whether RunPart can make a part of the output from a part of the input.
+  // Only then may InputFor and RunPart be called.
   virtual bool makes_parts() const { return false; }
-  // Returns the frames of `signal` from which those of `part`, which are of the
-  // output, are made; if it makes parts.
+  // Returns the frames of `signal` from which the frames `part` of the output
+  // are made.
   virtual absl::StatusOr<FrameRange> InputFor(const Signal& /*signal*/,
                                               const FrameRange& part) const {
     return part;
   }
-  // Fills `out` with the very numbers that Run gives there. `in` has
-  // InputFor(signal, part). Errors are Run's.
+  // Fills `out` with the frames `part` of the output; the numbers are the same
+  // as Run's. `in` has the frames InputFor(signal, part) of the input. Errors
+  // are Run's.
   virtual absl::Status RunPart(const float* in, const Signal& signal,
                                const FrameRange& part, transform::Draws& draws,
                                transform::Scratch& scratch, float* out) const {

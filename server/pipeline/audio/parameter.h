@@ -9,9 +9,12 @@
 
 namespace forebay::pipeline::audio {
 
-inline constexpr std::uint32_t kMaxRate = 1 << 24;  // Hz, and other lengths
+// Largest sample rate in Hz, and largest length in samples. float32 can
+// represent all integers up to this number.
+inline constexpr std::uint32_t kMaxRate = 1 << 24;
 
-// INVALID_ARGUMENT: a parameter is not `min` to `max`; NaN is not.
+// Checks that a parameter is within `min` and `max`; NaN fails the check.
+// INVALID_ARGUMENT names the parameter.
 template <typename Number>
 absl::Status CheckParameter(Number value, Number min, Number max,
                             std::string_view name) {
@@ -21,7 +24,8 @@ absl::Status CheckParameter(Number value, Number min, Number max,
                    ", not ", min, " to ", max));
 }
 
-// INVALID_ARGUMENT: an enumeration has a value that is none of its own.
+// Returns INVALID_ARGUMENT for a parameter with an unknown value of an
+// enumeration.
 inline absl::Status UnknownValue(std::string_view name, int value) {
   return absl::InvalidArgumentError(
       absl::StrCat(absl::string_view(name.data(), name.size()), " is ", value,

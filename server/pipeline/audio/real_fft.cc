@@ -1,6 +1,10 @@
-// An even number of reals is transformed as half as many complex numbers: the
-// reals at even and at odd places. The two transforms in that one are told
-// apart by their symmetry, and joined as in any step of an FFT.
+// Transforms an even number of reals as half as many complex numbers. The real
+// parts are the reals at even places, and the imaginary parts are the reals at
+// odd places. By symmetry, the result is split into the transforms of these two
+// halves. Its conjugate-symmetric part comes from the even places, and the
+// remaining part from the odd places. The two are then joined as in any radix-2
+// step of an FFT. An odd number of reals is transformed as complex numbers,
+// with imaginary parts of 0.
 
 #include "server/pipeline/audio/real_fft.h"
 
@@ -17,7 +21,8 @@ RealFft::RealFft(std::uint32_t size) : size_(size) {
   if (!is_even) return;
   turns_.resize(size / 4 + 1);
   for (std::size_t k = 0; k < turns_.size(); ++k) {
-    const double angle = 2.0 * static_cast<double>(k) / size;  // in pi
+    // The angle is in units of pi.
+    const double angle = 2.0 * static_cast<double>(k) / size;
     turns_[k] = {static_cast<float>(transform::ExactCosPi(angle)),
                  static_cast<float>(-transform::ExactSinPi(angle))};
   }
@@ -30,6 +35,8 @@ void RealFft::Powers(float* work, float scale, float* powers) const {
     kiss_fft(plan_.get(), in, out);
     return EvenPowers(out, scale, powers);
   }
+  // The reals are widened to complex numbers from the end on, since input and
+  // output overlap.
   for (std::size_t i = size_; i-- > 0;) in[i] = {work[i], 0};
   kiss_fft_cpx* const out = in + size_;
   kiss_fft(plan_.get(), in, out);
@@ -44,7 +51,8 @@ void RealFft::EvenPowers(const kiss_fft_cpx* half, float scale,
   const float difference = half[0].r - half[0].i;
   powers[0] = sum * sum * scale;
   powers[middle] = difference * difference * scale;
-  // Twice the even part plus and minus twice the odd one.
+  // The sums and differences below are twice the values that they stand for, so
+  // powers would be four times too large.
   const float quarter = scale * 0.25F;
   for (std::size_t k = 1; k <= middle / 2; ++k) {
     const kiss_fft_cpx a = half[k];

@@ -10,20 +10,22 @@
 
 namespace forebay::pipeline::audio {
 
-// The Fourier transform of `size` real numbers. Immutable and thread-safe. Owns
-// its tables. Does not block. No errors. Where `size` has prime factors above
-// 5, KISS FFT allocates some memory for each transform.
+// The Fourier transform of `size` real numbers, by KISS FFT. Immutable and
+// thread-safe. Owns its tables. Never blocks, but allocates memory for each
+// transform if `size` has prime factors above 5. No errors.
 class RealFft {
  public:
-  // `size` is 2 to 65536.
+  // Makes the tables; `size` is 2 to 65,536.
   explicit RealFft(std::uint32_t size);
 
+  // Returns the number of frequencies, 0 to half the sample rate.
   std::size_t bins() const { return size_ / 2 + 1; }
-  // How many elements Powers needs as room to work in.
+  // Returns the floats that Powers needs as working memory.
   std::size_t work_elements() const { return std::size_t{4} * size_ + 4; }
 
-  // Writes `scale` times the squared magnitude of each of bins(). `work` begins
-  // with the numbers, and is overwritten.
+  // Transforms the numbers at the start of `work`. Writes the squared magnitude
+  // of each frequency's coefficient, times `scale`, to `powers`. Overwrites
+  // `work`.
   void Powers(float* work, float scale, float* powers) const;
 
  private:
@@ -31,11 +33,14 @@ class RealFft {
     void operator()(kiss_fft_state* plan) const { kiss_fft_free(plan); }
   };
 
+  // Computes the powers if `size_` is even. `half` is the transform of `size_`
+  // / 2 complex numbers, as real_fft.cc explains.
   void EvenPowers(const kiss_fft_cpx* half, float scale, float* powers) const;
 
   const std::uint32_t size_;
   std::unique_ptr<kiss_fft_state, Free> plan_;
-  // exp(-2 pi i k / size), of even sizes.
+  // The factors exp(-2 pi i k / size), for k from 0 to size / 4; used if
+  // `size_` is even.
   std::vector<kiss_fft_cpx> turns_;
 };
 

@@ -1,3 +1,8 @@
+// Resamples clips by filters (resample_kernel.h). Filters for up to 16 original
+// rates are kept between clips. A channel is copied into scratch memory, with
+// zeros before and behind it for the frames outside of the clip. The filters
+// therefore need no checks of bounds.
+
 #include "server/pipeline/audio/resample.h"
 
 #include <algorithm>
@@ -11,10 +16,13 @@
 namespace forebay::pipeline::audio {
 namespace {
 
-// Of all filters that are kept; those of one rate may have half of it.
+// Most bytes of all kept filters. The filters of one rate take at most half of
+// this.
 constexpr std::size_t kKeptBytes = std::size_t{8} << 20;
+// Most rates whose filters are kept.
 constexpr std::size_t kKeptRates = 16;
 
+// Checks a clip's original rate.
 absl::Status CheckRate(std::uint32_t rate) {
   if (rate >= 1 && rate <= kMaxRate) return absl::OkStatus();
   if (rate == 0) {
@@ -25,7 +33,7 @@ absl::Status CheckRate(std::uint32_t rate) {
       "the clip has a sample rate of ", rate, " Hz, not 1 to ", kMaxRate));
 }
 
-// The frames of a signal that lie in a room.
+// Returns the range of the signal's frames that lie in `room`.
 FrameRange FramesIn(const ResampleKernel::Room& room, const Signal& signal) {
   const auto frames = static_cast<std::int64_t>(signal.frames);
   const std::int64_t end = room.begin + static_cast<std::int64_t>(room.length);
@@ -69,7 +77,7 @@ absl::StatusOr<Resample::Kernel> Resample::KernelFrom(
   FOREBAY_ASSIGN_OR_RETURN(
       Kernel kernel, ResampleKernel::Create(rate, rates_.new_freq, options_));
   const base::MutexLock lock(&mutex_);
-  // Others may have made them meanwhile.
+  // Another thread may have made the same filters meanwhile.
   if (Kernel kept = KeptLocked(rate); kept != nullptr) return kept;
   std::size_t bytes = kernel->table_bytes();
   for (const OfRate& kept : kernels_) bytes += kept.kernel->table_bytes();
@@ -95,6 +103,7 @@ absl::StatusOr<Signal> Resample::OutputOf(const Signal& signal) const {
 absl::StatusOr<Signal> Resample::LongestOf(const Signal& signal) const {
   Signal slowest = signal;
   if (rates_.lowest_freq != 0)
+    // The lower the original rate, the more frames the output has.
     slowest.rate = std::min(slowest.rate, rates_.lowest_freq);
   return OutputOf(slowest);
 }
@@ -135,6 +144,7 @@ absl::Status Resample::RunPart(const float* in, const Signal& signal,
       scratch.Allocate<float>(size.length, "a channel of a clip"));
   float* const clip =
       room + (static_cast<std::int64_t>(present.begin) - size.begin);
+  // Frames before and behind the clip are 0.
   std::fill(room, clip, 0.0F);
   std::fill(clip + present.length, room + size.length, 0.0F);
   for (std::size_t c = 0; c < channels; ++c) {

@@ -16,19 +16,26 @@ namespace forebay::pipeline::audio {
 
 // The rates of a Resample, in Hz.
 struct ResampleRates {
-  std::uint32_t orig_freq = 0;  // 0: the clip's own
+  // Rate of all clips; 0 if each clip has a rate of its own (Signal::rate).
+  std::uint32_t orig_freq = 0;
+  // Rate of the output.
   std::uint32_t new_freq = 0;
-  // With orig_freq 0: the least of any clip; 0: the first clip's.
+  // Lowest rate of any clip, if `orig_freq` is 0; 0 stands for the first clip's
+  // rate. The lowest rate bounds the length of outputs.
   std::uint32_t lowest_freq = 0;
 };
 
-// Changes a clip's rate. Where the clip's own counts, it keeps the filters of
-// some rates, which are 8 MiB at most.
+// Changes a clip's sample rate. Filters are kept between calls for some rates,
+// at most 8 MiB of them.
+//
+// Thread-safe: a mutex guards the kept filters, and is not held while filters
+// are made. Ownership, blocking and errors are as Op says.
 class Resample final : public Op {
  public:
-  // `first_rate` is the first clip's; 0: not known. `clip_shape` is that of a
-  // frame of the clip: empty, or the channels. INVALID_ARGUMENT: nothing tells
-  // the rate, or filters would be too large.
+  // Makes the op. `first_rate` is the first clip's rate in Hz; 0 if it is not
+  // known. `clip_shape` is the shape of a clip's frame: empty, or the number of
+  // channels. INVALID_ARGUMENT: neither `rates` nor the first clip tells the
+  // rate, or filters would be too large.
   static absl::StatusOr<std::unique_ptr<const Op>> Create(
       const ResampleRates& rates, const ResampleOptions& options,
       std::uint32_t first_rate, std::vector<std::uint64_t> clip_shape);
@@ -48,6 +55,7 @@ class Resample final : public Op {
 
  private:
   using Kernel = std::shared_ptr<const ResampleKernel>;
+  // The filters for one original rate.
   struct OfRate {
     std::uint32_t rate;
     Kernel kernel;
@@ -55,12 +63,15 @@ class Resample final : public Op {
 
   Resample(const ResampleRates& rates, const ResampleOptions& options,
            std::vector<std::uint64_t> clip_shape);
+  // Returns the original rate of a signal.
   std::uint32_t RateOf(const Signal& signal) const {
     return rates_.orig_freq == 0 ? signal.rate : rates_.orig_freq;
   }
-  // The filters from that rate. Makes them if they are not kept.
+  // Returns the filters for the original rate `rate`. Makes filters that are
+  // not kept.
   absl::StatusOr<Kernel> KernelFrom(std::uint32_t rate) const;
-  // Null if they are not kept.
+  // Returns the kept filters for the original rate `rate`; null if they are not
+  // kept.
   Kernel KeptLocked(std::uint32_t rate) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -68,7 +79,7 @@ class Resample final : public Op {
   const ResampleOptions options_;
   const std::vector<std::uint64_t> shape_;
   mutable base::Mutex mutex_;
-  // The newest last.
+  // Kept filters, the newest last.
   mutable std::vector<OfRate> kernels_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -1,6 +1,11 @@
-// New frame j * next + i is the sum of old ones around j * orig + i * orig /
-// next, each times the filter's value at its distance. So there are `next`
-// filters, and each goes on by `orig` frames from one use to the next.
+// Resamples by windowed sinc filters. `orig_` and `next_` are the two rates,
+// divided by their greatest common divisor. In a time that counts old frames,
+// new frame j * next_ + i lies at j * orig_ + i * orig_ / next_. It is the sum
+// of the old frames around that time, each multiplied by the filter's value at
+// the old frame's distance. There are therefore `next_` filters, one for each
+// i. From one use of a filter to its next use, it advances by `orig_` old
+// frames. Places count old frames from `width_` frames before the clip on, so
+// that no place is negative.
 
 #include "server/pipeline/audio/resample_kernel.h"
 
@@ -18,14 +23,16 @@ using transform::ExactCosPi;
 using transform::ExactSinPi;
 
 constexpr double kPi = 3.14159265358979323846;
-constexpr double kMaxElements = 1 << 20;  // of all filters
-// A clip has no more products in all its sums. So many take a minute, in which
-// a worker does nothing else.
+// Most elements of all filters: 4 MiB.
+constexpr double kMaxElements = 1 << 20;
+// Most products in all sums of a clip. So many products take about a minute, in
+// which the thread does nothing else.
 constexpr std::uint64_t kMaxProducts = std::uint64_t{1} << 38;
-// So many products are summed apart, in an order that is the same everywhere.
+// Number of partial sums. The order of additions is fixed, so sums are the same
+// on every CPU, whatever vector instructions the compiler chooses.
 constexpr std::size_t kLanes = 8;
 
-// The modified Bessel function of order 0; |x| at most 100.
+// Returns the modified Bessel function of order 0; |x| is at most 100.
 double BesselI0(double x) {
   const double quarter = x * x / 4;
   double term = 1;
@@ -37,6 +44,7 @@ double BesselI0(double x) {
   return sum;
 }
 
+// Returns the window's value at `t` zero crossings from its middle.
 double WindowAt(const ResampleOptions& options, double t) {
   const double part = t / options.lowpass_filter_width;
   if (options.kaiser) {
@@ -47,6 +55,7 @@ double WindowAt(const ResampleOptions& options, double t) {
   return cosine * cosine;
 }
 
+// Returns the scalar product of `count` numbers, a multiple of kLanes.
 float Dot(const float* a, const float* b, std::size_t count) {
   std::array<float, kLanes> sums{};
   for (std::size_t i = 0; i < count; i += kLanes) {
@@ -69,7 +78,7 @@ absl::StatusOr<std::unique_ptr<const ResampleKernel>> ResampleKernel::Create(
   const auto orig = static_cast<double>(kernel->orig_);
   const auto next = static_cast<double>(kernel->next_);
   const double base = std::fmin(orig, next) * options.rolloff;
-  // How far from its middle a filter has elements.
+  // How many old frames a filter covers on each side of its middle.
   const double reach = options.lowpass_filter_width * orig / base;
   const double taps = 2 * reach + 2 + kLanes;
   if (!(taps * next <= kMaxElements)) {
@@ -97,7 +106,7 @@ void ResampleKernel::Fill(const ResampleOptions& options, double base,
         static_cast<double>(width_) + static_cast<double>(i) * orig / next;
     const double first = std::floor(middle - reach);
     first_[i] = first > 0 ? static_cast<std::uint64_t>(first) : 0;
-    // torchaudio has this in float32.
+    // torchaudio computes the shift in float32.
     const auto shift =
         static_cast<double>(static_cast<float>(i) / static_cast<float>(next_));
     for (std::size_t k = 0; k < taps_; ++k) {
@@ -142,7 +151,9 @@ ResampleKernel::Room ResampleKernel::RoomFor(const FrameRange& part) const {
 void ResampleKernel::Run(const float* room, const FrameRange& part, float* out,
                          std::size_t stride) const {
   std::uint64_t filter = part.begin % next_;
-  // Where the frames of the filters' round begin, from those of the first one.
+  // Offset in `room` of place 0 of the current round of filters. In the first
+  // round the offset may be negative, since `room` begins with the first place
+  // of the first filter that is used.
   std::int64_t round = -static_cast<std::int64_t>(first_[filter]);
   for (std::uint64_t n = 0; n < part.length; ++n) {
     const auto place = round + static_cast<std::int64_t>(first_[filter]);

@@ -12,39 +12,51 @@
 
 namespace forebay::pipeline::audio {
 
+// The parameters of torchaudio's Resample.
 struct ResampleOptions {
-  std::uint32_t lowpass_filter_width = 6;  // zero crossings
+  // Zero crossings of the filter on each side.
+  std::uint32_t lowpass_filter_width = 6;
+  // Cutoff frequency as a part of the lower rate's Nyquist frequency.
   double rolloff = 0.99;
-  bool kaiser = false;  // the window, else Hann's
+  // Whether the window is Kaiser's; if not, it is Hann's.
+  bool kaiser = false;
+  // Shape of Kaiser's window.
   double beta = 14.769656459379492;
 };
 
-// The filters that take a clip of one rate to another, with torchaudio's
-// numerics: one for each place that a new frame may have between old ones. Only
-// their elements within the window are kept. Immutable and thread-safe. Owns
-// its table, at most 4 MiB. Does not block. INVALID_ARGUMENT gives the reason
-// alone.
+// The filters that take a clip from one rate to another, with torchaudio's
+// arithmetic. A new frame may lie at several places between two old frames;
+// each such place has a filter. Only elements within the window are stored.
+//
+// Immutable and thread-safe. Owns its table, of at most 4 MiB. Never blocks. An
+// error's message has only the reason, without the op's name.
 class ResampleKernel {
  public:
-  // Rates are 1 to 2^24 Hz.
+  // Makes the filters between two rates of 1 to 2^24 Hz. INVALID_ARGUMENT: the
+  // table would be too large.
   static absl::StatusOr<std::unique_ptr<const ResampleKernel>> Create(
       std::uint32_t orig_freq, std::uint32_t new_freq,
       const ResampleOptions& options);
 
-  // How many frames a clip of `frames` becomes. INVALID_ARGUMENT: too many.
+  // Returns how many frames a clip of `frames` frames has behind resampling.
+  // INVALID_ARGUMENT: more than kMaxFrames.
   absl::StatusOr<std::uint64_t> FramesOf(std::uint64_t frames) const;
-  // INVALID_ARGUMENT: so many new frames of each channel take too long.
+  // Checks the time that `frames` new frames of each channel would take.
+  // INVALID_ARGUMENT: that is too long.
   absl::Status CheckWork(std::uint64_t frames, std::uint64_t channels) const;
-  // The old frames that Run looks at. Those before the clip and behind it are
-  // 0.
+  // A range of old frames that Run looks at. Frames before and behind the clip
+  // are 0.
   struct Room {
-    std::int64_t begin = 0;  // may lie before the clip
+    // First old frame; negative if it lies before the clip.
+    std::int64_t begin = 0;
     std::uint64_t length = 0;
   };
-  // `part` has at least one of the new frames.
+  // Returns the old frames from which the new frames `part` are made. `part`
+  // must not be empty.
   Room RoomFor(const FrameRange& part) const;
 
-  // Writes the new frames of `part`, `stride` apart. `room` is RoomFor(part).
+  // Writes the new frames `part` of one channel to `out`, `stride` floats
+  // apart. `room` has the old frames RoomFor(part) of that channel.
   void Run(const float* room, const FrameRange& part, float* out,
            std::size_t stride) const;
 
@@ -53,20 +65,26 @@ class ResampleKernel {
  private:
   ResampleKernel(std::uint64_t orig, std::uint64_t next)
       : orig_(orig), next_(next) {}
+  // Computes the filters' elements. `base` is the cutoff frequency. `reach` is
+  // how many old frames a filter covers on each side of its middle.
   void Fill(const ResampleOptions& options, double base, double reach);
-  // The place of the first old frame that new frame number `n` looks at. It is
-  // never before that of the frame before it.
+  // Returns the place of the first old frame from which new frame number `n` is
+  // made. A larger n never has a smaller place.
   std::uint64_t FirstOf(std::uint64_t n) const {
     return n / next_ * orig_ + first_[n % next_];
   }
 
-  // The rates without their common divisor.
+  // The original and the new rate, divided by their greatest common divisor.
   const std::uint64_t orig_;
   const std::uint64_t next_;
-  std::uint64_t width_ = 0;           // how far places begin before a clip
-  std::size_t taps_ = 0;              // of each filter
-  std::vector<std::uint64_t> first_;  // place of each filter's first element
-  std::vector<float> weights_;        // of one filter behind the other
+  // Place 0 lies this many old frames before the clip.
+  std::uint64_t width_ = 0;
+  // Elements of each filter.
+  std::size_t taps_ = 0;
+  // Place of each filter's first element in the first round of filters.
+  std::vector<std::uint64_t> first_;
+  // Elements, one filter behind the other.
+  std::vector<float> weights_;
 };
 
 }  // namespace forebay::pipeline::audio

@@ -25,6 +25,8 @@ absl::StatusOr<Signal> Spectrogram::OutputOf(const Signal& signal) const {
   return made;
 }
 
+// LongestOf does not limit the work, unlike OutputOf. It bounds sizes for whole
+// clips, of which only a part may be used.
 absl::StatusOr<Signal> Spectrogram::LongestOf(const Signal& signal) const {
   FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t times,
                            stft_.TimesOf(signal.frames));
@@ -43,7 +45,7 @@ absl::Status Spectrogram::Run(const float* in, const Signal& signal,
   float* const bins = work + stft_.work_elements();
   for (std::uint64_t time = 0; time < times; ++time) {
     for (std::size_t c = 0; c < channels(); ++c) {
-      const Channel channel{
+      const StftChannel channel{
           .first = in + c, .frames = signal.frames, .stride = channels()};
       stft_.Row(channel, time, work, mel_.has_value() ? bins : out);
       if (mel_.has_value()) mel_->Apply(bins, out);

@@ -12,11 +12,13 @@
 
 namespace forebay::pipeline::audio {
 
-// A clip's spectrum at each of its times, or the bands of it: (frames) becomes
-// (times, bins), and (frames, channels) becomes (times, channels, bins).
+// Computes a clip's spectrum at each time, or the spectrum's mel bands. An
+// array (frames) becomes (times, bins), and (frames, channels) becomes (times,
+// channels, bins). Threads, ownership, blocking and errors are as Op says.
 class Spectrogram final : public Op {
  public:
-  // `clip_shape` is that of a frame of the clip: empty, or the channels.
+  // Makes the op. Without `mel`, it computes spectra. `clip_shape` is the shape
+  // of a clip's frame: empty, or the number of channels.
   Spectrogram(const StftOptions& options, std::optional<MelScale> mel,
               std::vector<std::uint64_t> clip_shape);
 
@@ -31,6 +33,7 @@ class Spectrogram final : public Op {
   std::uint64_t channels() const {
     return clip_shape_.empty() ? 1 : clip_shape_.front();
   }
+  // Returns how many bins, or bands, one time of one channel has.
   std::size_t row_elements() const {
     return mel_.has_value() ? mel_->bands() : stft_.bins();
   }

@@ -1,3 +1,8 @@
+// Computes short-time Fourier transforms one time at a time. Samples are
+// multiplied by the window into working memory, with zeros on both sides if the
+// window is shorter than n_fft. A clip is never padded in memory. Instead, a
+// place outside of the clip is reflected, or reads as 0.
+
 #include "server/pipeline/audio/stft.h"
 
 #include <algorithm>
@@ -8,11 +13,11 @@
 namespace forebay::pipeline::audio {
 namespace {
 
-// A clip has no more elements in all its transforms. So many take a minute,
-// in which a worker does nothing else.
+// Most elements of all transforms of a clip. So many elements take about a
+// minute, in which the thread does nothing else.
 constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 32;
 
-// Of powers.
+// Returns the factor by which powers are multiplied.
 float ScaleOf(const StftOptions& options, const std::vector<float>& window) {
   if (options.scaling == StftOptions::Scaling::kNone) return 1;
   if (options.scaling == StftOptions::Scaling::kByFrameLength)
@@ -60,10 +65,10 @@ absl::Status Stft::CheckWork(std::uint64_t times,
       channels == 1 ? "" : "fewer channels, ", "or a part of the clip"));
 }
 
-float Stft::At(const Channel& channel, std::int64_t place) const {
+float Stft::At(const StftChannel& channel, std::int64_t place) const {
   const auto frames = static_cast<std::int64_t>(channel.frames);
   if (options_.center && options_.reflects) {
-    // The clip is reflected with the zeros at its ends.
+    // The clip is reflected together with the zeros at its ends.
     const std::int64_t pad = options_.pad;
     if (place < -pad) place = -2 * pad - place;
     if (place >= frames + pad) place = 2 * (frames + pad - 1) - place;
@@ -72,7 +77,7 @@ float Stft::At(const Channel& channel, std::int64_t place) const {
   return channel.first[static_cast<std::size_t>(place) * channel.stride];
 }
 
-void Stft::Row(const Channel& channel, std::uint64_t time, float* work,
+void Stft::Row(const StftChannel& channel, std::uint64_t time, float* work,
                float* bins) const {
   const std::size_t length = window_.size();
   const std::int64_t half = options_.center ? options_.n_fft / 2 : 0;
@@ -82,6 +87,7 @@ void Stft::Row(const Channel& channel, std::uint64_t time, float* work,
   const auto frames = static_cast<std::int64_t>(channel.frames);
   std::fill(work, work + left_, 0.0F);
   float* const part = work + left_;
+  // Most windows lie within the clip. Their samples need no check of bounds.
   if (begin >= 0 && begin + static_cast<std::int64_t>(length) <= frames) {
     const float* const from =
         channel.first + static_cast<std::size_t>(begin) * channel.stride;

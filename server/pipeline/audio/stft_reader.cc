@@ -10,15 +10,21 @@
 namespace forebay::pipeline::audio {
 namespace {
 
+// Most samples of one transform.
 constexpr std::uint32_t kMaxFft = 65536;
+// Most bands of a mel scale.
 constexpr std::uint32_t kMaxMels = 4096;
-// An FFT takes time in proportion to its size times its largest prime factor.
+// Upper bound of an FFT's size times its largest prime factor. The FFT's time
+// is proportional to this product.
 constexpr std::uint64_t kMaxFftWork = std::uint64_t{1} << 24;
 
+// Returns `value`, or `otherwise` if `value` is 0, which means that it was not
+// given.
 std::uint32_t OrDefault(std::uint32_t value, std::uint32_t otherwise) {
   return value == 0 ? otherwise : value;
 }
 
+// Returns the largest prime factor of a number.
 std::uint32_t LargestPrimeOf(std::uint32_t number) {
   std::uint32_t largest = 1;
   for (std::uint32_t p = 2; p * p <= number; ++p) {
@@ -27,19 +33,19 @@ std::uint32_t LargestPrimeOf(std::uint32_t number) {
   return number > 1 ? number : largest;
 }
 
-absl::StatusOr<Window> ReadWindow(proto::Spectrogram::Window value) {
+absl::StatusOr<WindowFunction> ReadWindow(proto::Spectrogram::Window value) {
   switch (value) {
     case proto::Spectrogram::WINDOW_UNSPECIFIED:
     case proto::Spectrogram::HANN:
-      return Window::kHann;
+      return WindowFunction::kHann;
     case proto::Spectrogram::HAMMING:
-      return Window::kHamming;
+      return WindowFunction::kHamming;
     case proto::Spectrogram::BLACKMAN:
-      return Window::kBlackman;
+      return WindowFunction::kBlackman;
     case proto::Spectrogram::BARTLETT:
-      return Window::kBartlett;
+      return WindowFunction::kBartlett;
     case proto::Spectrogram::RECTANGULAR:
-      return Window::kRectangular;
+      return WindowFunction::kRectangular;
     default:
       return UnknownValue("window", value);
   }
@@ -89,6 +95,7 @@ absl::StatusOr<StftOptions> ReadStft(const proto::Spectrogram& op) {
   options.win_length = OrDefault(op.win_length(), options.n_fft);
   FOREBAY_RETURN_IF_ERROR(CheckParameter<std::uint32_t>(
       options.win_length, 1, options.n_fft, "win_length"));
+  // A win_length of 1 gives the default hop_length 0, which the check refuses.
   options.hop_length = OrDefault(op.hop_length(), options.win_length / 2);
   FOREBAY_RETURN_IF_ERROR(CheckParameter<std::uint32_t>(
       options.hop_length, 1, kMaxRate, "hop_length"));

@@ -9,11 +9,13 @@
 namespace forebay::pipeline::audio {
 
 // Each function checks parameters against the ranges of job.proto, and fills in
-// the defaults. INVALID_ARGUMENT says which one is wrong and how. Thread-safe;
-// never blocks.
+// the defaults. INVALID_ARGUMENT says which parameter is wrong and how.
+// Thread-safe; never blocks.
 
+// Reads the parameters of a Spectrogram.
 absl::StatusOr<StftOptions> ReadStft(const proto::Spectrogram& op);
-// Of the bands; those of its spectrogram are ReadStft's.
+// Reads the parameters of the bands of a MelSpectrogram. `stft` is what
+// ReadStft returned for its spectrogram.
 absl::StatusOr<MelOptions> ReadMel(const proto::MelSpectrogram& op,
                                    const StftOptions& stft);
 

@@ -8,11 +8,13 @@
 
 namespace forebay::pipeline::audio {
 
-// The mean of a clip's channels: (frames, channels) becomes (frames). Clips may
-// differ in their number of channels.
+// Takes the mean of a clip's channels: (frames, channels) becomes (frames).
+// Clips may differ in their number of channels. Threads, ownership, blocking
+// and errors are as Op says.
 class ToMono final : public Op {
  public:
-  // `channels` are those of most clips, at least 1.
+  // Makes the op. `channels`, at least 1, is the number of channels of clips
+  // whose Signal::each is 0.
   explicit ToMono(std::uint64_t channels) : channels_(channels) {}
 
   std::vector<std::uint64_t> frame_shape() const override { return {}; }

@@ -1,3 +1,6 @@
+// Chooses a decoder by an image's first bytes. All decoders exist at once, so
+// that each can reuse its buffers from image to image.
+
 #include "server/pipeline/decode/any_image_decoder.h"
 
 #include "absl/strings/str_cat.h"

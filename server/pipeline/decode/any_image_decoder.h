@@ -20,11 +20,13 @@
 
 namespace forebay::pipeline::decode {
 
-// Decodes the format that the first bytes of a file show, whatever its name.
+// Decodes an image of any supported format. The file's first bytes tell the
+// format, not its name.
 //
 // Threads, ownership, blocking and errors are as ImageDecoder says. A file of
-// another format is DATA_LOSS; the error says what it looks like. Raw images
-// (proto/raw_image.h) are the daemon's own.
+// another format is DATA_LOSS; the error says which format the file seems to
+// have. Raw images (proto/raw_image.h), which the daemon itself makes, are
+// decoded as well.
 class AnyImageDecoder : public ImageDecoder {
  public:
   explicit AnyImageDecoder(const DecodeLimits& limits);
@@ -35,7 +37,7 @@ class AnyImageDecoder : public ImageDecoder {
   absl::Status Decode(const Region& region, RowSink& sink) override;
 
  private:
-  // Returns null if there is none for that format.
+  // Returns the decoder of a format; null if there is none.
   ImageDecoder* DecoderOf(Format format);
 
   JpegDecoder jpeg_;
@@ -47,6 +49,7 @@ class AnyImageDecoder : public ImageDecoder {
   NetpbmDecoder netpbm_;
   AvifDecoder avif_;
   RawDecoder raw_;
+  // The decoder that has an image open; null if no image is open.
   ImageDecoder* opened_ = nullptr;
 };
 

@@ -1,3 +1,9 @@
+// Decodes AVIF images by libavif. dav1d decompresses the whole frame to YUV
+// planes. Only the region and a margin around it are then converted to RGB. A
+// chroma sample covers a pair of pixels, and upsampling looks at neighbouring
+// samples. With the margin, the region's pixels are the same as if the whole
+// frame were converted.
+
 #include "server/pipeline/decode/avif_decoder.h"
 
 #include <avif/avif.h>
@@ -16,19 +22,21 @@ namespace {
 
 using Bytes = absl::Span<const std::uint8_t>;
 
+// Number of rows that the sink is given at a time.
 constexpr std::uint32_t kStripRows = 8;
 constexpr std::uint32_t kColors = 3;
 constexpr std::uint32_t kColorsAndAlpha = 4;
-// Colors of pixels at the edge of what is converted lack those beyond it. So
-// more is converted than the region.
+// Number of pixels converted on each side of the region. The chroma upsampling
+// of a pixel at the region's edge looks at pixels beyond the edge.
 constexpr std::uint32_t kMargin = 2;
-// libavif remembers each frame of an animation.
+// Most frames of an animation; libavif keeps an entry for each.
 constexpr std::uint32_t kMostFrames = 16384;
-// Bytes that libavif and dav1d need besides what grows with the image.
+// Bytes that libavif and dav1d need for an image of any size.
 constexpr std::uint64_t kLibraryBytes = 4 << 20;
-// The memory of a larger image is given back.
+// Largest buffer, in bytes, that is kept between images. Larger ones are freed.
 constexpr std::size_t kKeptBytes = 1 << 20;
 
+// Frees objects of libavif's.
 struct Destroyer {
   void operator()(avifDecoder* decoder) const { avifDecoderDestroy(decoder); }
   void operator()(avifImage* image) const { avifImageDestroy(image); }
@@ -52,13 +60,15 @@ absl::Status StatusOf(avifResult result) {
   }
 }
 
-// The number by which Pillow tells a file's rotation and mirroring.
+// Returns the EXIF orientation to which Pillow converts the file's rotation and
+// mirroring.
 std::uint32_t OrientationOf(const avifImage& image) {
   const bool mirrored = (image.transformFlags & AVIF_TRANSFORM_IMIR) != 0;
   const bool left_right = image.imir.mode == 1;
   const int angle =
       (image.transformFlags & AVIF_TRANSFORM_IROT) != 0 ? image.irot.angle : 0;
-  switch (angle) {  // quarters of a turn, anti-clockwise
+  // The angle counts quarters of a turn, anti-clockwise.
+  switch (angle) {
     case 1:
       return !mirrored ? 8 : left_right ? 7 : 5;
     case 2:
@@ -70,8 +80,9 @@ std::uint32_t OrientationOf(const avifImage& image) {
   }
 }
 
-// Whether Pillow's libavif first drops the low bits of deeper samples. Newer
-// versions do so wherever libyuv then makes RGB of them.
+// Whether Pillow's version of libavif drops the low bits of deeper samples
+// before it converts them. Newer versions do so wherever libyuv does the
+// conversion.
 bool DropsLowBits(const avifImage& image) {
   switch (image.matrixCoefficients) {
     case AVIF_MATRIX_COEFFICIENTS_BT709:
@@ -87,20 +98,23 @@ bool DropsLowBits(const avifImage& image) {
   }
 }
 
+// A range of pixels of one axis.
 struct Span {
   std::uint32_t begin = 0;
   std::uint32_t length = 0;
 };
 
-// Returns what of an axis is converted for a region.
+// Returns the pixels of an axis that are converted for a region of `length`
+// pixels from `begin` on. The axis has `all` pixels.
 Span WithMargin(std::uint32_t begin, std::uint32_t length, std::uint32_t all) {
-  // Colors belong to pairs of pixels.
+  // A chroma sample covers two pixels, so the range begins with an even pixel.
   const std::uint32_t first = begin < kMargin ? 0 : (begin - kMargin) & ~1U;
   return {first, std::min(all, begin + length + kMargin) - first};
 }
 
 }  // namespace
 
+// Decodes one image after another. Not thread-safe.
 class AvifDecoder::Codec {
  public:
   explicit Codec(const DecodeLimits& limits) : limits_(limits) {}
@@ -110,17 +124,23 @@ class AvifDecoder::Codec {
 
  private:
   absl::Status ReadHeader(Bytes encoded);
+  // Returns the bytes that decoding the opened image needs, rounded up.
   std::uint64_t ScratchBytes(Bytes encoded) const;
+  // Converts a part of the frame to RGB, or RGBA, in pixels_.
   absl::Status Convert(const Region& part);
-  // Makes a view's planes ones of 8 bits, which lie in narrow_.
+  // Replaces the planes of `view` by planes of 8 bits, which lie in narrow_.
   void DropLowBits(avifImage* view);
+  // Gives the region's rows to the sink. `part` is the part of the frame that
+  // pixels_ holds.
   void HandOn(const Region& region, const Region& part, RowSink& sink);
+  // Frees the decoder, and buffers that are too large to keep.
   void Close();
 
   const DecodeLimits limits_;
   std::unique_ptr<avifDecoder, Destroyer> decoder_;
   ImageInfo info_;
-  std::uint32_t channels_ = kColors;  // of pixels_
+  // Channels of pixels_, 3 or 4.
+  std::uint32_t channels_ = kColors;
   std::vector<std::uint8_t> pixels_;
   std::vector<std::uint8_t> narrow_;
   std::vector<std::uint8_t> strip_;
@@ -136,14 +156,15 @@ void AvifDecoder::Codec::Close() {
 
 std::uint64_t AvifDecoder::Codec::ScratchBytes(Bytes encoded) const {
   const avifImage& image = *decoder_->image;
-  // dav1d makes whole blocks.
+  // dav1d decodes whole superblocks, of at most 128 pixels.
   constexpr std::uint64_t kBlock = 128;
   const std::uint64_t width = (info_.width + kBlock - 1) / kBlock * kBlock;
   const std::uint64_t height = (info_.height + kBlock - 1) / kBlock * kBlock;
+  // Number of samples for each two pixels, in all planes.
   const std::uint64_t samples = image.yuvFormat == AVIF_PIXEL_FORMAT_YUV444 ? 6
                                 : image.yuvFormat == AVIF_PIXEL_FORMAT_YUV422
                                     ? 4
-                                    : 3;  // of two pixels
+                                    : 3;
   const std::uint64_t picture =
       width * height * samples / 2 * (image.depth > 8 ? 2 : 1);
   const std::uint64_t narrow =
@@ -156,10 +177,11 @@ std::uint64_t AvifDecoder::Codec::ScratchBytes(Bytes encoded) const {
       extent.size <= encoded.size() - extent.offset) {
     frames = CountAv1Frames(encoded.subspan(extent.offset, extent.size));
   }
-  // Each frame may be one more picture with grain. libavif puts the pieces of
-  // some images together, and makes planes of alpha. dav1d remembers how blocks
-  // were predicted.
-  constexpr std::uint64_t kStateBytes = 2;  // of a pixel
+  // Counts the pictures that the libraries may hold at a time. dav1d keeps up
+  // to `frames` pictures, and another one with film grain. libavif keeps a
+  // picture for an image of several tiles, and planes of alpha. dav1d's
+  // prediction state takes about kStateBytes for each pixel.
+  constexpr std::uint64_t kStateBytes = 2;
   return kLibraryBytes + picture * (frames + 2) + narrow +
          kStateBytes * width * height +
          kColorsAndAlpha * (std::uint64_t{info_.width} * info_.height) +
@@ -173,7 +195,7 @@ absl::Status AvifDecoder::Codec::ReadHeader(Bytes encoded) {
   decoder->ignoreExif = AVIF_TRUE;
   decoder->ignoreXMP = AVIF_TRUE;
   decoder->imageCountLimit = kMostFrames;
-  // Pillow reads what lacks these, too.
+  // Pillow also reads files that lack or violate these properties.
   decoder->strictFlags &= ~static_cast<avifStrictFlags>(
       AVIF_STRICT_CLAP_VALID | AVIF_STRICT_PIXI_REQUIRED);
   FOREBAY_RETURN_IF_ERROR(StatusOf(
@@ -182,13 +204,14 @@ absl::Status AvifDecoder::Codec::ReadHeader(Bytes encoded) {
   const avifImage& image = *decoder->image;
   info_.width = image.width;
   info_.height = image.height;
-  // If these say nothing, an XMP packet may.
+  // If the file has neither rotation nor mirroring, its XMP packet may have an
+  // orientation. The number 0 tells callers to look there.
   const std::uint32_t orientation = OrientationOf(image);
   info_.orientation = orientation == 1 ? 0 : orientation;
   FOREBAY_RETURN_IF_ERROR(CheckLimits("AVIF", info_, limits_));
   info_.scratch_bytes = ScratchBytes(encoded);
   FOREBAY_RETURN_IF_ERROR(CheckLimits("AVIF", info_, limits_));
-  // dav1d is to refuse frames that are larger than the file says.
+  // dav1d refuses frames that are larger than the file says.
   decoder->imageSizeLimit = info_.width * info_.height;
   return absl::OkStatus();
 }
@@ -239,7 +262,6 @@ void AvifDecoder::Codec::DropLowBits(avifImage* view) {
   view->depth = 8;
 }
 
-// Converts a part of the frame to pixels_.
 absl::Status AvifDecoder::Codec::Convert(const Region& part) {
   const std::unique_ptr<avifImage, Destroyer> view(avifImageCreateEmpty());
   if (view == nullptr) return StatusOf(AVIF_RESULT_OUT_OF_MEMORY);
@@ -247,7 +269,8 @@ absl::Status AvifDecoder::Codec::Convert(const Region& part) {
   FOREBAY_RETURN_IF_ERROR(
       StatusOf(avifImageSetViewRect(view.get(), decoder_->image, &rectangle)));
   if (DropsLowBits(*view)) DropLowBits(view.get());
-  // Without alpha in pixels, libavif would multiply their colors by it.
+  // If the RGB pixels had no alpha channel, libavif would multiply colors by
+  // alpha.
   const bool with_alpha = view->alphaPlane != nullptr;
   avifRGBImage rgb;
   avifRGBImageSetDefaults(&rgb, view.get());

@@ -11,13 +11,13 @@
 
 namespace forebay::pipeline::decode {
 
-// Decodes AVIFs, and the first frame of animated ones, by libavif and dav1d. As
-// Pillow's convert("RGB"), it drops transparency and makes 8 bits of deeper
-// samples. ImageInfo::orientation is what Pillow makes of the file's rotation
-// and mirroring.
+// Decodes AVIF images, and the first frame of animated ones, by libavif and
+// dav1d. Like Pillow's convert("RGB"), drops transparency, and reduces deeper
+// samples to 8 bits. ImageInfo::orientation is the number that Pillow derives
+// from the file's rotation and mirroring ("irot" and "imir").
 //
-// Threads, ownership, blocking and errors are as ImageDecoder says. The frame
-// is unpacked as a whole, whatever the region.
+// Threads, ownership, blocking and errors are as ImageDecoder says. Decode
+// always decompresses the whole frame, even for a small region.
 class AvifDecoder : public ImageDecoder {
  public:
   explicit AvifDecoder(const DecodeLimits& limits);
@@ -28,7 +28,8 @@ class AvifDecoder : public ImageDecoder {
   absl::Status Decode(const Region& region, RowSink& sink) override;
 
  private:
-  class Codec;  // keeps libavif's header out of this one
+  // The implementation, which keeps libavif's header out of this one.
+  class Codec;
   std::unique_ptr<Codec> codec_;
 };
 

@@ -10,15 +10,16 @@
 
 namespace forebay::pipeline::decode {
 
-// The metadata of an AVIF file, but for rotation and mirroring. Takes
-// any input; nothing is found in files that are damaged.
+// The EXIF data and XMP packet of an AVIF file. Takes any input; a damaged file
+// counts as one without metadata.
 //
-// Immutable. Owns copies, of which none is longer than the file. Does not
-// block; has no errors.
+// Immutable. Owns copies of the metadata; no copy is longer than the file.
+// Never blocks. No errors.
 class AvifMetadata {
  public:
   explicit AvifMetadata(absl::Span<const std::uint8_t> file);
 
+  // Return the EXIF data and the XMP packet; empty if the file has none.
   absl::Span<const std::uint8_t> exif() const;
   absl::Span<const std::uint8_t> xmp() const;
 
@@ -27,7 +28,7 @@ class AvifMetadata {
     void operator()(avifDecoder* decoder) const { avifDecoderDestroy(decoder); }
   };
 
-  // Null if nothing can be read.
+  // libavif's parser, which holds the copies; null if the file cannot be read.
   std::unique_ptr<avifDecoder, Destroyer> decoder_;
 };
 

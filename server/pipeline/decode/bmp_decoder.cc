@@ -1,3 +1,9 @@
+// Decodes BMP images by stb_image, which decodes only whole images. stb_image
+// accepts images that Pillow refuses, and reads some formats differently. The
+// headers are therefore read here first. Images that Pillow refuses or reads
+// differently are refused. All other images have the same pixels in both
+// libraries.
+
 #include "server/pipeline/decode/bmp_decoder.h"
 
 #include <algorithm>
@@ -23,20 +29,27 @@ namespace {
 
 using Bytes = absl::Span<const std::uint8_t>;
 
+// Number of rows that the sink is given at a time.
 constexpr std::uint32_t kStripRows = 8;
 constexpr std::size_t kColors = 3;
 constexpr std::size_t kFileHeaderBytes = 14;
-constexpr std::size_t kInfoHeaderBytes = 40;    // of the usual kind
-constexpr std::size_t kMaskedHeaderBytes = 56;  // later ones have masks inside
+// Bytes of BITMAPINFOHEADER, the usual kind of header.
+constexpr std::size_t kInfoHeaderBytes = 40;
+// Bytes of the shortest kind of header that includes four color masks.
+constexpr std::size_t kMaskedHeaderBytes = 56;
+// Bytes that stb_image needs besides the pixels.
 constexpr std::uint64_t kLibraryBytes = 4 << 10;
-constexpr std::uint32_t kMostColors = 65536;  // as in Pillow
+// Most colors that a header may tell (biClrUsed), as in Pillow.
+constexpr std::uint32_t kMostColors = 65536;
 
+// Returns the little-endian number of `bytes` bytes at an offset of the file.
 std::uint32_t NumberAt(Bytes file, std::size_t offset, std::size_t bytes) {
   std::uint32_t number = 0;
   for (std::size_t i = bytes; i-- > 0;) number = number << 8 | file[offset + i];
   return number;
 }
 
+// Returns the error for images that are valid but not supported.
 absl::Status NotRead(absl::string_view what) {
   return absl::DataLossError(
       absl::StrCat("is a BMP image ", what, ", which is not read"));
@@ -48,7 +61,7 @@ absl::Status Truncated() {
   return absl::DataLossError("is a truncated BMP image");
 }
 
-// Where the bits of a pixel's colors lie, as Pillow reads them.
+// Color masks that Pillow reads, for images with `bits` bits in each pixel.
 struct Masks {
   std::uint32_t bits;
   std::uint32_t red;
@@ -65,7 +78,7 @@ constexpr Masks kMasks[] = {
     {32, 0xff000000, 0xff0000, 0xff00, 0xff},
 };
 
-// Whether the masks of a file's pixels are among those that are read.
+// Whether Pillow reads pixels with the masks that the file has.
 bool AreMasksKnown(Bytes file, std::uint32_t bits, std::uint32_t header_bytes) {
   constexpr std::size_t kMasksOffset = kFileHeaderBytes + kInfoHeaderBytes;
   constexpr std::size_t kMasksBytes = 16;
@@ -88,12 +101,13 @@ struct Freer {
 
 }  // namespace
 
-// Rows end at multiples of four bytes.
 std::uint64_t BmpDecoder::RowBytes() const {
   return (std::uint64_t{info_.width} * header_.bits + 31) / 32 * 4;
 }
 
 absl::Status BmpDecoder::ReadHeader(Bytes encoded) {
+  // Offsets in the file: bfOffBits 10, biSize 14, biWidth 18, biHeight 22,
+  // biBitCount 28, biCompression 30, biClrUsed 46.
   const std::uint32_t header_bytes = NumberAt(encoded, 14, 4);
   if (header_bytes < kInfoHeaderBytes) return NotRead("with OS/2's header");
   const auto width = static_cast<std::int32_t>(NumberAt(encoded, 18, 4));
@@ -115,11 +129,14 @@ absl::Status BmpDecoder::ReadHeader(Bytes encoded) {
     case 8:
       if (is_masked || header_.pixels <= header_.palette) return Corrupt();
       if (NumberAt(encoded, 46, 4) > kMostColors) return Corrupt();
+      // The palette is taken to fill all bytes up to the pixels, even if
+      // biClrUsed says otherwise.
       header_.colors = (header_.pixels - header_.palette) / 4;
       break;
     case 24:
     case 32: {
-      // stb_image wants the pixels right behind the header, and three masks.
+      // stb_image expects pixels right behind the header, or behind three
+      // masks.
       const bool has_masks = is_masked && header_bytes <= kMaskedHeaderBytes;
       if (header_.pixels > header_.palette + (has_masks ? 12 : 0))
         return NotRead("with something between its header and its pixels");
@@ -133,13 +150,14 @@ absl::Status BmpDecoder::ReadHeader(Bytes encoded) {
   info_.scratch_bytes = kLibraryBytes + kStripPadding +
                         kColors * std::uint64_t{info_.width} * info_.height;
   FOREBAY_RETURN_IF_ERROR(CheckLimits("BMP", info_, limits_));
-  // stb_image reads zeros beyond the end.
+  // Truncation is found here, since stb_image would read zeros beyond the
+  // file's end.
   const std::uint64_t pixel_bytes = RowBytes() * info_.height;
   if (header_.pixels > encoded.size() ||
       pixel_bytes > encoded.size() - header_.pixels) {
     return Truncated();
   }
-  // stb_image counts in ints.
+  // stb_image counts bytes in ints.
   if (header_.pixels + pixel_bytes > INT_MAX) return Corrupt();
   encoded_ = encoded.first(header_.pixels + pixel_bytes);
   return absl::OkStatus();

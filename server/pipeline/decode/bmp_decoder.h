@@ -10,11 +10,12 @@
 
 namespace forebay::pipeline::decode {
 
-// Decodes BMPs of palettes, 24 and 32 bits, as a whole. As Pillow's
-// convert("RGB"), it drops transparency.
+// Decodes BMP images by stb_image, always as a whole: images with a palette,
+// and images of 24 and 32 bits. Like Pillow's convert("RGB"), drops
+// transparency.
 //
-// Threads, ownership, blocking and errors are as ImageDecoder says. Packed BMPs
-// and those of 16 bits are DATA_LOSS, too, by name.
+// Threads, ownership, blocking and errors are as ImageDecoder says. Run-length
+// encoded images and images of 16 bits are DATA_LOSS; the error names the kind.
 class BmpDecoder : public ImageDecoder {
  public:
   explicit BmpDecoder(const DecodeLimits& limits) : limits_(limits) {}
@@ -24,21 +25,30 @@ class BmpDecoder : public ImageDecoder {
   absl::Status Decode(const Region& region, RowSink& sink) override;
 
  private:
+  // Facts from BITMAPFILEHEADER and BITMAPINFOHEADER.
   struct Header {
-    std::uint64_t pixels = 0;  // where they begin
+    // Offset of the pixels in the file (bfOffBits).
+    std::uint64_t pixels = 0;
+    // Offset of the palette, right behind the headers.
     std::uint64_t palette = 0;
-    std::uint64_t colors = 0;  // of the palette
-    std::uint32_t bits = 0;    // of a pixel
+    // Number of colors in the palette; 0 if there is no palette.
+    std::uint64_t colors = 0;
+    // Bits of a pixel (biBitCount).
+    std::uint32_t bits = 0;
   };
 
-  // The file has a header of the usual length.
+  // Reads the headers. The file must have at least the bytes of headers of the
+  // usual length.
   absl::Status ReadHeader(absl::Span<const std::uint8_t> encoded);
-  // DATA_LOSS: pixels have colors that the palette lacks.
+  // Checks that the palette has a color for each pixel's index. DATA_LOSS: a
+  // color is missing.
   absl::Status CheckIndices() const;
+  // Returns the bytes of a row, padded to a multiple of four.
   std::uint64_t RowBytes() const;
 
   const DecodeLimits limits_;
-  absl::Span<const std::uint8_t> encoded_;  // empty if nothing is open
+  // The file up to its last pixel; empty if no image is open.
+  absl::Span<const std::uint8_t> encoded_;
   ImageInfo info_;
   Header header_;
 };

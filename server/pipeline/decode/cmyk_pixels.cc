@@ -3,6 +3,8 @@
 namespace forebay::pipeline::decode {
 namespace {
 
+// Returns how much of `light` an ink lets through: light - ink * light / 255,
+// rounded as in Pillow's Convert.c.
 std::uint8_t InkToLight(unsigned ink, unsigned light) {
   const unsigned product = ink * light + 128;
   return static_cast<std::uint8_t>(light - ((product >> 8) + product) / 256);
@@ -11,7 +13,8 @@ std::uint8_t InkToLight(unsigned ink, unsigned light) {
 }  // namespace
 
 void CmykToRgb(std::uint8_t* row, std::uint32_t width) {
-  // A pixel's RGB is written behind what is still to be read.
+  // An RGB pixel has three bytes and a CMYK pixel four, so each write goes over
+  // CMYK pixels that have been read already.
   const std::uint8_t* in = row;
   for (std::uint32_t x = 0; x < width; ++x, in += 4, row += 3) {
     const unsigned light = in[3];

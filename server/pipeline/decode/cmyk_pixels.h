@@ -5,8 +5,8 @@
 
 namespace forebay::pipeline::decode {
 
-// Converts a row of `width` CMYK pixels with inverted inks, as Adobe's files
-// have them, to RGB in place, with Pillow's arithmetic. Thread-safe; never
+// Converts a row of `width` CMYK pixels to RGB in place, with Pillow's
+// arithmetic. The inks are inverted, as in Adobe's files. Thread-safe; never
 // blocks; no errors.
 void CmykToRgb(std::uint8_t* row, std::uint32_t width);
 

@@ -8,6 +8,7 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
+// Bytes at an offset that identify a format.
 struct Magic {
   std::size_t offset;
   std::string_view bytes;
@@ -44,8 +45,9 @@ bool StartsWithAt(std::string_view text, std::size_t offset,
 
 char ToLower(char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; }
 
-// Whether one of the brands in the box at the start is AVIF's, as in HEIF,
-// whose kind of file it is.
+// Whether one of the brands in the file type box ("ftyp") is AVIF's: ISO/IEC
+// 14496-12, 4.3. The box has its size, its type, the major brand, the minor
+// version and compatible brands, of 4 bytes each.
 bool LooksLikeAvif(std::string_view text) {
   constexpr std::size_t kFirstBrand = 8;
   constexpr std::size_t kMinorVersion = 12;
@@ -63,8 +65,8 @@ bool LooksLikeAvif(std::string_view text) {
   return false;
 }
 
-// Whether there is the magic number of a PBM, PGM or PPM image, and white space
-// behind it.
+// Whether the file begins with the magic number of a PBM, PGM or PPM image, and
+// white space behind it.
 bool LooksLikeNetpbm(std::string_view text) {
   return text.size() >= 3 && text[0] == 'P' && text[1] >= '1' &&
          text[1] <= '6' &&
@@ -94,6 +96,7 @@ bool LooksLikeText(std::string_view text) {
 }  // namespace
 
 FormatGuess GuessFormat(absl::Span<const std::uint8_t> file) {
+  // Number of bytes that are read. All magic numbers lie in the first 12 bytes.
   constexpr std::size_t kLooked = 256;
   const std::string_view head(reinterpret_cast<const char*>(file.data()),
                               std::min(file.size(), kLooked));

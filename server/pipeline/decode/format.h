@@ -8,6 +8,7 @@
 
 namespace forebay::pipeline::decode {
 
+// A format of image files. kOther stands for all formats that are not decoded.
 enum class Format {
   kJpeg,
   kPng,
@@ -21,14 +22,16 @@ enum class Format {
   kOther
 };
 
+// A file's format, guessed from its first bytes.
 struct FormatGuess {
   Format format = Format::kOther;
-  // For people, with its article: "a GIF image", "an empty file". Empty if it
-  // is not known.
+  // Name for people, with its article: "a GIF image", "an empty file". Empty if
+  // the format is unknown.
   std::string_view description;
 };
 
-// Guesses from the first bytes of a file what it is. Takes any input.
+// Guesses a file's format from its first bytes. Takes any input. Thread-safe;
+// never blocks; no errors.
 FormatGuess GuessFormat(absl::Span<const std::uint8_t> file);
 
 }  // namespace forebay::pipeline::decode

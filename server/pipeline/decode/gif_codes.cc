@@ -1,3 +1,11 @@
+// Follows the variable-length-code LZW compression of GIF89a, Appendix F.
+//
+// The code table begins with a code for each color, a clear code and an end
+// code. Each code that is read adds an entry: the previous code's string and
+// one more pixel. For a check, only the strings' lengths matter, so an entry is
+// a number. A code is valid if it is at most the number of the next free entry.
+// If it equals that number, it stands for the entry that reading it adds.
+
 #include "server/pipeline/decode/gif_codes.h"
 
 #include <algorithm>
@@ -10,15 +18,17 @@ namespace {
 
 using Bytes = absl::Span<const std::uint8_t>;
 
+// Most bits of a code (Appendix F).
 constexpr unsigned kMostCodeBits = 12;
 constexpr unsigned kMostCodes = 1U << kMostCodeBits;
 
-// Takes codes out of a frame's sub-blocks.
+// Takes codes out of a frame's data sub-blocks, lowest bits first.
 class CodeReader {
  public:
   explicit CodeReader(Bytes data) : data_(data) {}
 
-  // Returns the next code; nullopt behind the last whole sub-block.
+  // Returns the next code, of `bits` bits; nullopt behind the last whole
+  // sub-block.
   std::optional<unsigned> Take(unsigned bits) {
     while (held_ < bits) {
       if (block_left_ == 0 && !EnterBlock()) return std::nullopt;
@@ -34,6 +44,8 @@ class CodeReader {
   }
 
  private:
+  // Goes on to the next sub-block. Returns false if that is the terminator or
+  // is cut off.
   bool EnterBlock() {
     if (data_.empty()) return false;
     block_left_ = data_.front();
@@ -44,10 +56,12 @@ class CodeReader {
   Bytes data_;
   std::size_t block_left_ = 0;
   unsigned buffer_ = 0;
-  unsigned held_ = 0;  // bits
+  // Bits in `buffer_` that are not yet taken.
+  unsigned held_ = 0;
 };
 
-// The strings of LZW, of which only the lengths matter here.
+// The code table. For each code, it has the length of the code's string in
+// pixels.
 class StringLengths {
  public:
   explicit StringLengths(unsigned bits) : bits_(bits) { Clear(); }
@@ -56,13 +70,15 @@ class StringLengths {
   unsigned end_code() const { return clear_code() + 1; }
   unsigned code_bits() const { return code_bits_; }
 
+  // Resets the table, as a clear code demands.
   void Clear() {
     next_ = clear_code() + 2;
     code_bits_ = bits_ + 1;
     last_ = 0;
   }
 
-  // Returns how many pixels a code stands for; 0 if it stands for nothing.
+  // Adds an entry, and returns the length of the code's string in pixels; 0 if
+  // the code has no string.
   std::uint32_t Follow(unsigned code) {
     if (last_ == 0) {
       if (code >= clear_code()) return 0;
@@ -83,7 +99,8 @@ class StringLengths {
   const unsigned bits_;
   unsigned next_ = 0;
   unsigned code_bits_ = 0;
-  std::uint32_t last_ = 0;  // the length of the last string; 0 after a clear
+  // Length of the last string; 0 after a clear.
+  std::uint32_t last_ = 0;
   std::array<std::uint32_t, kMostCodes> lengths_{};
 };
 

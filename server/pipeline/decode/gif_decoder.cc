@@ -1,3 +1,11 @@
+// Decodes the first frame of GIF images by giflib, with the pixels of Pillow.
+//
+// giflib decompresses color indices. The palette and the frame's place in the
+// image are applied here. Before that, all LZW codes of the frame are checked
+// (gif_codes.h), because giflib does not notice some damage for which Pillow
+// refuses an image. The rows of an interlaced frame come in four passes, so the
+// whole frame is held in memory.
+
 #include "server/pipeline/decode/gif_decoder.h"
 
 #include <gif_lib.h>
@@ -12,13 +20,15 @@
 namespace forebay::pipeline::decode {
 namespace {
 
+// Number of rows that the sink is given at a time.
 constexpr std::uint32_t kStripRows = 8;
 constexpr std::size_t kColors = 3;
-// Bytes that giflib needs: its tables, and palettes.
+// Bytes that giflib needs for its tables and palettes.
 constexpr std::uint64_t kLibraryBytes = 64 << 10;
-// The memory of a larger interlaced image is given back.
+// Largest buffer, in bytes, that is kept between images. Larger ones are freed.
 constexpr std::size_t kKeptBytes = 1 << 20;
 
+// A pass over the rows of an interlaced frame (GIF89a, Appendix E).
 struct Pass {
   std::uint32_t first_row;
   std::uint32_t step;
@@ -39,8 +49,8 @@ std::size_t CountColors(const ColorMapObject& colors) {
   return static_cast<std::size_t>(std::max(colors.ColorCount, 0));
 }
 
-// Whether each color is the gray that its index says. Pillow takes no notice of
-// such a palette of a frame.
+// Whether each color of a palette is the gray whose value is the color's index.
+// If a frame has such a palette, Pillow ignores it.
 bool IsGrayRamp(const ColorMapObject& colors) {
   for (std::size_t i = 0; i < CountColors(colors); ++i) {
     const GifColorType& color = colors.Colors[i];
@@ -56,8 +66,9 @@ void GifDecoder::Closer::operator()(GifFileType* gif) const {
   DGifCloseFile(gif, &error);
 }
 
-// As in Pillow, what follows the last pixel's code may be missing, such as the
-// end mark.
+// Pillow stops at the last pixel's code. Bytes behind that code, such as the
+// block terminator, may therefore be missing. giflib is given zeros for missing
+// bytes.
 int GifDecoder::OnRead(GifFileType* gif, std::uint8_t* out, int size) {
   auto* decoder = static_cast<GifDecoder*>(gif->UserData);
   const std::size_t left = decoder->encoded_.size() - decoder->position_;
@@ -86,13 +97,15 @@ absl::Status GifDecoder::FailureStatus() const {
     return absl::ResourceExhaustedError(
         "needs more memory to decode than there is");
   }
+  // D_GIF_ERR_EOF_TOO_SOON: giflib has read beyond the file's end.
   const bool ended = gif_ != nullptr && gif_->Error == D_GIF_ERR_EOF_TOO_SOON;
   return absl::DataLossError(truncated_ || ended ? "is a truncated GIF image"
                                                  : "is a corrupt GIF image");
 }
 
-// Notes the transparent color. As in Pillow, a later extension does not undo
-// it.
+// A graphic control extension (GIF89a, section 23) has a transparent color if
+// the lowest bit of its first byte is set. As in Pillow, a later extension
+// without a transparent color does not undo this.
 absl::Status GifDecoder::ReadExtension() {
   int code = 0;
   GifByteType* block = nullptr;
@@ -136,6 +149,8 @@ absl::Status GifDecoder::ReadHeaders() {
             static_cast<std::uint32_t>(frame.Width),
             static_cast<std::uint32_t>(frame.Height)};
   interlaced_ = frame.Interlace;
+  // If the frame reaches beyond the logical screen, Pillow makes the image
+  // larger.
   info_.width = std::max(static_cast<std::uint32_t>(gif_->SWidth),
                          frame_.left + frame_.width);
   info_.height = std::max(static_cast<std::uint32_t>(gif_->SHeight),
@@ -147,7 +162,7 @@ absl::Status GifDecoder::ReadHeaders() {
   return absl::OkStatus();
 }
 
-// As in Pillow, indices beyond the palette are gray.
+// An index beyond the palette is the gray of that value, as in Pillow.
 void GifDecoder::ReadPalette() {
   for (std::size_t i = 0; i < table_.size(); ++i) {
     table_[i].fill(static_cast<std::uint8_t>(i));
@@ -184,6 +199,8 @@ absl::StatusOr<ImageInfo> GifDecoder::Open(
 }
 
 absl::Status GifDecoder::CheckCodes() {
+  // The byte before position_ is the LZW minimum code size, which giflib has
+  // read already.
   switch (CheckGifCodes(encoded_.subspan(position_), encoded_[position_ - 1],
                         std::uint64_t{frame_.width} * frame_.height)) {
     case GifCodes::kWhole:
@@ -225,7 +242,8 @@ void GifDecoder::ToRgb(const Region& region, std::uint32_t row,
                        const std::uint8_t* indices, std::uint8_t* rgb) const {
   const bool has_row = HasRow(row);
   for (std::uint32_t i = 0; i < region.width; ++i, rgb += kColors) {
-    // Wraps around left of the frame.
+    // Left of the frame, x wraps around and becomes larger than the frame's
+    // width.
     const std::uint32_t x = region.left + i - frame_.left;
     const std::uint8_t index =
         has_row && x < frame_.width ? indices[x] : background_;
@@ -244,6 +262,7 @@ absl::Status GifDecoder::DecodeRows(const Region& region, RowSink& sink) {
       if (interlaced_ && HasRow(row)) {
         indices += std::size_t{row - frame_.top} * frame_.width;
       }
+      // Rows above the region are decompressed and dropped.
       while (!interlaced_ && HasRow(row) && next_row_ <= row - frame_.top) {
         FOREBAY_RETURN_IF_ERROR(ReadRow(indices_.data()));
       }

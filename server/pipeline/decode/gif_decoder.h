@@ -16,14 +16,15 @@ struct GifFileType;  // giflib's
 
 namespace forebay::pipeline::decode {
 
-// Decodes the first frame of GIFs: row by row, interlaced ones as a whole. As
-// Pillow's convert("RGB"), it drops transparency, gives pixels that the frame
-// leaves out the color of its transparent ones, else the first of the palette,
-// and makes the image larger if the frame leaves it.
+// Decodes the first frame of GIF images by giflib: row by row, or as a whole if
+// the frame is interlaced. Like Pillow's convert("RGB"), drops transparency.
+// Pixels that the frame leaves out have the palette's transparent color, or its
+// first color if no color is transparent. If the frame reaches beyond the
+// image, the image becomes larger.
 //
-// Threads, ownership, blocking and errors are as ImageDecoder says. Damage of
-// the frame is noticed wherever it lies, as far as Pillow notices it. What
-// follows the frame is not looked at.
+// Threads, ownership, blocking and errors are as ImageDecoder says. Damage
+// anywhere in the frame is noticed, if Pillow notices it. Bytes behind the
+// frame are not read.
 class GifDecoder : public ImageDecoder {
  public:
   explicit GifDecoder(const DecodeLimits& limits) : limits_(limits) {}
@@ -37,40 +38,58 @@ class GifDecoder : public ImageDecoder {
     void operator()(GifFileType* gif) const;
   };
 
-  // giflib's: returns how many bytes it wrote to `out`.
+  // Gives giflib its next bytes; returns how many it wrote to `out`.
   static int OnRead(GifFileType* gif, std::uint8_t* out, int size);
 
-  // Reads up to the first frame's pixels.
+  // Reads blocks up to the first frame's pixels.
   absl::Status ReadHeaders();
+  // Reads an extension block, and notes the frame's transparent color.
   absl::Status ReadExtension();
+  // Fills the table with the frame's palette, or with the image's palette if
+  // the frame has none.
   void ReadPalette();
+  // Reads all rows of an interlaced frame to indices_.
   absl::Status ReadInterlaced();
+  // Gives the region's rows to the sink.
   absl::Status DecodeRows(const Region& region, RowSink& sink);
-  // Reads the frame's next row.
+  // Reads the frame's next row of color indices.
   absl::Status ReadRow(std::uint8_t* indices);
-  // Writes the part of a row of the image that the region has.
+  // Writes the region's part of the image's row `row` as RGB. `indices` are the
+  // color indices of that row of the frame.
   void ToRgb(const Region& region, std::uint32_t row,
              const std::uint8_t* indices, std::uint8_t* rgb) const;
-  // Checks all of the frame's codes, also those of rows below a region.
+  // Checks all of the frame's codes, also the codes of rows below the region.
   absl::Status CheckCodes();
+  // Whether the frame has pixels in a row of the image.
   bool HasRow(std::uint32_t row) const;
+  // Returns the error that giflib has met.
   absl::Status FailureStatus() const;
+  // Frees giflib's state, and buffers that are too large to keep.
   void Close();
 
   const DecodeLimits limits_;
   absl::Span<const std::uint8_t> encoded_;
+  // Offset in the file of the next byte that giflib gets.
   std::size_t position_ = 0;
+  // Whether giflib asked for bytes beyond the file's end.
   bool truncated_ = false;
-  bool has_all_codes_ = false;                // of the frame, as checked
-  std::unique_ptr<GifFileType, Closer> gif_;  // null if nothing is open
+  // Whether CheckCodes has found all codes of the frame.
+  bool has_all_codes_ = false;
+  // The state of giflib; null if no image is open.
+  std::unique_ptr<GifFileType, Closer> gif_;
   ImageInfo info_;
+  // Place of the first frame in the image.
   Region frame_;
   bool interlaced_ = false;
-  std::uint8_t background_ = 0;  // an index
+  // Color index of pixels that the frame leaves out.
+  std::uint8_t background_ = 0;
+  // RGB color of each index.
   std::array<std::array<std::uint8_t, 3>, 256> table_{};
-  std::uint32_t next_row_ = 0;  // of the frame
-  std::vector<std::uint8_t>
-      indices_;  // a row, or all rows of an interlaced one
+  // Row of the frame that giflib reads next.
+  std::uint32_t next_row_ = 0;
+  // Color indices of one row of the frame, or of all its rows if it is
+  // interlaced.
+  std::vector<std::uint8_t> indices_;
   std::vector<std::uint8_t> strip_;
 };
 

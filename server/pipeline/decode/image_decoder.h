@@ -11,17 +11,19 @@
 
 namespace forebay::pipeline::decode {
 
+// Facts that an image's header tells.
 struct ImageInfo {
-  // In pixels, as stored in the file: its orientation is ignored.
+  // Size in pixels as stored in the file, before its orientation is applied.
   std::uint32_t width = 0;
   std::uint32_t height = 0;
-  // Bytes that Decode will allocate, rounded up.
+  // Bytes of memory that Decode will allocate, rounded up.
   std::uint64_t scratch_bytes = 0;
-  // As the container says, 1 to 8 as in EXIF; 0 where only EXIF data may say.
+  // Orientation that the image's container tells, 1 to 8 as in EXIF; 0 if the
+  // container tells none, and only metadata may do so.
   std::uint32_t orientation = 0;
 };
 
-// A rectangle of pixels. It must not be empty and must lie in the image.
+// A rectangle of an image's pixels. It must lie in the image and not be empty.
 struct Region {
   std::uint32_t left = 0;
   std::uint32_t top = 0;
@@ -29,85 +31,92 @@ struct Region {
   std::uint32_t height = 0;
 };
 
-// Whether a region is a part of an image of that size, and not empty.
+// Whether a region lies in an image of `width` x `height` pixels and is not
+// empty.
 bool LiesIn(const Region& region, std::uint32_t width, std::uint32_t height);
 
-// An image at a smaller scale: each of its pixels stands for factor x factor of
-// the image's.
+// The scale at which an image is decoded: each pixel stands for factor x factor
+// pixels of the image.
 struct Reduction {
   std::uint32_t factor = 1;
-  // Columns and rows that the first of them has beyond the image's edge.
+  // Columns and rows that the first pixels' squares have beyond the image's
+  // left and top edge.
   std::uint32_t left = 0;
   std::uint32_t top = 0;
 
-  // Returns how many pixels stand for so many of the image's.
+  // Returns how many pixels stand for `length` pixels of the image.
   std::uint32_t Reduced(std::uint32_t length) const {
     return length / factor + (length % factor != 0 ? 1 : 0);
   }
 };
 
+// The limits of one decode.
 struct DecodeLimits {
-  std::uint64_t max_pixels = 178'956'970;  // width * height of an image
-  // Bytes that one decode may allocate: strips, coefficients, interlaced
+  // Most pixels, width times height, of an image.
+  std::uint64_t max_pixels = 178'956'970;
+  // Most bytes that a decode may allocate: strips, coefficients, interlaced
   // pixels.
   std::uint64_t scratch_bytes = std::uint64_t{256} << 20;
 };
 
-// RESOURCE_EXHAUSTED: the image passes a limit; the message is a predicate.
-// `format` is for people: "JPEG". Thread-safe; never blocks.
+// Checks an image against the limits. RESOURCE_EXHAUSTED: the image exceeds a
+// limit; the message is a predicate. `format` is the format's name for the
+// message: "JPEG". Thread-safe; never blocks.
 absl::Status CheckLimits(std::string_view format, const ImageInfo& info,
                          const DecodeLimits& limits);
 
-// A sink may read, not use, so many bytes behind the last pixel of a strip, so
-// that vector code needs no tail.
+// Number of readable bytes behind a strip's last pixel. A sink may load them,
+// but must not use their values; vector code then needs no special end.
 inline constexpr std::size_t kStripPadding = 64;
 
-// Takes the pixels of one region, top to bottom, in strips small enough for the
-// first-level cache. Called on the decoder's thread; must not throw and should
-// not block.
+// Takes the pixels of one region, from top to bottom, in strips small enough
+// for the first-level cache. Called on the decoder's thread, which borrows the
+// sink. Must not throw, and should not block. No errors.
 class RowSink {
  public:
   virtual ~RowSink() = default;
 
-  // Takes rows first_row .. first_row + count - 1 of the region (0 is its top).
-  // Each has region.width pixels of interleaved 8-bit RGB. They are
-  // `stride_bytes` apart, which may be any number, and `rgb` is not aligned.
-  // Strips follow each other without gap or overlap. The rows are valid during
-  // the call only.
+  // Takes rows `first_row` to `first_row` + `count` - 1 of the region, whose
+  // top row is 0. Each has region.width pixels of interleaved 8-bit RGB. Rows
+  // begin `stride_bytes` apart, which may be any number; `rgb` need not be
+  // aligned. Strips follow each other without gap or overlap. The rows are
+  // valid during the call only.
   virtual void Rows(std::uint32_t first_row, std::uint32_t count,
                     const std::uint8_t* rgb, std::size_t stride_bytes) = 0;
 };
 
-// Decodes a region of an encoded image to 8-bit RGB: the very pixels that
-// Pillow's Image.open(file).convert("RGB") gives.
+// Decodes a region of an encoded image to 8-bit RGB. The pixels are the same as
+// those of Pillow's Image.open(file).convert("RGB").
 //
-// Not thread-safe: one per worker thread, reused from image to image. Borrows
-// the encoded bytes from Open until Decode returns or the next Open. Does not
-// block. After any error the decoder is ready for the next Open.
+// Not thread-safe: each thread has a decoder of its own, and reuses it from
+// image to image. Borrows the encoded bytes from Open until Decode returns or
+// the next Open. Never blocks. After any error the decoder is ready for the
+// next Open.
 class ImageDecoder {
  public:
   virtual ~ImageDecoder() = default;
 
-  // Reads the header only; allocates nothing big. DATA_LOSS: no image of this
-  // kind, corrupt, or truncated; RESOURCE_EXHAUSTED: more than max_pixels or
-  // scratch_bytes. A message is a predicate, to be put behind the name of the
-  // file: "is a truncated JPEG image".
+  // Reads only the header, and allocates nothing large. DATA_LOSS: the bytes
+  // are not an image of this format, or are corrupt or truncated.
+  // RESOURCE_EXHAUSTED: the image needs more than max_pixels or scratch_bytes.
+  // An error's message is a predicate, to be put behind the file's name: "is a
+  // truncated JPEG image".
   virtual absl::StatusOr<ImageInfo> Open(
       absl::Span<const std::uint8_t> encoded) = 0;
 
-  // Between Open and Decode, once at most: asks for the opened image at a
-  // smaller scale. `factor` is 2, 4 or 8. Returns what Decode will give, and in
-  // which the region then lies: the image itself, if this kind is not decoded
-  // so.
+  // Asks for the opened image at a smaller scale; at most once, between Open
+  // and Decode. `factor` is 2, 4 or 8. Returns the scale that Decode will use;
+  // Decode's region is then in pixels of that scale. Formats that cannot be
+  // decoded at a smaller scale return the factor 1.
   virtual Reduction Reduce(std::uint32_t factor) {
     static_cast<void>(factor);
     return {};
   }
 
-  // Gives `region` of the opened image to `sink`; once per Open. If it fails,
-  // the sink may have had some of the rows. Errors: as Open's;
-  // INVALID_ARGUMENT: the region leaves the image; FAILED_PRECONDITION: nothing
-  // is open.
+  // Gives the rows of `region` of the opened image to `sink`. To be called once
+  // for each Open. If Decode fails, the sink may have got some of the rows.
+  // Errors are Open's, and also INVALID_ARGUMENT: the region does not lie in
+  // the image; FAILED_PRECONDITION: no image is open.
   virtual absl::Status Decode(const Region& region, RowSink& sink) = 0;
 };
 

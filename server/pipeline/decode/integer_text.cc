@@ -11,9 +11,11 @@ namespace {
 constexpr std::string_view kWhiteSpace = " \t\n\v\f\r";
 
 absl::Status NoInteger() {
-  return absl::DataLossError("is no integer, which a label must be");
+  return absl::DataLossError("is not an integer, which a label must be");
 }
 
+// Returns the text without the white space around it, like Python's
+// bytes.strip().
 std::string_view Stripped(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(kWhiteSpace);
   if (begin == text.npos) return {};
@@ -31,7 +33,10 @@ absl::StatusOr<std::int64_t> DecodeInteger(
     if (left.front() == '-') digits = "-";
     left.remove_prefix(1);
   }
-  char before = '_';  // so that no underscore comes first
+  // The previous character. It begins as an underscore, because an underscore
+  // may not come first.
+  char before = '_';
+  // Single underscores are allowed between digits.
   for (const char character : left) {
     if (character == '_') {
       if (before == '_') return NoInteger();

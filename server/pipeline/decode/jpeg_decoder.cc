@@ -1,22 +1,22 @@
-// It decodes only a region, and still exactly, at each scale:
+// Decodes only a region of a JPEG image, with the pixels of a full decode:
 //
-// - Columns: jpeg_crop_scanline moves the left edge to an iMCU border. At both
-//   edges, fancy upsampling then treats its first and last chroma sample as the
-//   image's own. So it asks for one pixel more on each side, which adds
-//   an iMCU only if the region ends on its border. It asks for at least
-//   kMinWidth pixels, below which libjpeg would choose another upsampler.
-// - Rows: those above are only entropy-decoded (jpeg_skip_scanlines keeps the
-//   context that upsampling needs). Those below are not decoded.
-// - A progressive image that lacks scans is decoded whole, and the region cut
-//   out: libjpeg smooths such an image across its blocks, also across the edges
-//   of a crop.
-// - Pillow decodes whole images. So it refuses a file whose bytes below a crop
-//   end too early or hold a segment that libjpeg cannot read. Bytes that hold
-//   no marker but restarts up to the end-of-image marker cannot fail. If others
-//   follow the crop, the rest of the image is decoded as well.
-// - Rows go into a strip whose rows begin 16 bytes off a vector's alignment.
-//   libjpeg-turbo would write aligned rows with non-temporal stores, past the
-//   caches in which the sink should find them.
+// - Columns: jpeg_crop_scanline moves the left edge to an iMCU border. Fancy
+//   upsampling then takes the first and last decoded chroma sample for the
+//   image's own first and last. The code therefore asks for one pixel more on
+//   each side. It also asks for at least kMinWidth pixels: for fewer, libjpeg
+//   would choose another upsampler.
+// - Rows above the region are only entropy-decoded (jpeg_skip_scanlines keeps
+//   the context that upsampling needs). Rows below it are not decoded.
+// - A progressive image that lacks scans is decoded as a whole, and the region
+//   is cut out. libjpeg smooths such an image across blocks, which would also
+//   change pixels at the edges of a crop.
+// - Pillow decodes whole images. It refuses a file that ends too early, or has
+//   a segment below the crop that libjpeg cannot read. If the next marker other
+//   than a restart marker is the end of the image, the rest cannot fail. If
+//   not, the rest of the image is decoded as well.
+// - Rows of a strip begin 16 bytes off a vector's alignment. libjpeg-turbo
+//   would write aligned rows by non-temporal stores, past the caches in which
+//   the sink should find them.
 
 #include "server/pipeline/decode/jpeg_decoder.h"
 
@@ -41,14 +41,15 @@ namespace {
 constexpr std::uint32_t kMinWidth = 16;
 constexpr std::uint32_t kStripRows = 8;
 constexpr std::size_t kMisalignment = 16;
-// No encoder writes more scans; each costs a pass over the whole image.
+// Most scans of an image. No encoder writes more; each scan costs a pass.
 constexpr int kMaxScans = 100;
-// Pillow and libjpeg check these bytes first.
+// First bytes of a JPEG file, which Pillow and libjpeg check.
 constexpr std::uint8_t kMagic[] = {0xff, 0xd8, 0xff};
 
 enum class Failure { kNone, kCorrupt, kTruncated, kTooManyScans, kNoMemory };
 
-// libjpeg calls back with a pointer to its part; ours lies around it.
+// The state of an error of libjpeg. libjpeg calls back with a pointer to
+// `manager`, which must therefore be the first member.
 struct ErrorState {
   jpeg_error_mgr manager;
   std::jmp_buf jump;
@@ -56,6 +57,7 @@ struct ErrorState {
   char message[JMSG_LENGTH_MAX];
 };
 
+// Notes a failure, and jumps back to the last setjmp.
 [[noreturn]] void Fail(j_common_ptr jpeg, Failure failure) {
   auto* errors = reinterpret_cast<ErrorState*>(jpeg->err);
   errors->failure = failure;
@@ -71,13 +73,13 @@ struct ErrorState {
 
 void IgnoreMessage(j_common_ptr) {}
 
-// Pillow ignores warnings, too.
+// Ignores warnings, as Pillow does.
 void IgnoreWarning(j_common_ptr, int) {}
 
 void InitSource(j_decompress_ptr) {}
 
-// All bytes are there from the start. libjpeg asks for more only at the end of
-// a truncated file.
+// Fails when libjpeg asks for more bytes. libjpeg has all bytes from the start,
+// so it asks only at the end of a truncated file.
 boolean FailAtEnd(j_decompress_ptr jpeg) {
   Fail(reinterpret_cast<j_common_ptr>(jpeg), Failure::kTruncated);
 }
@@ -98,7 +100,8 @@ void CountScans(j_common_ptr jpeg) {
   }
 }
 
-// Whether no byte behind those that are decoded of a single scan can fail.
+// Whether the rest of an image of one scan cannot make decoding fail: the next
+// marker other than a restart marker is the end-of-image marker.
 bool EndsWell(j_decompress_ptr jpeg) {
   const int met = jpeg->unread_marker;
   if (met != 0 && !IsRestart(met)) return met == JPEG_EOI;
@@ -110,7 +113,8 @@ std::uint64_t CeilDiv(std::uint64_t a, std::uint64_t b) {
   return (a + b - 1) / b;
 }
 
-// An odd multiple of the cache line, so that rows spread over cache sets.
+// Returns the bytes from one row of a strip to the next. This is an odd
+// multiple of the cache line, so that rows spread over the cache's sets.
 std::size_t StripStride(std::uint32_t width, int components) {
   const std::size_t bytes =
       static_cast<std::size_t>(width) * static_cast<std::size_t>(components) +
@@ -124,7 +128,8 @@ std::size_t StripBytes(std::uint32_t width, int components) {
 }
 
 // Returns the bytes that libjpeg will allocate for the opened image, rounded
-// up: row buffers, and all coefficients if they come in several scans.
+// up. These are row buffers and, if the image has several scans, all
+// coefficients.
 std::uint64_t LibraryBytes(j_decompress_ptr jpeg) {
   const auto max_h = static_cast<std::uint64_t>(jpeg->max_h_samp_factor);
   const auto max_v = static_cast<std::uint64_t>(jpeg->max_v_samp_factor);
@@ -135,7 +140,8 @@ std::uint64_t LibraryBytes(j_decompress_ptr jpeg) {
     const auto h = static_cast<std::uint64_t>(jpeg->comp_info[i].h_samp_factor);
     const auto v = static_cast<std::uint64_t>(jpeg->comp_info[i].v_samp_factor);
     const std::uint64_t block_row = mcus_across * h;
-    // An iMCU row twice with its context, and upsampled.
+    // libjpeg holds two copies of an iMCU row, for the context, and the
+    // upsampled row.
     bytes += block_row * DCTSIZE * DCTSIZE * v * 2;
     bytes += mcus_across * max_h * DCTSIZE * max_v * 4;
     if (jpeg_has_multiple_scans(jpeg)) {
@@ -145,8 +151,8 @@ std::uint64_t LibraryBytes(j_decompress_ptr jpeg) {
   return bytes;
 }
 
-// Whether a progressive image lacks scans after all were read, so that not all
-// bits of all coefficients are known.
+// Whether a progressive image lacks bits of some coefficients. All of the
+// image's scans have been read.
 bool LacksScans(j_decompress_ptr jpeg) {
   if (!jpeg->progressive_mode) return false;
   for (int i = 0; i < jpeg->num_components; ++i) {
@@ -171,20 +177,21 @@ class JpegDecoder::Codec {
   absl::Status Decode(const Region& region, RowSink& sink);
 
  private:
-  // The columns that are decoded for a region, more than it has.
-  struct Window {
+  // The columns that are decoded for a region: the region's columns, and some
+  // around them.
+  struct Columns {
     JDIMENSION left;
     JDIMENSION width;
   };
 
-  // longjmp may leave these. So nothing with a destructor lives in them, nor in
-  // what they call while libjpeg runs.
+  // longjmp may leave these functions. Neither they nor the functions that they
+  // call while libjpeg runs may therefore hold an object with a destructor.
   void ReadHeader(absl::Span<const std::uint8_t> encoded);
   void DecodeRows(const Region& region, RowSink& sink);
-  // Fails where a decode of the rows that are left does, or the end of the
-  // file.
+  // Decodes the rows below the region, up to the image's end. Fails if they are
+  // damaged or truncated.
   void DecodeRest(JSAMPROW row);
-  Window CropColumns(const Region& region);
+  Columns CropColumns(const Region& region);
 
   absl::Status CheckHeader();
   absl::Status FailureStatus() const;
@@ -234,15 +241,15 @@ absl::Status JpegDecoder::Codec::FailureStatus() const {
 }
 
 void JpegDecoder::Codec::ReadHeader(absl::Span<const std::uint8_t> encoded) {
-  // A new decompressor for each image: it keeps tables that the next image
-  // would use.
+  // Each image gets a new decompressor: an old one would keep tables, which the
+  // next image would use.
   jpeg_destroy_decompress(&jpeg_);
   jpeg_create_decompress(&jpeg_);
   source_.next_input_byte = encoded.data();
   source_.bytes_in_buffer = encoded.size();
   source_.fill_input_buffer = FailAtEnd;
   jpeg_.src = &source_;
-  // An image may follow the end of what has only tables.
+  // The image may follow behind the end of a stream that has only tables.
   while (jpeg_read_header(&jpeg_, FALSE) == JPEG_HEADER_TABLES_ONLY) {
   }
 }
@@ -263,7 +270,7 @@ absl::StatusOr<ImageInfo> JpegDecoder::Codec::Open(
   return info_;
 }
 
-// Inspects what was read; calls nothing of libjpeg's that could fail.
+// Checks the header. Calls no function of libjpeg that could fail.
 absl::Status JpegDecoder::Codec::CheckHeader() {
   info_ = {
       jpeg_.image_width, jpeg_.image_height,
@@ -310,16 +317,17 @@ absl::Status JpegDecoder::Codec::Decode(const Region& region, RowSink& sink) {
   return absl::OkStatus();
 }
 
-JpegDecoder::Codec::Window JpegDecoder::Codec::CropColumns(
+JpegDecoder::Codec::Columns JpegDecoder::Codec::CropColumns(
     const Region& region) {
   const std::uint32_t image_width = jpeg_.output_width;
   std::uint32_t left = region.left > 0 ? region.left - 1 : 0;
   std::uint32_t right = std::min(region.left + region.width + 1, image_width);
   right = std::min(std::max(right, left + kMinWidth), image_width);
   if (right - left < kMinWidth) left = right - std::min(right, kMinWidth);
-  Window window{left, right - left};
-  // At smaller scales, libjpeg-turbo takes the rows of components that are then
-  // upsampled by two instead of four for half as long as they are.
+  Columns window{left, right - left};
+  // Reduced images with such components are not cropped. libjpeg-turbo
+  // upsamples their rows by two instead of four, and takes them for half as
+  // long as they are.
   if (reduction_.factor > 1 && jpeg_.max_h_samp_factor > 2)
     return {0, image_width};
   if (window.width < image_width) {
@@ -332,8 +340,8 @@ void JpegDecoder::Codec::DecodeRows(const Region& region, RowSink& sink) {
   if (jpeg_has_multiple_scans(&jpeg_)) jpeg_.progress = &progress_;
   jpeg_start_decompress(&jpeg_);
   const bool whole = LacksScans(&jpeg_);
-  const Window all = {0, jpeg_.output_width};
-  const Window window = whole ? all : CropColumns(region);
+  const Columns all = {0, jpeg_.output_width};
+  const Columns window = whole ? all : CropColumns(region);
   const bool cmyk = jpeg_.out_color_space == JCS_CMYK;
   const std::size_t stride = StripStride(window.width, cmyk ? 4 : 3);
   auto address = reinterpret_cast<std::uintptr_t>(strip_.data());
@@ -365,7 +373,7 @@ void JpegDecoder::Codec::DecodeRows(const Region& region, RowSink& sink) {
 void JpegDecoder::Codec::DecodeRest(JSAMPROW row) {
   while (jpeg_.output_scanline < jpeg_.output_height)
     jpeg_read_scanlines(&jpeg_, &row, 1);
-  // All pixels are there: nothing need follow them.
+  // All pixels are decoded, so the file may end here.
   source_.fill_input_buffer = SuspendAtEnd;
   jpeg_finish_decompress(&jpeg_);
 }

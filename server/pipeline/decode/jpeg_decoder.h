@@ -11,15 +11,15 @@
 
 namespace forebay::pipeline::decode {
 
-// Decodes only the region of a JPEG, bit for bit as a full decode would:
-// baseline, extended, progressive and arithmetic; grayscale, YCbCr, RGB, CMYK
-// and YCCK. Reduced images are libjpeg-turbo's, from fewer coefficients of each
-// block.
+// Decodes only a region of a JPEG image, by libjpeg-turbo. The pixels are the
+// same, bit for bit, as those of a full decode. Takes baseline, extended,
+// progressive and arithmetic images, of grayscale, YCbCr, RGB, CMYK and YCCK. A
+// reduced image is made from fewer coefficients of each block.
 //
 // Threads, ownership, blocking and errors are as ImageDecoder says. Like
-// Pillow, it decodes damage that libjpeg only warns of as well as possible, and
-// refuses all regions of a file that Pillow refuses. So only Decode finds
-// truncation.
+// Pillow, it ignores what libjpeg only warns of, and decodes a damaged image as
+// well as possible. If Pillow refuses a file, Decode refuses every region of
+// it. Only Decode finds truncation, not Open.
 class JpegDecoder : public ImageDecoder {
  public:
   explicit JpegDecoder(const DecodeLimits& limits);
@@ -31,7 +31,8 @@ class JpegDecoder : public ImageDecoder {
   absl::Status Decode(const Region& region, RowSink& sink) override;
 
  private:
-  class Codec;  // keeps libjpeg's headers and macros out of this one
+  // The implementation, which keeps libjpeg's headers out of this one.
+  class Codec;
   std::unique_ptr<Codec> codec_;
 };
 

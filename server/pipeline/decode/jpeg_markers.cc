@@ -20,7 +20,8 @@ int MarkerAfter(const std::uint8_t* data, std::size_t size) {
     data = static_cast<const std::uint8_t*>(
         std::memchr(data, 0xff, static_cast<std::size_t>(end - data - 1)));
     if (data == nullptr) return 0;
-    // Any number of bytes 0xff may stand before a marker; a 0 makes it data.
+    // A marker may begin with several bytes 0xff. If a 0 follows 0xff, the 0xff
+    // is data (ITU-T T.81, B.1.1.2 and B.1.1.5).
     ++data;
     if (*data != 0 && *data != 0xff && !IsRestart(*data)) return *data;
   }

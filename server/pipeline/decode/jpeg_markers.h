@@ -6,11 +6,13 @@
 
 namespace forebay::pipeline::decode {
 
-// Whether a decoder of a JPEG resumes at that marker (RST0 to RST7).
+// Whether `marker` is a restart marker, RST0 to RST7 (ITU-T T.81, Table B.1).
+// Decoding resumes at such a marker.
 bool IsRestart(int marker);
 
-// Returns the second byte of the next marker in entropy-coded bytes that is not
-// a restart marker, or 0 if none follows. Thread-safe; never blocks; no errors.
+// Finds the first marker in entropy-coded bytes that is not a restart marker,
+// and returns the marker's second byte. Returns 0 if there is no such marker.
+// Thread-safe; never blocks; no errors.
 int MarkerAfter(const std::uint8_t* data, std::size_t size);
 
 }  // namespace forebay::pipeline::decode

@@ -1,3 +1,9 @@
+// Decodes Netpbm images. A header of decimal numbers is followed by rows of raw
+// samples. A region is read from its place in the file, without decoding the
+// rest. If the largest value is above 255, a sample takes two bytes, the high
+// byte first. Values are scaled as Pillow scales them. A table does so for
+// samples of one byte.
+
 #include "server/pipeline/decode/netpbm_decoder.h"
 
 #include <algorithm>
@@ -22,16 +28,21 @@ using Bytes = absl::Span<const std::uint8_t>;
 
 constexpr std::uint32_t kStripRows = 8;
 constexpr std::uint32_t kColors = 3;
-constexpr std::size_t kMagicBytes = 3;   // with the white space behind it
-constexpr std::size_t kMostDigits = 10;  // as in Pillow
+// Bytes of the magic number, and of the white space behind it.
+constexpr std::size_t kMagicBytes = 3;
+// Most digits of a number in the header, as in Pillow.
+constexpr std::size_t kMostDigits = 10;
+// Most that the header may give as the largest value of a sample.
 constexpr std::uint32_t kMostLargest = 65535;
 constexpr std::uint32_t kByte = 255;
 
+// Returns the format's name for the magic number's digit.
 const char* NameOf(char kind) {
   if (kind == '1' || kind == '4') return "PBM";
   return kind == '2' || kind == '5' ? "PGM" : "PPM";
 }
 
+// Returns the error for an image that is not read.
 absl::Status Refusal(char kind, absl::string_view why) {
   return absl::DataLossError(
       absl::StrCat("is a ", NameOf(kind), " image", why));
@@ -42,9 +53,10 @@ absl::Status Truncated(char kind) {
       absl::StrCat("is a truncated ", NameOf(kind), " image"));
 }
 
-// Takes a number and the one character of white space behind it from the front
-// of `rest`. As in Pillow, a comment may lie within the digits: it ends with
-// its line, and is not white space. Returns nothing if there is no number.
+// Takes a number, and one character of white space behind it, from the front of
+// `rest`. As in Pillow, a comment may stand even between digits. A comment ends
+// with its line, and does not count as white space. Returns nullopt if there is
+// no number.
 std::optional<std::uint32_t> TakeNumber(Bytes& rest) {
   std::string digits;
   while (!rest.empty()) {
@@ -71,8 +83,8 @@ std::optional<std::uint32_t> TakeNumber(Bytes& rest) {
       number, std::numeric_limits<std::uint32_t>::max()));
 }
 
-// Returns `value` of `largest` in `range`, with halves to even, as Python
-// rounds; at most 255.
+// Scales `value` from 0..`largest` to 0..`range`, and clips it at 255. Halves
+// are rounded to even, as in Python.
 std::uint8_t LevelOf(std::uint32_t value, std::uint32_t largest,
                      std::uint32_t range) {
   const double scaled = static_cast<double>(value) / largest * range;
@@ -114,7 +126,7 @@ absl::Status NetpbmDecoder::ReadHeader(Bytes encoded) {
       kStripRows * std::uint64_t{kColors} * info_.width + kStripPadding;
   FOREBAY_RETURN_IF_ERROR(CheckLimits(NameOf(kind_), info_, limits_));
   SetLevels(*largest);
-  // Divides, because the product may overflow.
+  // The check divides, because a product might overflow.
   if (rest.size() / RowBytes() < info_.height) return Truncated(kind_);
   rows_ = rest.first(RowBytes() * info_.height);
   return absl::OkStatus();
@@ -138,7 +150,7 @@ std::uint8_t NetpbmDecoder::LevelAt(const std::uint8_t* row,
                                     std::uint64_t sample) const {
   if (largest_ <= kByte) return levels_[row[sample]];
   const std::uint32_t value = row[2 * sample] << 8 | row[2 * sample + 1];
-  // Pillow has 16-bit gray as integers of 16 bits, which it then clips.
+  // Pillow first scales 16-bit gray to 65,535, and then clips it at 255.
   return LevelOf(value, largest_, kind_ == '5' ? kMostLargest : kByte);
 }
 

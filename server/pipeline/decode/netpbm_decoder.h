@@ -11,12 +11,12 @@
 
 namespace forebay::pipeline::decode {
 
-// Decodes Netpbm's binary images from where their rows lie: PBM (P4), PGM (P5)
-// and PPM (P6), of any largest value. Like Pillow, it scales colors and 8-bit
+// Decodes Netpbm's binary images straight from their rows: PBM (P4), PGM (P5)
+// and PPM (P6), with any maximum value. Like Pillow, scales colors and 8-bit
 // gray to 255, and clips 16-bit gray at 255. Bytes behind the rows are ignored.
 //
-// Threads, ownership, blocking and errors are as ImageDecoder says. The text
-// forms (P1, P2, P3) are DATA_LOSS, too, by name.
+// Threads, ownership, blocking and errors are as ImageDecoder says. Text images
+// (P1, P2, P3) are DATA_LOSS; the error names the kind.
 class NetpbmDecoder : public ImageDecoder {
  public:
   explicit NetpbmDecoder(const DecodeLimits& limits) : limits_(limits) {}
@@ -26,21 +26,27 @@ class NetpbmDecoder : public ImageDecoder {
   absl::Status Decode(const Region& region, RowSink& sink) override;
 
  private:
-  // Reads what follows the magic number, and leaves the rows in rows_.
+  // Reads the header behind the magic number, and sets rows_.
   absl::Status ReadHeader(absl::Span<const std::uint8_t> encoded);
+  // Fills levels_ for samples from 0 to `largest`.
   void SetLevels(std::uint32_t largest);
+  // Returns the bytes of a row; a PBM's rows end at whole bytes.
   std::uint64_t RowBytes() const;
-  // Writes `count` pixels of a row, from `left` on, to `rgb`.
+  // Writes `count` pixels of a row, from pixel `left` on, to `rgb`.
   void Widen(const std::uint8_t* row, std::uint32_t left, std::uint32_t count,
              std::uint8_t* rgb) const;
+  // Returns the 8-bit level of a sample of a row.
   std::uint8_t LevelAt(const std::uint8_t* row, std::uint64_t sample) const;
 
   const DecodeLimits limits_;
-  absl::Span<const std::uint8_t> rows_;  // empty if nothing is open
+  // The image's rows; empty if no image is open.
+  absl::Span<const std::uint8_t> rows_;
   ImageInfo info_;
-  char kind_ = 0;              // the magic number's digit
-  std::uint32_t largest_ = 0;  // value of a sample
-  // The 8-bit level of each value of one byte.
+  // Digit of the magic number: '4', '5' or '6'.
+  char kind_ = 0;
+  // The header's largest value of a sample.
+  std::uint32_t largest_ = 0;
+  // 8-bit level of each value of a sample of one byte.
   std::array<std::uint8_t, 256> levels_{};
 };
 

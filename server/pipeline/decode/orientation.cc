@@ -1,3 +1,9 @@
+// Finds an image's orientation as Pillow's ImageOps.exif_transpose does. Each
+// format keeps EXIF data and XMP in a place of its own. EXIF data are a TIFF
+// file, whose first directory may have the tag Orientation (274). If EXIF data
+// have no orientation, Pillow looks in the XMP packet. Damaged metadata are not
+// an error: the orientation is then 1.
+
 #include "server/pipeline/decode/orientation.h"
 
 #include <algorithm>
@@ -15,7 +21,7 @@ namespace {
 using Bytes = absl::Span<const std::uint8_t>;
 using std::string_view_literals::operator""sv;
 
-// Metadata that a container has; empty if it has none.
+// A file's blocks of metadata. A block that the file lacks is empty.
 struct Metadata {
   Bytes exif;
   Bytes xmp;
@@ -29,7 +35,7 @@ bool StartsWith(Bytes bytes, std::string_view text) {
                     });
 }
 
-// Returns the number in the first `count` of at least so many bytes.
+// Returns the number in the first `count` bytes.
 std::uint32_t Number(Bytes bytes, std::size_t count, bool little_endian) {
   std::uint32_t number = 0;
   for (std::size_t i = 0; i < count; ++i)
@@ -37,7 +43,8 @@ std::uint32_t Number(Bytes bytes, std::size_t count, bool little_endian) {
   return number;
 }
 
-// Returns the bytes of a value of an integer type of TIFF; 0 of other types.
+// Returns how many bytes a value of a TIFF integer type takes (TIFF 6.0,
+// section 2); 0 for other types.
 std::size_t BytesOfType(std::uint32_t type) {
   switch (type) {
     case 6:  // SBYTE
@@ -54,10 +61,12 @@ std::size_t BytesOfType(std::uint32_t type) {
   }
 }
 
-constexpr std::size_t kEntry = 12;  // of a directory
+// Bytes of a directory entry: tag, type, count, and value or offset.
+constexpr std::size_t kEntry = 12;
 
-// Returns the first value of a directory's entry; kNoOrientation if it is none,
-// but stands for the tag, and 0 if Pillow skips it.
+// Returns the first value of a directory entry. Returns kNoOrientation if
+// Pillow takes the entry but its value cannot be an orientation. Returns 0 if
+// Pillow skips the entry.
 std::uint32_t FirstValue(Bytes exif, Bytes entry, bool little_endian) {
   constexpr std::uint32_t kNoOrientation = 9;
   constexpr std::uint32_t kLastType = 13;
@@ -76,7 +85,7 @@ std::uint32_t FirstValue(Bytes exif, Bytes entry, bool little_endian) {
   return value == 0 ? kNoOrientation : value;
 }
 
-// Segments up to the first scan.
+// Finds metadata in a JPEG file's APP1 segments, up to the first scan.
 Metadata InJpeg(Bytes file) {
   constexpr std::uint8_t kStartOfScan = 0xda;
   constexpr std::uint8_t kApplication1 = 0xe1;
@@ -90,7 +99,7 @@ Metadata InJpeg(Bytes file) {
       continue;
     }
     if (code == kStartOfScan) break;
-    // Markers that stand alone.
+    // These markers have no segment (ITU-T T.81, B.1.1.3).
     if (code <= 0x01 || (code >= 0xd0 && code <= 0xd8)) {
       rest.remove_prefix(2);
       continue;
@@ -99,7 +108,8 @@ Metadata InJpeg(Bytes file) {
     if (length < 2 || length > rest.size() - 2) break;
     const Bytes data = rest.subspan(4, length - 2);
     if (code == kApplication1 && StartsWith(data, "Exif\0\0"sv)) {
-      // The tags come first; the next segment has the rest of a long block.
+      // A long EXIF block continues in further segments, but its first
+      // directory lies in the first segment.
       if (found.exif.empty()) found.exif = data;
     } else if (code == kApplication1 && StartsWith(data, kXmp)) {
       found.xmp = data.subspan(kXmp.size());
@@ -109,8 +119,9 @@ Metadata InJpeg(Bytes file) {
   return found;
 }
 
-// The first chunk of each kind counts, and only if the header says that there
-// is one.
+// Finds metadata in a WebP file (RFC 9649, "Extended File Format"). The first
+// chunk of each kind counts. It counts only if the "VP8X" chunk's flags
+// announce such a chunk.
 Metadata InWebp(Bytes file) {
   constexpr std::size_t kFileHeader = 12;
   constexpr std::size_t kChunkHeader = 8;
@@ -137,7 +148,8 @@ Metadata InWebp(Bytes file) {
   return found;
 }
 
-// Pillow's pattern: tiff:Orientation(="|>)([0-9])
+// Returns the digit behind the tag's name in XMP, found by Pillow's pattern:
+//   tiff:Orientation(="|>)([0-9])
 std::uint32_t OrientationInXmp(Bytes xmp) {
   constexpr std::string_view kName = "tiff:Orientation";
   const std::string_view text(reinterpret_cast<const char*>(xmp.data()),
@@ -156,6 +168,7 @@ std::uint32_t OrientationInXmp(Bytes xmp) {
   return 0;
 }
 
+// Returns the orientation in EXIF data; without one, the orientation in XMP.
 std::uint32_t OrientationIn(const Metadata& metadata) {
   const std::uint32_t orientation = OrientationInExif(metadata.exif);
   return orientation != 0 ? orientation : OrientationInXmp(metadata.xmp);
@@ -165,21 +178,24 @@ std::uint32_t OrientationInPng(Bytes file) {
   const PngMetadata found = FindPngMetadata(file);
   std::vector<std::uint8_t> room;
   const std::uint32_t orientation =
-      found.exif.has_value()
-          ? OrientationInExif(*found.exif)
-          : OrientationInExif(ExifInProfile(Unpack(found.exif_profile, &room)));
+      found.exif.has_value() ? OrientationInExif(*found.exif)
+                             : OrientationInExif(ExifInProfile(
+                                   Decompress(found.exif_profile, &room)));
   return orientation != 0 ? orientation
-                          : OrientationInXmp(Unpack(found.xmp, &room));
+                          : OrientationInXmp(Decompress(found.xmp, &room));
 }
 
-// Of an AVIF without rotation and mirroring.
+// Returns the orientation of an AVIF file that has neither rotation nor
+// mirroring. For such a file, Pillow replaces an orientation in EXIF data by 1,
+// but not one in XMP.
 std::uint32_t OrientationInAvif(Bytes file) {
   const AvifMetadata found(file);
-  // Pillow puts what rotation and mirroring say in place of what EXIF data do.
   if (OrientationInExif(found.exif()) != 0) return 1;
   return OrientationInXmp(found.xmp());
 }
 
+// Returns the orientation number in the file's metadata. The number may be
+// invalid.
 std::uint32_t AnyOrientationOf(Bytes file) {
   switch (GuessFormat(file).format) {
     case Format::kJpeg:

@@ -7,15 +7,16 @@
 
 namespace forebay::pipeline::decode {
 
-// Returns the orientation, 1 to 8, that the metadata of a JPEG, PNG, WebP or
-// AVIF file tell, as Pillow finds it: the tag of that name in the first
-// directory of the EXIF data, else in an XMP packet. Of AVIFs, that is what
-// counts if their rotation and mirroring say nothing. Returns 1 for all other
-// files, and where the data are damaged. Takes any input, and reads each byte a
-// few times at most. Thread-safe; never blocks.
+// Returns the orientation, 1 to 8, in the metadata of a JPEG, PNG, WebP or AVIF
+// file, as Pillow finds it. The orientation tag in the EXIF data's first
+// directory counts; without such a tag, the orientation in an XMP packet
+// counts. For an AVIF file, callers use the result only if the file has neither
+// rotation nor mirroring. Returns 1 for files of other formats, and if metadata
+// are missing or damaged. Takes any input, and reads each byte at most a few
+// times. Thread-safe; never blocks.
 std::uint32_t OrientationOf(absl::Span<const std::uint8_t> file);
 
-// Returns the orientation that an EXIF block tells; 0 if it tells none.
+// Returns the orientation in an EXIF block; 0 if the block has none.
 std::uint32_t OrientationInExif(absl::Span<const std::uint8_t> exif);
 
 }  // namespace forebay::pipeline::decode

@@ -1,3 +1,15 @@
+// Decodes PNG images by libpng, row by row.
+//
+// libpng only decompresses and unfilters rows. Rows are converted to RGB here,
+// since Pillow's conversion differs from libpng's. A row has one of five
+// layouts. Gray values and palette indices go through a table of 256 colors.
+// Rows above the region are decoded and dropped, since each row depends on the
+// row before. An interlaced image comes in seven passes, so it is held in
+// memory as a whole.
+//
+// libpng reports errors by longjmp. Open and Decode call setjmp. The functions
+// that longjmp may leave hold no object with a destructor.
+
 #include "server/pipeline/decode/png_decoder.h"
 
 #include <png.h>
@@ -18,14 +30,17 @@ constexpr std::size_t kSignatureBytes = 8;
 constexpr std::uint32_t kStripRows = 8;
 // Bytes that libpng and zlib need besides their rows: state and window.
 constexpr std::uint64_t kLibraryBytes = 256 << 10;
-// The memory of a larger interlaced image is given back.
+// Largest buffer, in bytes, that is kept between images. Larger ones are freed.
 constexpr std::size_t kKeptBytes = 1 << 20;
 
-// How a row of libpng's becomes RGB.
+// The layout of a row as libpng gives it.
 enum class Layout {
-  kTable,       // a byte a pixel: gray or palette index, through a table
-  kTableAlpha,  // the same, followed by a byte of alpha
-  kGray16,      // big-endian
+  // A byte for each pixel: gray or palette index, which a table turns into RGB.
+  kTable,
+  // A byte of gray, which the table turns into RGB, and a byte of alpha.
+  kTableAlpha,
+  // A big-endian number of 16 bits.
+  kGray16,
   kRgb,
   kRgba,
 };
@@ -47,6 +62,7 @@ std::size_t PixelBytes(Layout layout) {
 
 using Table = std::array<std::array<std::uint8_t, 3>, 256>;
 
+// Converts `width` pixels to RGB.
 void ToRgb(Layout layout, const Table& table, const std::uint8_t* in,
            std::uint32_t width, std::uint8_t* rgb) {
   const std::size_t step = PixelBytes(layout);
@@ -57,7 +73,7 @@ void ToRgb(Layout layout, const Table& table, const std::uint8_t* in,
         std::memcpy(rgb, table[in[0]].data(), 3);
         break;
       case Layout::kGray16:
-        // Pillow reads a 32-bit integer and clips it.
+        // Pillow converts 16-bit gray to a 32-bit integer, and clips it at 255.
         std::memset(rgb, in[0] != 0 ? 255 : in[1], 3);
         break;
       case Layout::kRgb:
@@ -68,9 +84,10 @@ void ToRgb(Layout layout, const Table& table, const std::uint8_t* in,
   }
 }
 
-// Whether the chunks reach to the file's end chunk.
+// Whether the file has all chunks up to its IEND chunk.
 bool IsWhole(absl::Span<const std::uint8_t> file) {
-  constexpr std::size_t kChunkBytes = 12;  // length, type and checksum
+  // Bytes of a chunk's length, type and CRC (PNG specification, 5.3).
+  constexpr std::size_t kChunkBytes = 12;
   std::size_t at = kSignatureBytes;
   while (file.size() - at >= kChunkBytes) {
     const std::uint32_t length = png_get_uint_32(file.data() + at);
@@ -83,6 +100,7 @@ bool IsWhole(absl::Span<const std::uint8_t> file) {
 
 }  // namespace
 
+// Decodes one image after another. Not thread-safe.
 class PngDecoder::Codec {
  public:
   explicit Codec(const DecodeLimits& limits) : limits_(limits) {}
@@ -96,8 +114,8 @@ class PngDecoder::Codec {
   static void OnWarning(png_structp, png_const_charp) {}
   static void OnRead(png_structp png, png_bytep out, std::size_t size);
 
-  // longjmp may leave these. So nothing with a destructor lives in them, nor in
-  // what they call while libpng runs.
+  // longjmp may leave these functions. Neither they nor the functions that they
+  // call while libpng runs may therefore hold an object with a destructor.
   void ReadHeader();
   void ReadPalette();
   void StartRows();
@@ -133,7 +151,8 @@ class PngDecoder::Codec {
   Table table_{};
   std::uint32_t next_row_ = 0;
   std::vector<std::uint8_t> strip_;
-  std::vector<std::uint8_t> pixels_;  // a row, or all rows of an interlaced one
+  // A single row as libpng gives it; if the image is interlaced, all rows.
+  std::vector<std::uint8_t> pixels_;
   std::vector<png_bytep> rows_;
 };
 
@@ -168,10 +187,11 @@ absl::Status PngDecoder::Codec::FailureStatus() const {
 
 void PngDecoder::Codec::ReadHeader() {
   png_set_read_fn(png_, this, OnRead);
-  // CheckLimits judges sizes. Chunks that do not bear on RGB are not unpacked.
+  // libpng's limits are lifted, since CheckLimits checks sizes. Chunks that do
+  // not affect RGB pixels are not decompressed.
   png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
   png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
-  // Pillow refuses any chunk with a wrong checksum before the pixels.
+  // A wrong CRC in a chunk before the pixels is an error, as in Pillow.
   png_set_crc_action(png_, PNG_CRC_DEFAULT, PNG_CRC_ERROR_QUIT);
   png_read_info(png_, png_info_);
   info_.width = png_get_image_width(png_, png_info_);
@@ -198,8 +218,8 @@ Layout PngDecoder::Codec::RowLayout() const {
   }
 }
 
-// Fills the table with the palette, or with grays scaled to 8 bits. As in
-// Pillow, indices beyond the palette are gray.
+// Fills the table with the palette, or with grays scaled to 8 bits. An index
+// beyond the palette is the gray of that value, as in Pillow.
 void PngDecoder::Codec::ReadPalette() {
   const bool scaled = color_type_ == PNG_COLOR_TYPE_GRAY && bit_depth_ < 8;
   const unsigned scale = scaled ? 255U / ((1U << bit_depth_) - 1) : 1;
@@ -249,7 +269,8 @@ absl::StatusOr<ImageInfo> PngDecoder::Codec::Open(
 }
 
 std::uint64_t PngDecoder::Codec::ScratchBytes() const {
-  // libpng keeps three rows as they are in the file: at most 8 bytes a pixel.
+  // libpng keeps three rows as they are in the file, with at most 8 bytes for
+  // each pixel.
   const std::uint64_t bytes = kLibraryBytes + std::uint64_t{info_.width} * 24 +
                               StripStride() * kStripRows + RowBytes();
   if (!interlaced_) return bytes;
@@ -281,10 +302,14 @@ absl::Status PngDecoder::Codec::Decode(const Region& region, RowSink& sink) {
 }
 
 void PngDecoder::Codec::StartRows() {
+  // Samples of less than a byte are widened to a byte each, and 16-bit colors
+  // are cut to their high bytes. All layouts then have whole bytes.
   png_set_packing(png_);
   if (layout_ != Layout::kGray16) png_set_strip_16(png_);
   if (interlaced_) png_set_interlace_handling(png_);
   png_read_update_info(png_, png_info_);
+  // Buffers for rows have RowBytes() bytes, so rows of another size could
+  // overrun them.
   if (png_get_rowbytes(png_, png_info_) != RowBytes()) {
     png_error(png_, "unexpected row size");
   }
@@ -317,7 +342,8 @@ void PngDecoder::Codec::DecodeRows(const Region& region, RowSink& sink) {
     sink.Rows(done, count, strip_.data(), stride);
     done += count;
   }
-  // A truncated file may still have all rows, as Pillow finds.
+  // A truncated file may still have all rows; Pillow then reads it. To find
+  // out, the rows below the region are decoded.
   if (!IsWhole(encoded_)) {
     while (next_row_ < info_.height) NextRow(pixels_.data());
   }

@@ -11,13 +11,14 @@
 
 namespace forebay::pipeline::decode {
 
-// Decodes PNGs of every color type and depth: row by row, interlaced ones as a
-// whole. As Pillow's convert("RGB"), it drops transparency, keeps the high byte
-// of 16-bit colors, and makes 16-bit grays above 255 255.
+// Decodes PNG images of every color type and depth by libpng: row by row, or as
+// a whole if the image is interlaced. Like Pillow's convert("RGB"), drops
+// transparency, keeps the high byte of 16-bit colors, and clips 16-bit gray at
+// 255.
 //
-// Threads, ownership, blocking and errors are as ImageDecoder says. It does not
-// decompress rows below the region, so that damage there is not noticed. A
-// truncated file is.
+// Threads, ownership, blocking and errors are as ImageDecoder says. Rows below
+// the region are not decompressed, so damage there is not noticed. Truncation
+// is noticed anywhere.
 class PngDecoder : public ImageDecoder {
  public:
   explicit PngDecoder(const DecodeLimits& limits);
@@ -28,7 +29,8 @@ class PngDecoder : public ImageDecoder {
   absl::Status Decode(const Region& region, RowSink& sink) override;
 
  private:
-  class Codec;  // keeps libpng's headers and macros out of this one
+  // The implementation, which keeps libpng's headers out of this one.
+  class Codec;
   std::unique_ptr<Codec> codec_;
 };
 

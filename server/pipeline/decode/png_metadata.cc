@@ -1,3 +1,7 @@
+// Finds metadata in PNG files: eXIf chunks and the text chunks tEXt, zTXt and
+// iTXt. CRCs of chunks are not checked here. ImageMagick writes EXIF data in
+// hexadecimal, into a text chunk with the keyword "Raw profile type exif".
+
 #include "server/pipeline/decode/png_metadata.h"
 
 #include <zlib.h>
@@ -21,8 +25,8 @@ std::string_view AsText(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Takes what stands before the next 0 byte off the front; nullopt if there is
-// none.
+// Takes the bytes up to the next 0 byte off the front, and returns them without
+// the 0 byte. Returns nullopt if there is no 0 byte.
 std::optional<std::string_view> TakeWord(Bytes* bytes) {
   const auto* const end = std::find(bytes->begin(), bytes->end(), 0);
   if (end == bytes->end()) return std::nullopt;
@@ -32,12 +36,14 @@ std::optional<std::string_view> TakeWord(Bytes* bytes) {
   return AsText(word);
 }
 
+// Notes a text if its keyword is one of metadata.
 void Keep(std::string_view keyword, const PngText& text, PngMetadata* found) {
   if (keyword == kExifProfile) found->exif_profile = text;
   if (keyword == kXmp) found->xmp = text;
 }
 
-// Of the chunks tEXt, zTXt and iTXt.
+// Reads the data of a text chunk (PNG specification, "Textual information"):
+// tEXt, zTXt or iTXt.
 void SeeText(std::string_view type, Bytes data, PngMetadata* found) {
   const auto keyword = TakeWord(&data);
   if (!keyword.has_value()) return;
@@ -46,14 +52,14 @@ void SeeText(std::string_view type, Bytes data, PngMetadata* found) {
     Keep(*keyword, {.bytes = data}, found);
   } else if (type == "zTXt") {
     if (data.empty() || data[0] != 0) return;
-    Keep(*keyword, {.bytes = data.subspan(1), .is_packed = true}, found);
+    Keep(*keyword, {.bytes = data.subspan(1), .is_compressed = true}, found);
   } else if (data.size() >= 2) {
-    const bool is_packed = data[0] != 0;
-    const bool is_known = !is_packed || data[1] == 0;
+    const bool is_compressed = data[0] != 0;
+    const bool is_known = !is_compressed || data[1] == 0;
     data.remove_prefix(2);
-    // The language, and the keyword in it.
+    // The language tag and the translated keyword come before the text.
     if (!is_known || !TakeWord(&data) || !TakeWord(&data)) return;
-    Keep(*keyword, {.bytes = data, .is_packed = is_packed}, found);
+    Keep(*keyword, {.bytes = data, .is_compressed = is_compressed}, found);
   }
 }
 
@@ -68,7 +74,9 @@ std::optional<std::uint8_t> DigitOf(std::uint8_t letter) {
 
 PngMetadata FindPngMetadata(Bytes file) {
   constexpr std::size_t kSignature = 8;
-  constexpr std::size_t kAroundData = 12;  // length, type; checksum
+  // Bytes around a chunk's data: its length and type before them, and its CRC
+  // behind them.
+  constexpr std::size_t kAroundData = 12;
   PngMetadata found;
   Bytes rest = file.subspan(std::min(file.size(), kSignature));
   while (rest.size() >= kAroundData) {
@@ -86,9 +94,9 @@ PngMetadata FindPngMetadata(Bytes file) {
   return found;
 }
 
-Bytes Unpack(const PngText& text, std::vector<std::uint8_t>* room) {
+Bytes Decompress(const PngText& text, std::vector<std::uint8_t>* room) {
   constexpr std::size_t kLongest = 1 << 20;
-  if (!text.is_packed || text.bytes.empty()) return text.bytes;
+  if (!text.is_compressed || text.bytes.empty()) return text.bytes;
   room->resize(kLongest);
   z_stream stream{};
   if (inflateInit(&stream) != Z_OK) return {};
@@ -98,7 +106,7 @@ Bytes Unpack(const PngText& text, std::vector<std::uint8_t>* room) {
   stream.avail_out = kLongest;
   const int result = inflate(&stream, Z_SYNC_FLUSH);
   inflateEnd(&stream);
-  // One that is cut off has what was there.
+  // A stream that is cut off gives as much of the text as it has.
   const bool is_whole =
       result == Z_STREAM_END ||
       ((result == Z_OK || result == Z_BUF_ERROR) && stream.avail_out > 0);
@@ -107,7 +115,7 @@ Bytes Unpack(const PngText& text, std::vector<std::uint8_t>* room) {
 }
 
 std::vector<std::uint8_t> ExifInProfile(Bytes profile) {
-  // An empty line, the name and the length.
+  // A profile begins with an empty line, its name and its length.
   for (int line = 0; line < 3; ++line) {
     const auto* const end = std::find(profile.begin(), profile.end(), '\n');
     if (end == profile.end()) return {};
@@ -115,7 +123,7 @@ std::vector<std::uint8_t> ExifInProfile(Bytes profile) {
   }
   std::vector<std::uint8_t> exif;
   exif.reserve(profile.size() / 2);
-  // Python's fromhex passes over spaces between bytes.
+  // Python's bytes.fromhex skips white space between bytes.
   for (std::size_t i = 0; i < profile.size(); ++i) {
     if (absl::ascii_isspace(profile[i])) continue;
     const auto high = DigitOf(profile[i]);

@@ -12,28 +12,32 @@ namespace forebay::pipeline::decode {
 // A text in a PNG file.
 struct PngText {
   absl::Span<const std::uint8_t> bytes;
-  bool is_packed = false;  // by zlib
+  // Whether `bytes` is a zlib stream.
+  bool is_compressed = false;
 };
 
-// The metadata of a PNG file, where Pillow finds them; the last of each count.
+// The metadata that Pillow finds in a PNG file. If there are several of a kind,
+// the last one counts.
 struct PngMetadata {
+  // The content of an eXIf chunk, or of a text chunk with the keyword "exif".
   std::optional<absl::Span<const std::uint8_t>> exif;
-  PngText exif_profile;  // EXIF data in hexadecimal, as ImageMagick has them
+  // EXIF data in hexadecimal, as ImageMagick writes them into a text chunk.
+  PngText exif_profile;
   PngText xmp;
 };
 
-// Functions take any input, are thread-safe and never block.
+// The functions below take any input, are thread-safe and never block.
 
-// Returns what points into `file`, whose first bytes are those of a PNG.
+// Finds the metadata of a PNG file. The result points into `file`.
 PngMetadata FindPngMetadata(absl::Span<const std::uint8_t> file);
 
-// Returns a text, which lies in `room` if it is packed. Empty: it is damaged,
-// or longer than the 1 MiB that Pillow takes.
-absl::Span<const std::uint8_t> Unpack(const PngText& text,
-                                      std::vector<std::uint8_t>* room);
+// Returns a text. A compressed one is decompressed into `room`, to which the
+// result then points. Returns an empty span if the text is damaged, or longer
+// than the 1 MiB that Pillow takes.
+absl::Span<const std::uint8_t> Decompress(const PngText& text,
+                                          std::vector<std::uint8_t>* room);
 
-// Returns the EXIF data that a profile, which is no more packed, has; empty if
-// it is malformed.
+// Returns the EXIF data in a decompressed profile; empty if it is malformed.
 std::vector<std::uint8_t> ExifInProfile(absl::Span<const std::uint8_t> profile);
 
 }  // namespace forebay::pipeline::decode

@@ -1,3 +1,8 @@
+// Reads raw images (proto/raw_image.h). The sink gets RGB rows straight from
+// the file, without a copy. A sink may read kStripPadding bytes behind a strip,
+// so the image's last rows are copied to strip_, which has padding. Gray pixels
+// are widened to RGB in strip_.
+
 #include "server/pipeline/decode/raw_decoder.h"
 
 #include <algorithm>
@@ -34,7 +39,7 @@ absl::StatusOr<ImageInfo> RawDecoder::Open(
       kStripRows * (std::uint64_t{header.width} * kColors) + kStripPadding};
   FOREBAY_RETURN_IF_ERROR(CheckLimits("raw", info, limits_));
   const std::uint64_t held = encoded.size() - sizeof(header);
-  // Divides, because `pixels` times the channels may overflow.
+  // The check divides, because `pixels` times the channels might overflow.
   if (held % header.channels != 0 || held / header.channels != pixels) {
     return absl::DataLossError(held / header.channels < pixels
                                    ? "is a truncated raw image"
@@ -57,7 +62,8 @@ absl::Span<const std::uint8_t> RawDecoder::RowOf(const Region& region,
 std::uint32_t RawDecoder::RowsInPlace(const Region& region) const {
   if (channels_ != kColors) return 0;
   std::uint32_t rows = region.height;
-  // A sink may read so far behind a strip.
+  // A sink may read kStripPadding bytes behind a strip. Rows that have fewer
+  // bytes behind them do not count: they are copied.
   const std::uint8_t* const end = pixels_.data() + pixels_.size();
   while (rows > 0) {
     const absl::Span<const std::uint8_t> last = RowOf(region, rows - 1);

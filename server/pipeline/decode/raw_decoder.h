@@ -11,8 +11,8 @@
 
 namespace forebay::pipeline::decode {
 
-// Reads the pixels of a raw image (proto/raw_image.h): those of an RGB image
-// straight from where they lie, gray ones widened to RGB.
+// Reads the pixels of a raw image (proto/raw_image.h). Gives RGB pixels to the
+// sink without a copy, where possible; gray pixels are widened to RGB.
 //
 // Threads, ownership, blocking and errors are as ImageDecoder says. An image
 // that is shorter or longer than its header says is DATA_LOSS.
@@ -25,14 +25,18 @@ class RawDecoder : public ImageDecoder {
   absl::Status Decode(const Region& region, RowSink& sink) override;
 
  private:
+  // Returns the pixels of a row of the region.
   absl::Span<const std::uint8_t> RowOf(const Region& region,
                                        std::uint32_t row) const;
-  // Returns how many rows of the region the sink can read where they lie.
+  // Returns how many rows of the region, from the first on, the sink can read
+  // in the file itself.
   std::uint32_t RowsInPlace(const Region& region) const;
+  // Writes a row's pixels as RGB.
   void Copy(absl::Span<const std::uint8_t> row, std::uint8_t* rgb) const;
 
   const DecodeLimits limits_;
-  absl::Span<const std::uint8_t> pixels_;  // empty if nothing is open
+  // The image's pixels; empty if no image is open.
+  absl::Span<const std::uint8_t> pixels_;
   ImageInfo info_;
   std::uint32_t channels_ = 0;
   std::vector<std::uint8_t> strip_;

@@ -8,15 +8,18 @@
 
 namespace forebay::pipeline::decode {
 
-// Copies a region's pixels to `out`, row after row without gaps, perhaps
-// mirrored. Not thread-safe. Borrows `out`. Does not block; no errors.
+// Copies a region's pixels to `out`, row after row without gaps, and mirrors
+// them if asked. Not thread-safe. Borrows `out`. Never blocks. No errors.
 class RegionCopy final : public RowSink {
  public:
+  // Directions in which the copy is mirrored.
   struct Mirror {
     bool left_right = false;
     bool top_bottom = false;
   };
 
+  // Makes a sink that copies to `out`, which has room for three bytes for each
+  // of the region's pixels.
   RegionCopy(const Region& region, std::uint8_t* out)
       : RegionCopy(region, out, Mirror()) {}
   RegionCopy(const Region& region, std::uint8_t* out, Mirror mirror)

@@ -1,3 +1,13 @@
+// Decodes TIFF images strip by strip or tile by tile (TIFF 6.0, sections 3 and
+// 15).
+//
+// If strips hold all channels, rows are read one by one, from the strip in
+// which the region begins. Tiles, and channels that are stored as planes of
+// their own, are decoded in bands. A band is as high as a tile or strip. All
+// tiles of a row of tiles, and all channels' strips, that meet the region are
+// decoded into the band. If the image's orientation turns it, the part of the
+// stored image that becomes the region is decoded, and turned in memory.
+
 #include "server/pipeline/decode/tiff_decoder.h"
 
 #include <tiffio.h>
@@ -17,27 +27,30 @@ namespace {
 
 constexpr std::uint32_t kStripRows = 8;
 constexpr std::size_t kColors = 3;
-// Bytes that libtiff and its codecs need: state and tables.
+// Bytes that libtiff and its codecs need for state and tables.
 constexpr std::uint64_t kLibraryBytes = 512 << 10;
-// The memory of larger pieces is given back.
+// Largest buffer, in bytes, that is kept between images. Larger ones are freed.
 constexpr std::size_t kKeptBytes = 1 << 20;
 
-// Returns a * b, or the largest number if that is too large.
+// Returns a * b, or the largest number if the product overflows.
 std::uint64_t Times(std::uint64_t a, std::uint64_t b) {
   return b != 0 && a > UINT64_MAX / b ? UINT64_MAX : a * b;
 }
 
+// Returns a + b, or the largest number if the sum overflows.
 std::uint64_t Plus(std::uint64_t a, std::uint64_t b) {
   return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-// The pieces that a file's pixels come in.
+// The strips or tiles ("pieces") that hold an image's pixels.
 struct Blocks {
   bool tiled = false;
-  std::uint32_t width = 0;  // of a piece
+  // Size of a piece in pixels.
+  std::uint32_t width = 0;
   std::uint32_t height = 0;
   std::uint32_t count = 0;
-  std::uint64_t longest = 0;  // bytes in the file of the longest
+  // Compressed bytes of the longest piece.
+  std::uint64_t longest = 0;
 };
 
 void GiveBackIfLarge(std::vector<std::uint8_t>& bytes) {
@@ -46,6 +59,7 @@ void GiveBackIfLarge(std::vector<std::uint8_t>& bytes) {
 
 }  // namespace
 
+// Decodes one image after another. Not thread-safe.
 class TiffDecoder::Codec {
  public:
   explicit Codec(const DecodeLimits& limits) : limits_(limits) {}
@@ -54,18 +68,24 @@ class TiffDecoder::Codec {
   absl::Status Decode(const Region& region, RowSink& sink);
 
  private:
+  // Reads the directory, and checks sizes against the limits.
   absl::Status ReadHeader(std::uint64_t file_bytes);
+  // Reads the pieces' sizes, and checks that they lie within the file.
   absl::Status ReadBlocks(std::uint64_t file_bytes);
+  // Returns the bytes that decoding needs, rounded up.
   std::uint64_t ScratchBytes() const;
+  // Decodes a region of the image as it is stored.
   absl::Status DecodeStored(const Region& region, RowSink& sink);
-  // Row by row. Not of tiles, nor of channels by themselves.
+  // Decodes row by row, from strips of all channels.
   absl::Status DecodeRows(const Region& region, RowSink& sink);
-  // Band by band: the pieces beside each other.
+  // Decodes band by band, from tiles or from planes of single channels.
   absl::Status DecodeBands(const Region& region, RowSink& sink);
-  // Writes the part of a piece that the region has to the band. The piece's top
-  // left pixel is (left, top) of the image.
+  // Decodes the piece whose top left pixel is (left, top) of the image. Writes
+  // the piece's part of the region to the band.
   absl::Status DecodeBlock(const Region& region, std::uint32_t left,
                            std::uint32_t top, std::uint16_t channel);
+  // Returns the image's info with the size that it has once its orientation is
+  // applied.
   ImageInfo Turned() const {
     ImageInfo turned = info_;
     if (turn_.transposed) std::swap(turned.width, turned.height);
@@ -76,12 +96,16 @@ class TiffDecoder::Codec {
 
   const DecodeLimits limits_;
   TiffFile file_;
-  ImageInfo info_;  // of the image as it is stored
-  Turn turn_;
+  // The image as it is stored.
+  ImageInfo info_;
+  Rotation turn_;
   TiffSamples samples_;
   Blocks blocks_;
-  std::vector<std::uint8_t> block_;  // a row or piece, as libtiff gives it
-  std::vector<std::uint8_t> band_;   // RGB
+  // A row or piece, as libtiff gives it.
+  std::vector<std::uint8_t> block_;
+  // RGB pixels of the region: those of a strip of rows, or of a band.
+  std::vector<std::uint8_t> band_;
+  // Pixels of the region, if the image is turned.
   std::vector<std::uint8_t> turned_;
 };
 
@@ -125,8 +149,10 @@ absl::Status TiffDecoder::Codec::ReadBlocks(std::uint64_t file_bytes) {
 }
 
 std::uint64_t TiffDecoder::Codec::ScratchBytes() const {
-  constexpr std::uint64_t kPixelStateBytes = 64;  // of a row, in the codecs
-  constexpr std::uint64_t kPlaceBytes = 16;       // of a piece, in libtiff
+  // Bytes of codecs' state for each pixel of a row, and bytes of libtiff's
+  // offset and byte count for each piece.
+  constexpr std::uint64_t kPixelStateBytes = 64;
+  constexpr std::uint64_t kPlaceBytes = 16;
   const std::uint64_t row_bytes = samples_.RowBytes(blocks_.width);
   std::uint64_t bytes = kLibraryBytes + kStripPadding +
                         kPlaceBytes * blocks_.count + 2 * blocks_.longest +
@@ -135,7 +161,7 @@ std::uint64_t TiffDecoder::Codec::ScratchBytes() const {
   std::uint16_t compression = COMPRESSION_NONE;
   TIFFGetFieldDefaulted(file_.get(), TIFFTAG_COMPRESSION, &compression);
   if (compression == COMPRESSION_JPEG) {
-    // The coefficients of a progressive one, and whole blocks at its edges.
+    // libjpeg holds all coefficients of a progressive image, in whole blocks.
     constexpr std::uint64_t kSampleBytes = 2;
     constexpr std::uint64_t kEdge = 64;
     bytes = Plus(bytes,
@@ -191,7 +217,8 @@ absl::Status TiffDecoder::Codec::DecodeRows(const Region& region,
   block_.resize(samples_.RowBytes(info_.width));
   const std::size_t stride = kColors * region.width;
   band_.resize(kStripRows * stride + kStripPadding);
-  // Rows above in the same strip must be unpacked.
+  // Rows of the same strip that lie above the region must be decompressed
+  // first.
   std::uint32_t row = region.top / blocks_.height * blocks_.height;
   const auto read = [&] {
     return TIFFReadScanline(file_.get(), block_.data(), row++, 0) == 1;

@@ -11,15 +11,16 @@
 
 namespace forebay::pipeline::decode {
 
-// Decodes the first image of TIFF files: gray ones, palettes and RGB, in strips
-// or tiles, as they are, packed by LZW, deflate, PackBits or for faxes, or as
-// JPEG. As Pillow's convert("RGB"), it drops transparency, keeps the high byte
-// of 16-bit colors, makes 16-bit grays above 255 255, and turns the image as
-// its orientation says.
+// Decodes the first image of TIFF files by libtiff: gray, palette and RGB, in
+// strips or tiles. Pixels may be compressed by LZW, deflate, PackBits, CCITT
+// fax or JPEG. Like Pillow's convert("RGB"), drops transparency, keeps the high
+// byte of 16-bit colors, clips 16-bit gray at 255, and turns the image as its
+// orientation says.
 //
 // Threads, ownership, blocking and errors are as ImageDecoder says. Other kinds
-// of TIFF are DATA_LOSS, too, by name. It does not unpack what lies below the
-// region, so that damage there is not noticed. A truncated file is.
+// of TIFF are DATA_LOSS; the error names the kind. Strips and tiles below the
+// region are not decompressed, so damage there is not noticed. Truncation is
+// noticed anywhere.
 class TiffDecoder : public ImageDecoder {
  public:
   explicit TiffDecoder(const DecodeLimits& limits);
@@ -30,7 +31,8 @@ class TiffDecoder : public ImageDecoder {
   absl::Status Decode(const Region& region, RowSink& sink) override;
 
  private:
-  class Codec;  // keeps libtiff's headers and macros out of this one
+  // The implementation, which keeps libtiff's headers out of this one.
+  class Codec;
   std::unique_ptr<Codec> codec_;
 };
 

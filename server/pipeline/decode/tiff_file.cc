@@ -16,10 +16,12 @@ namespace {
 
 using Bytes = absl::Span<const std::uint8_t>;
 
-// libtiff sorts what it knows anew for each entry that it does not know.
+// Most entries of a directory. libtiff sorts its known tags again for each
+// unknown entry, which takes quadratic time.
 constexpr std::uint64_t kMostEntries = 1000;
 
-// Returns the number at an offset; 0 if it is beyond the file.
+// Returns the number of `bytes` bytes at an offset; 0 if it lies beyond the
+// file's end.
 std::uint64_t NumberAt(Bytes file, std::uint64_t offset, std::size_t bytes,
                        bool little_endian) {
   if (offset > file.size() || file.size() - offset < bytes) return 0;
@@ -30,7 +32,8 @@ std::uint64_t NumberAt(Bytes file, std::uint64_t offset, std::size_t bytes,
   return number;
 }
 
-// The first directory of a file, as its entries stand there.
+// The first image file directory (TIFF 6.0, section 2), as it is stored in the
+// file. BigTIFF files, of version 43, have counts and offsets of 8 bytes.
 class Directory {
  public:
   explicit Directory(Bytes file)
@@ -47,7 +50,8 @@ class Directory {
   std::uint64_t CountOf(std::uint64_t entry) const {
     return At(Of(entry) + 4, big_ ? 8 : 4);
   }
-  // Whether an entry's value, if it is of a known type, lies in the file.
+  // Whether an entry's value lies in the file, if its type is known. A value of
+  // at most 4 bytes, or 8 in BigTIFF, lies in the entry itself.
   bool HasValue(std::uint64_t entry) const {
     constexpr std::uint8_t kBytes[] = {0, 1, 1, 2, 4, 8, 1, 1, 2,
                                        4, 8, 4, 8, 4, 0, 0, 8};
@@ -64,6 +68,7 @@ class Directory {
   std::uint64_t At(std::uint64_t offset, std::size_t bytes) const {
     return NumberAt(file_, offset, bytes, little_endian_);
   }
+  // Returns the offset of an entry.
   std::uint64_t Of(std::uint64_t entry) const {
     return begin_ + (big_ ? 8 + 20 * entry : 2 + 12 * entry);
   }
@@ -74,7 +79,7 @@ class Directory {
   const std::uint64_t begin_;
 };
 
-// Whether a tag says where pixels are and what they mean, in whole numbers.
+// Whether a tag describes, in integers, where pixels lie or what they mean.
 bool SaysHowPixelsLie(std::uint64_t tag) {
   constexpr std::uint64_t kTags[] = {
       TIFFTAG_IMAGEWIDTH,      TIFFTAG_IMAGELENGTH,     TIFFTAG_BITSPERSAMPLE,
@@ -100,7 +105,8 @@ tmsize_t TiffFile::OnRead(thandle_t handle, void* out, tmsize_t size) {
       file->encoded_.size() -
       std::min<std::uint64_t>(file->position_, file->encoded_.size());
   const auto wanted = static_cast<std::uint64_t>(std::max<tmsize_t>(size, 0));
-  // Some writers leave out the place of the next directory, 4 or 8 bytes.
+  // Some writers leave out the offset of the next directory, which has 4 or 8
+  // bytes.
   const bool may_lack = left == 0 && (wanted == 4 || wanted == 8);
   if (wanted > left && !may_lack) file->cut_off_ = true;
   const std::uint64_t count = std::min({wanted, left, file->may_read_});
@@ -134,10 +140,13 @@ int TiffFile::OnError(TIFF*, void* file, const char*, const char* format,
                       va_list arguments) {
   auto* const self = static_cast<TiffFile*>(file);
   std::vsnprintf(self->message_, sizeof(self->message_), format, arguments);
-  return 1;  // the usual handler, which prints, is not called
+  // The return value 1 keeps libtiff from calling its usual handler, which
+  // prints.
+  return 1;
 }
 
-// libtiff leaves the pixels that a smaller JPEG image lacks as they are.
+// If a strip or tile is a JPEG image that is too small, libtiff only warns, and
+// leaves the missing pixels as they are.
 int TiffFile::OnWarning(TIFF*, void* file, const char*, const char* format,
                         va_list) {
   constexpr std::string_view kSmaller = "Improper JPEG strip/tile size";
@@ -154,7 +163,8 @@ absl::Status TiffFile::FailureStatus() const {
       absl::StrCat("is a corrupt TIFF image: ", message_));
 }
 
-// libtiff takes numbers of any type, and tags as often as they come.
+// libtiff accepts values of any numeric type, and tags that occur twice. Pillow
+// does not.
 absl::Status TiffFile::ReadEntries() {
   constexpr std::uint64_t kNumberTypes[] = {TIFF_SHORT, TIFF_LONG, TIFF_LONG8};
   const Directory directory(encoded_);
@@ -166,7 +176,7 @@ absl::Status TiffFile::ReadEntries() {
   bool has_values = true;
   for (std::uint64_t i = 0; i < directory.entries(); ++i) {
     const std::uint64_t tag = directory.TagOf(i);
-    // Pillow takes a value beyond the file for the end of the directory.
+    // Pillow ends a directory at the first value that lies beyond the file.
     has_values = has_values && directory.HasValue(i);
     if (!SaysHowPixelsLie(tag)) continue;
     if (!has_values) return absl::DataLossError("is a truncated TIFF image");
@@ -201,10 +211,12 @@ absl::Status TiffFile::Open(Bytes encoded, std::uint64_t most_bytes) {
                                       static_cast<tmsize_t>(most_bytes));
   TIFFOpenOptionsSetErrorHandlerExtR(options.get(), OnError, this);
   TIFFOpenOptionsSetWarningHandlerExtR(options.get(), OnWarning, this);
-  // Entries may all mean the same bytes.
+  // All entries may refer to the same bytes. Reads are therefore limited to
+  // twice the file's length.
   constexpr std::uint64_t kSpareBytes = 64 << 10;
   may_read_ = 2 * std::uint64_t{encoded.size()} + kSpareBytes;
-  // As Pillow has it ("C"): strips as they are in the file. "m": not mapped.
+  // Mode "C" keeps strips as they are in the file, as Pillow does. Mode "m"
+  // keeps libtiff from mapping the file.
   tiff_.reset(TIFFClientOpenExt("", "rCm", this, OnRead, OnWrite, OnSeek,
                                 OnClose, OnSize, nullptr, nullptr,
                                 options.get()));

@@ -11,33 +11,34 @@
 
 namespace forebay::pipeline::decode {
 
-// A TIFF file in memory, opened by libtiff, at its first directory.
+// A TIFF file in memory, opened by libtiff at its first directory. libtiff
+// prints nothing. The bytes that libtiff reads are limited, so its memory stays
+// in proportion to the file's size, even if directory entries overlap.
 //
 // Not thread-safe. Borrows the bytes from Open until Close or the next Open.
-// Does not block. libtiff prints nothing, and reads so little of a directory,
-// however its entries overlap, that memory stays in proportion to the file.
+// Never blocks. Errors are as FailureStatus returns them.
 class TiffFile {
  public:
   TiffFile() = default;
   TiffFile(const TiffFile&) = delete;
   TiffFile& operator=(const TiffFile&) = delete;
 
-  // `most_bytes` bounds each piece of memory that libtiff allocates. Errors: as
-  // FailureStatus.
+  // Opens a file. `most_bytes` bounds each allocation that libtiff makes.
+  // DATA_LOSS: the directory is damaged or truncated.
   absl::Status Open(absl::Span<const std::uint8_t> encoded,
                     std::uint64_t most_bytes);
   void Close() { tiff_ = nullptr; }
 
-  // libtiff's handle; null if nothing is open.
+  // Returns libtiff's handle; null if no file is open.
   TIFF* get() const { return tiff_.get(); }
 
-  // How many places of strips or tiles the directory lists.
+  // Returns how many offsets of strips or tiles the directory lists.
   std::uint64_t piece_count() const { return piece_count_; }
 
-  // Whether a strip or tile that was read is a JPEG image of too few pixels.
+  // Whether a strip or tile that was read was a JPEG image with too few pixels.
   bool lacks_pixels() const { return lacks_pixels_; }
 
-  // DATA_LOSS, with what libtiff said last.
+  // Returns DATA_LOSS, with libtiff's last message.
   absl::Status FailureStatus() const;
 
  private:
@@ -45,10 +46,11 @@ class TiffFile {
     void operator()(TIFF* tiff) const { TIFFClose(tiff); }
   };
 
-  // Reads what libtiff does not tell of the directory's entries, and checks it.
+  // Checks the directory's entries for faults that libtiff accepts, and counts
+  // strips or tiles.
   absl::Status ReadEntries();
 
-  // libtiff's callbacks.
+  // These functions are libtiff's callbacks.
   static tmsize_t OnRead(thandle_t handle, void* out, tmsize_t size);
   static tmsize_t OnWrite(thandle_t, void*, tmsize_t) { return -1; }
   static toff_t OnSeek(thandle_t handle, toff_t offset, int whence);
@@ -60,11 +62,15 @@ class TiffFile {
                        va_list);
 
   absl::Span<const std::uint8_t> encoded_;
+  // Offset in the file of libtiff's next read.
   std::uint64_t position_ = 0;
+  // Bytes that libtiff may still read while it opens the file.
   std::uint64_t may_read_ = 0;
   std::uint64_t piece_count_ = 0;
-  bool cut_off_ = false;  // whether a read went past the end
+  // Whether a read went past the file's end.
+  bool cut_off_ = false;
   bool lacks_pixels_ = false;
+  // The last error message of libtiff; empty if there was none.
   char message_[160] = {};
   std::unique_ptr<TIFF, Closer> tiff_;
 };

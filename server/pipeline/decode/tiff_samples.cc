@@ -1,3 +1,10 @@
+// Decides which TIFF samples are read, and converts them to RGB.
+//
+// The tags that describe samples (TIFF 6.0, section 8) allow more combinations
+// than Pillow reads. Pillow reads some combinations in its own way. Only
+// combinations for which the code here gives Pillow's pixels are accepted. For
+// others, the error names what is not supported.
+
 #include "server/pipeline/decode/tiff_samples.h"
 
 #include <algorithm>
@@ -12,6 +19,7 @@ namespace forebay::pipeline::decode {
 namespace {
 
 constexpr std::size_t kColors = 3;
+// Value of the tag PhotometricInterpretation for LogLuv colors.
 constexpr std::uint16_t kSgiLogLuv = 32845;
 
 absl::Status NotRead(absl::string_view what) {
@@ -19,8 +27,10 @@ absl::Status NotRead(absl::string_view what) {
       absl::StrCat("is a TIFF image with ", what, ", which are not read"));
 }
 
+// Values of the directory's tags that describe samples.
 struct Tags {
-  std::uint16_t photometric = PHOTOMETRIC_MINISWHITE;  // Pillow's default
+  // Pillow's default, if the tag is missing.
+  std::uint16_t photometric = PHOTOMETRIC_MINISWHITE;
   std::uint16_t bits = 1;
   std::uint16_t channels = 1;
   std::uint16_t format = SAMPLEFORMAT_UINT;
@@ -30,6 +40,7 @@ struct Tags {
   std::uint16_t first_extra = EXTRASAMPLE_UNSPECIFIED;
 };
 
+// Reads the tags. Missing tags have TIFF's defaults.
 Tags ReadTags(TIFF* tiff) {
   Tags tags;
   TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &tags.photometric);
@@ -47,6 +58,7 @@ Tags ReadTags(TIFF* tiff) {
   return tags;
 }
 
+// Checks that pixels are compressed by a supported codec.
 absl::Status CheckCompression(std::uint16_t compression) {
   switch (compression) {
     case COMPRESSION_NONE:
@@ -64,6 +76,7 @@ absl::Status CheckCompression(std::uint16_t compression) {
   }
 }
 
+// Checks compression, sample format and color space.
 absl::Status CheckKind(const Tags& tags) {
   FOREBAY_RETURN_IF_ERROR(CheckCompression(tags.compression));
   if (tags.format == SAMPLEFORMAT_IEEEFP) {
@@ -80,7 +93,7 @@ absl::Status CheckKind(const Tags& tags) {
     case PHOTOMETRIC_PALETTE:
       return absl::OkStatus();
     case PHOTOMETRIC_YCBCR:
-      // libjpeg makes RGB of these.
+      // libjpeg converts YCbCr colors to RGB.
       if (tags.compression == COMPRESSION_JPEG &&
           tags.planar == PLANARCONFIG_CONTIG) {
         return absl::OkStatus();
@@ -101,16 +114,19 @@ absl::Status CheckKind(const Tags& tags) {
   }
 }
 
+// Returns the error for unusual numbers of samples and bits.
 absl::Status NoSuchSamples(const Tags& tags) {
   return NotRead(
       absl::StrCat(tags.channels, " samples a pixel of ", tags.bits, " bits"));
 }
 
-// Of RGB: the fourth channel may be alpha or nothing.
+// Checks samples of RGB images. A fourth channel may be alpha or unused.
 absl::Status CheckColors(const Tags& tags) {
   constexpr std::uint16_t kMostChannels = 6;
   if (tags.bits != 8 && tags.bits != 16) return NoSuchSamples(tags);
   const bool planar = tags.planar != PLANARCONFIG_CONTIG;
+  // Pillow reads up to three unused channels of 8 bits, but only one of 16
+  // bits.
   const std::uint16_t most = !planar && tags.bits == 8 ? kMostChannels : 4;
   if (tags.channels < kColors || tags.channels > most ||
       (planar && tags.bits != 8)) {
@@ -118,7 +134,7 @@ absl::Status CheckColors(const Tags& tags) {
   }
   if (tags.channels > kColors &&
       (tags.first_extra == EXTRASAMPLE_ASSOCALPHA ||
-       // Pillow takes unspecified planes for such.
+       // Pillow takes an unspecified plane for associated alpha.
        (planar && tags.first_extra == EXTRASAMPLE_UNSPECIFIED))) {
     return NotRead("colors multiplied by alpha");
   }
@@ -129,13 +145,14 @@ absl::Status CheckColors(const Tags& tags) {
   return absl::OkStatus();
 }
 
+// Checks samples of gray and palette images.
 absl::Status CheckIndices(const Tags& tags) {
   const bool known =
       tags.bits == 1 || tags.bits == 2 || tags.bits == 4 || tags.bits == 8 ||
       (tags.bits == 16 && tags.photometric != PHOTOMETRIC_PALETTE);
   if (!known) return NoSuchSamples(tags);
   if (tags.channels == 1) return absl::OkStatus();
-  // With alpha.
+  // A second channel must be alpha.
   if (tags.channels != 2 || tags.bits != 8 ||
       tags.planar != PLANARCONFIG_CONTIG ||
       tags.first_extra != EXTRASAMPLE_UNASSALPHA ||
@@ -145,6 +162,7 @@ absl::Status CheckIndices(const Tags& tags) {
   return absl::OkStatus();
 }
 
+// Fills the table with grays scaled to 8 bits.
 void FillGrays(const Tags& tags, TiffSamples& samples) {
   const unsigned most = (1U << tags.bits) - 1;
   for (unsigned i = 0; i <= most; ++i) {
@@ -154,6 +172,7 @@ void FillGrays(const Tags& tags, TiffSamples& samples) {
   }
 }
 
+// Fills the table with the palette's colors.
 absl::Status FillPalette(TIFF* tiff, const Tags& tags, TiffSamples& samples) {
   std::uint16_t* red = nullptr;
   std::uint16_t* green = nullptr;
@@ -162,7 +181,7 @@ absl::Status FillPalette(TIFF* tiff, const Tags& tags, TiffSamples& samples) {
       red == nullptr || green == nullptr || blue == nullptr) {
     return absl::DataLossError("is a TIFF image that lacks its palette");
   }
-  // As in Pillow, the high bytes, even if all are 0.
+  // The high bytes count, even if all of them are 0, as in Pillow.
   for (std::size_t i = 0; i < std::size_t{1} << tags.bits; ++i) {
     samples.table[i] = {static_cast<std::uint8_t>(red[i] >> 8),
                         static_cast<std::uint8_t>(green[i] >> 8),
@@ -171,7 +190,7 @@ absl::Status FillPalette(TIFF* tiff, const Tags& tags, TiffSamples& samples) {
   return absl::OkStatus();
 }
 
-// A sample of 16 bits, as libtiff gives it: in the host's order.
+// Returns a sample of 16 bits. libtiff gives it in the host's byte order.
 std::uint16_t WideSample(const std::uint8_t* at) {
   std::uint16_t sample = 0;
   std::memcpy(&sample, at, sizeof(sample));
@@ -212,7 +231,8 @@ absl::StatusOr<TiffSamples> ReadTiffSamples(TIFF* tiff) {
 
 void TiffSamples::ToRgb(const std::uint8_t* row, std::uint32_t first,
                         std::uint32_t count, std::uint8_t* rgb) const {
-  const std::size_t sample_bytes = bits / 8;  // 0 if it is less than one
+  // Bytes of a sample; 0 if several share a byte.
+  const std::size_t sample_bytes = bits / 8;
   const std::size_t step = sample_bytes * channels;
   const std::uint8_t* at = row + first * step;
   const std::uint32_t mask = (1U << std::min(bits, 8U)) - 1;
@@ -230,7 +250,7 @@ void TiffSamples::ToRgb(const std::uint8_t* row, std::uint32_t first,
         break;
       }
       case Kind::kGray16: {
-        // Pillow clips them.
+        // Pillow clips 16-bit gray at 255.
         const std::uint16_t gray = WideSample(at);
         std::memset(rgb, gray > 255 ? 255 : gray, kColors);
         break;

@@ -11,33 +11,45 @@
 
 namespace forebay::pipeline::decode {
 
-// How samples, as libtiff gives them, become the RGB that Pillow's
-// convert("RGB") gives.
+// The layout of an image's samples as libtiff gives them, and the way in which
+// they become the RGB pixels of Pillow's convert("RGB").
 struct TiffSamples {
+  // The way in which samples become RGB.
   enum class Kind {
-    kTable,   // gray or palette index of `bits`, through the table
-    kGray16,  // clipped
-    kRgb,     // of 8 or 16 bits, of which the high ones are kept
+    // Gray or palette index of `bits` bits, which the table turns into RGB.
+    kTable,
+    // Gray of 16 bits, clipped at 255.
+    kGray16,
+    // Colors of 8 or 16 bits, of which the high 8 are kept.
+    kRgb,
   };
 
   Kind kind = Kind::kRgb;
-  std::uint32_t bits = 8;      // of a sample
-  std::uint32_t channels = 3;  // of a pixel, in the file
-  bool planar = false;         // each channel, of 8 bits, by itself
+  // Bits of a sample.
+  std::uint32_t bits = 8;
+  // Samples of a pixel in the file.
+  std::uint32_t channels = 3;
+  // Whether each channel is stored as a plane of its own; its samples then have
+  // 8 bits.
+  bool planar = false;
+  // RGB color of each gray or index, for kTable.
   std::array<std::array<std::uint8_t, 3>, 256> table{};
 
-  // Bytes of a row of pixels; of one channel of them, if it is planar.
+  // Returns the bytes of a row of pixels; if `planar`, of one channel of the
+  // row.
   std::uint64_t RowBytes(std::uint32_t width) const {
     return (std::uint64_t{width} * (planar ? 1 : channels) * bits + 7) / 8;
   }
 
-  // Writes `count` pixels from pixel `first` of a row on. Not of planar ones.
+  // Writes `count` pixels of a row, from pixel `first` on, as RGB. Not for
+  // planar images.
   void ToRgb(const std::uint8_t* row, std::uint32_t first, std::uint32_t count,
              std::uint8_t* rgb) const;
 };
 
-// Reads the tags that say so. DATA_LOSS, by name: they are none of those that
-// are read as Pillow reads them. Thread-safe but for `tiff`; never blocks.
+// Reads the tags that describe samples. DATA_LOSS: samples of this kind are not
+// supported; the error names the kind. Thread-safe for different files; never
+// blocks.
 absl::StatusOr<TiffSamples> ReadTiffSamples(TIFF* tiff);
 
 }  // namespace forebay::pipeline::decode

@@ -1,3 +1,8 @@
+// Turns regions. An orientation means up to two mirrorings of the stored image,
+// and then perhaps a transposition. To find where a region of the turned image
+// lies in the stored image, the steps are undone in reverse: transposition
+// first, then mirroring.
+
 #include "server/pipeline/decode/turned_rows.h"
 
 #include <algorithm>
@@ -9,7 +14,8 @@ namespace {
 constexpr std::uint32_t kStripRows = 8;
 constexpr std::size_t kColors = 3;
 
-// Returns where a span of `length` begins, seen from the other end.
+// Returns where a span begins that has `length` of `size` pixels and begins at
+// `begin`. If `mirrored`, counts from the other end.
 std::uint32_t Mirrored(bool mirrored, std::uint32_t size, std::uint32_t begin,
                        std::uint32_t length) {
   return mirrored ? size - begin - length : begin;
@@ -17,7 +23,10 @@ std::uint32_t Mirrored(bool mirrored, std::uint32_t size, std::uint32_t begin,
 
 }  // namespace
 
-Turn TurnOf(std::uint32_t orientation) {
+// EXIF orientation 1 is the image as stored, 2 is mirrored left to right, 3 is
+// half a turn, and 4 is mirrored top to bottom. Orientations 5 to 8 also
+// exchange rows and columns.
+Rotation TurnOf(std::uint32_t orientation) {
   const bool transposed = orientation >= 5 && orientation <= 8;
   switch (orientation) {
     case 2:
@@ -34,8 +43,8 @@ Turn TurnOf(std::uint32_t orientation) {
   }
 }
 
-Region StoredRegion(const Turn& turn, std::uint32_t width, std::uint32_t height,
-                    const Region& turned) {
+Region StoredRegion(const Rotation& turn, std::uint32_t width,
+                    std::uint32_t height, const Region& turned) {
   Region stored = turned;
   if (turn.transposed) {
     stored = {turned.top, turned.left, turned.height, turned.width};
@@ -49,7 +58,7 @@ std::uint64_t TurnedBytes(std::uint32_t width, std::uint32_t height) {
   return kColors * width * (std::uint64_t{height} + kStripRows) + kStripPadding;
 }
 
-TurnedRows::TurnedRows(const Turn& turn, const Region& stored,
+TurnedRows::TurnedRows(const Rotation& turn, const Region& stored,
                        std::vector<std::uint8_t>& pixels)
     : turn_(turn),
       width_(stored.width),
@@ -71,7 +80,7 @@ void TurnedRows::TurnStrip(std::uint32_t first, std::uint32_t count,
                            std::uint8_t* strip) const {
   const std::size_t row_bytes = kColors * width_;
   if (turn_.transposed) {
-    // The strip's rows are `count` columns beside each other.
+    // The strip's rows are `count` neighbouring columns of the stored region.
     const std::size_t stride = kColors * height_;
     for (std::uint32_t x = 0; x < height_; ++x) {
       const std::uint8_t* const row =

@@ -9,9 +9,9 @@
 
 namespace forebay::pipeline::decode {
 
-// How an image is turned before it is looked at. Mirroring comes first, in the
+// The turn that an image's orientation asks for. Mirroring comes first, in the
 // image as it is stored; then columns become rows.
-struct Turn {
+struct Rotation {
   bool left_right = false;
   bool top_bottom = false;
   bool transposed = false;
@@ -19,40 +19,44 @@ struct Turn {
   bool any() const { return left_right || top_bottom || transposed; }
 };
 
-// Returns what an orientation of TIFF or EXIF, 1 to 8, means. All other numbers
-// mean no turn.
-Turn TurnOf(std::uint32_t orientation);
+// Returns the turn that an orientation of TIFF or EXIF, 1 to 8, asks for. Other
+// numbers mean no turn.
+Rotation TurnOf(std::uint32_t orientation);
 
-// Returns where a region of the turned image lies in the stored one, which is
-// as large as `width` and `height` say.
-Region StoredRegion(const Turn& turn, std::uint32_t width, std::uint32_t height,
-                    const Region& turned);
+// Returns the region of the stored image, of size `width` x `height`, that
+// becomes a region of the turned image.
+Region StoredRegion(const Rotation& turn, std::uint32_t width,
+                    std::uint32_t height, const Region& turned);
 
-// Returns the bytes that TurnedRows allocates for a turned region of that size.
+// Returns the bytes that TurnedRows allocates for a turned region of `width` x
+// `height` pixels.
 std::uint64_t TurnedBytes(std::uint32_t width, std::uint32_t height);
 
-// Takes the rows of a region as it is stored, and hands on those of the turned
-// one.
+// Takes the rows of a region of the stored image. HandOn then gives the rows of
+// the turned region to another sink.
 //
-// Not thread-safe. Borrows `pixels`, which it makes as large as the region.
-// Does not block; no errors.
+// Not thread-safe. Borrows `pixels`, and resizes it to hold the region. Never
+// blocks. No errors.
 class TurnedRows final : public RowSink {
  public:
-  TurnedRows(const Turn& turn, const Region& stored,
+  // Makes a sink for the region `stored` of the stored image.
+  TurnedRows(const Rotation& turn, const Region& stored,
              std::vector<std::uint8_t>& pixels);
 
   void Rows(std::uint32_t first_row, std::uint32_t count,
             const std::uint8_t* rgb, std::size_t stride_bytes) override;
-  // Call it when all rows have come.
+  // Gives the turned rows to `sink`. To be called once Rows has got all rows.
   void HandOn(RowSink& sink) const;
 
  private:
-  // Writes rows of the turned region, without gaps.
+  // Writes `count` rows of the turned region, from row `first` on, to `strip`
+  // without gaps.
   void TurnStrip(std::uint32_t first, std::uint32_t count,
                  std::uint8_t* strip) const;
 
-  const Turn turn_;
-  const std::uint32_t width_;  // as stored
+  const Rotation turn_;
+  // Size of the region as it is stored.
+  const std::uint32_t width_;
   const std::uint32_t height_;
   std::vector<std::uint8_t>& pixels_;
 };

@@ -9,7 +9,7 @@
 namespace forebay::pipeline::decode {
 namespace {
 
-// The memory of a larger region is given back.
+// Largest buffer, in bytes, that is kept between images. Larger ones are freed.
 constexpr std::size_t kKeptBytes = 1 << 20;
 
 }  // namespace
@@ -25,6 +25,7 @@ absl::StatusOr<ImageInfo> UprightDecoder::OpenUpright(
   turn_ = {};
   reduction_ = {};
   FOREBAY_ASSIGN_OR_RETURN(stored_, decoder_.Open(encoded));
+  // The container's own orientation has precedence over the metadata's.
   turn_ = TurnOf(stored_.orientation != 0 ? stored_.orientation
                                           : OrientationOf(encoded));
   ImageInfo turned = stored_;
@@ -38,8 +39,8 @@ absl::StatusOr<ImageInfo> UprightDecoder::OpenUpright(
 Reduction UprightDecoder::Reduce(std::uint32_t factor) {
   reduction_ = decoder_.Reduce(factor);
   Reduction turned = reduction_;
-  // The last of the reduced pixels may stand for fewer columns or rows. Seen
-  // from the other end, it is the first.
+  // The last reduced pixel may stand for fewer columns or rows than the others.
+  // In a mirrored image, this pixel comes first.
   const auto missing = [&](std::uint32_t length) {
     return reduction_.Reduced(length) * reduction_.factor - length;
   };
@@ -51,7 +52,8 @@ Reduction UprightDecoder::Reduce(std::uint32_t factor) {
 
 absl::Status UprightDecoder::Decode(const Region& region, RowSink& sink) {
   if (!turn_.any()) return decoder_.Decode(region, sink);
-  const Turn turn = std::exchange(turn_, {});
+  // Decode is called once for each Open, so turn_ is cleared here.
+  const Rotation turn = std::exchange(turn_, {});
   const std::uint32_t width = reduction_.Reduced(stored_.width);
   const std::uint32_t height = reduction_.Reduced(stored_.height);
   if (!LiesIn(region, turn.transposed ? height : width,

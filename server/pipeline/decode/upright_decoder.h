@@ -14,8 +14,9 @@
 namespace forebay::pipeline::decode {
 
 // Decodes an image of any format, as it is stored or as Pillow's
-// ImageOps.exif_transpose turns it. Of a turned image, too, only the part that
-// shows a region is decoded; it is kept in memory until all of it is there.
+// ImageOps.exif_transpose turns it. Only the part of the image that the region
+// shows is decoded. If the image is turned, that part is first collected in
+// memory.
 //
 // Threads, ownership, blocking and errors are as ImageDecoder says.
 class UprightDecoder final : public ImageDecoder {
@@ -23,10 +24,11 @@ class UprightDecoder final : public ImageDecoder {
   explicit UprightDecoder(const DecodeLimits& limits)
       : limits_(limits), decoder_(limits) {}
 
-  // As it is stored.
+  // Opens an image as it is stored.
   absl::StatusOr<ImageInfo> Open(
       absl::Span<const std::uint8_t> encoded) override;
-  // As its EXIF data say: sizes and regions are those of the turned image.
+  // Opens an image as its orientation turns it. Sizes and regions are those of
+  // the turned image.
   absl::StatusOr<ImageInfo> OpenUpright(absl::Span<const std::uint8_t> encoded);
 
   Reduction Reduce(std::uint32_t factor) override;
@@ -35,9 +37,11 @@ class UprightDecoder final : public ImageDecoder {
  private:
   const DecodeLimits limits_;
   AnyImageDecoder decoder_;
-  Turn turn_;
+  Rotation turn_;
+  // The image as it is stored.
   ImageInfo stored_;
   Reduction reduction_;
+  // Stored pixels of a region, while it is turned.
   std::vector<std::uint8_t> pixels_;
 };
 

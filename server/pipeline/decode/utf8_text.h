@@ -9,9 +9,9 @@
 
 namespace forebay::pipeline::decode {
 
-// Returns the text of a file such as "12.txt", which points into `bytes`.
-// DATA_LOSS if it is not UTF-8 as Python's strict decoder has it; says where.
-// Thread-safe; never blocks.
+// Returns the text of a file such as "12.txt"; the result points into `bytes`.
+// DATA_LOSS: Python's strict UTF-8 decoder would refuse the bytes; the error
+// says where the fault is. Thread-safe; never blocks.
 absl::StatusOr<std::string_view> DecodeText(
     absl::Span<const std::uint8_t> bytes);
 

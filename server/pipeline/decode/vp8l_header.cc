@@ -1,6 +1,9 @@
-// The format is that of RFC 9649. Before the image's own Huffman codes there
-// may be small images: those of transforms, and one whose pixels say which set
-// of codes each block of the image has.
+// Reads the header of a VP8L stream (RFC 9649, section 3) to find how many sets
+// of Huffman codes ("prefix code groups") the image has. Subresolution images
+// may come before the image's own codes. Some of these belong to transforms.
+// Another one is the entropy image: its pixels say which group each block of
+// the image uses. All subresolution images must be decoded to reach the end of
+// the header.
 
 #include "server/pipeline/decode/vp8l_header.h"
 
@@ -14,13 +17,17 @@ namespace {
 
 using Bytes = absl::Span<const std::uint8_t>;
 
+// Most bits of an index of the color cache (RFC 9649, "Color Cache Coding").
 constexpr std::uint32_t kMostCacheBits = 11;
+// Symbols of the prefix codes (RFC 9649, "Image Data"): literals, and prefixes
+// of lengths and of distances.
 constexpr std::size_t kLiterals = 256;
 constexpr std::size_t kLengths = 24;
 constexpr std::size_t kDistances = 40;
 constexpr int kMostCodeBits = 15;
 
-// Bits, the lowest of each byte first. Behind the end, all are 0.
+// Reads bits, the lowest bit of each byte first. Behind the end, all bits are
+// 0.
 class BitReader {
  public:
   explicit BitReader(Bytes bytes) : bytes_(bytes) {}
@@ -38,7 +45,7 @@ class BitReader {
     }
     return bytes_[byte] >> (at_++ % 8) & 1U;
   }
-  // Whether more was read than there is.
+  // Whether bits behind the end were read.
   bool ended() const { return ended_; }
 
  private:
@@ -50,8 +57,8 @@ class BitReader {
 // A canonical Huffman code.
 class Code {
  public:
-  // Takes the bits of each symbol's code; 0 for none. Returns false if they are
-  // those of no code.
+  // Makes the code. `bits` has the code length of each symbol in bits, or 0 for
+  // an unused symbol. Returns false if no complete code has these lengths.
   bool Make(const std::vector<std::uint8_t>& bits) {
     counts_.fill(0);
     symbols_.clear();
@@ -81,14 +88,18 @@ class Code {
       index += count;
       first = (first + count) << 1;
     }
-    return symbols_.front();  // never of a complete code
+    // Never reached: the code is complete.
+    return symbols_.front();
   }
 
  private:
+  // Number of symbols with each number of bits.
   std::array<std::uint32_t, kMostCodeBits + 1> counts_{};
+  // Symbols in the order of their codes.
   std::vector<std::uint16_t> symbols_;
 };
 
+// Reads a "simple code length code" of RFC 9649, of one or two symbols.
 bool ReadSimpleCode(BitReader& bits, std::vector<std::uint8_t>& lengths) {
   const bool has_two = bits.Read(1) != 0;
   const std::uint32_t first = bits.Read(bits.Read(1) != 0 ? 8 : 1);
@@ -97,7 +108,8 @@ bool ReadSimpleCode(BitReader& bits, std::vector<std::uint8_t>& lengths) {
   return true;
 }
 
-// Reads how many bits each symbol has, which are coded, too.
+// Reads a "normal code length code" of RFC 9649: the code length of each
+// symbol. The lengths themselves are coded by another prefix code.
 bool ReadCodeLengths(BitReader& bits, std::vector<std::uint8_t>& lengths) {
   constexpr std::uint8_t kOrder[] = {17, 18, 0, 1,  2,  3,  4,  5,  16, 6,
                                      7,  8,  9, 10, 11, 12, 13, 14, 15};
@@ -134,6 +146,7 @@ bool ReadCodeLengths(BitReader& bits, std::vector<std::uint8_t>& lengths) {
   return true;
 }
 
+// Reads a prefix code of `symbols` symbols.
 bool ReadCode(BitReader& bits, std::size_t symbols, Code& code) {
   std::vector<std::uint8_t> lengths(std::max(symbols, kLiterals));
   const bool is_simple = bits.Read(1) != 0;
@@ -151,16 +164,19 @@ bool ReadCode(BitReader& bits, std::size_t symbols, Code& code) {
   return code.Make(lengths);
 }
 
-// Returns a length or a distance by its symbol.
+// Returns the length or distance that a prefix symbol and its extra bits stand
+// for (RFC 9649, "LZ77 Backward Reference").
 std::uint32_t ReadCopied(BitReader& bits, std::uint32_t symbol) {
   if (symbol < 4) return symbol + 1;
   const int extra = static_cast<int>((symbol - 2) >> 1);
   return ((2 + (symbol & 1U)) << extra) + bits.Read(extra) + 1;
 }
 
-// Returns how far back a copy in an image of that width begins.
+// Returns how many pixels back a copy begins, in an image of `width` pixels.
+// The first 120 codes stand for near pixels (RFC 9649, "LZ77 Backward
+// Reference").
 std::uint32_t DistanceOf(std::uint32_t code, std::uint32_t width) {
-  // Each is (8 - x) | y << 4.
+  // Each entry is (8 - x) | y << 4, for the pixel x to the left and y rows up.
   constexpr std::uint8_t kNear[] = {
       0x18, 0x07, 0x17, 0x19, 0x28, 0x06, 0x27, 0x29, 0x16, 0x1a, 0x26, 0x2a,
       0x38, 0x05, 0x37, 0x39, 0x15, 0x1b, 0x36, 0x3a, 0x25, 0x2b, 0x48, 0x04,
@@ -179,6 +195,7 @@ std::uint32_t DistanceOf(std::uint32_t code, std::uint32_t width) {
   return static_cast<std::uint32_t>(std::max<std::int64_t>(distance, 1));
 }
 
+// Reads the header of one stream. Not thread-safe.
 class HeaderReader {
  public:
   HeaderReader(Bytes stream, std::uint64_t most_pixels)
@@ -187,23 +204,29 @@ class HeaderReader {
   std::optional<Vp8lTables> Read();
 
  private:
+  // The five prefix codes of a group.
   struct Codes {
     Code literal, red, blue, alpha, distance;
   };
 
+  // Reads all transforms. Updates `width`, since color indexing makes the image
+  // narrower.
   bool ReadTransforms(std::uint32_t& width, std::uint32_t height);
   bool ReadCacheBits(std::uint32_t& cache_bits);
   bool ReadCodes(std::uint32_t cache_bits, Codes& codes);
-  // Reads a small image to pixels_.
+  // Reads a subresolution image to pixels_.
   bool ReadImage(std::uint32_t width, std::uint32_t height);
+  // Copies earlier pixels of pixels_. `symbol` is the length symbol.
   bool Copy(const Codes& codes, std::uint32_t symbol, std::uint32_t width,
             std::size_t pixels);
 
   BitReader bits_;
   const std::uint64_t most_pixels_;
-  std::vector<std::uint32_t> pixels_;  // ARGB
+  // ARGB pixels of the last subresolution image.
+  std::vector<std::uint32_t> pixels_;
 };
 
+// Returns how many blocks of 2^bits pixels cover `length` pixels.
 std::uint32_t Sampled(std::uint32_t length, std::uint32_t bits) {
   return (length + (1U << bits) - 1) >> bits;
 }
@@ -271,7 +294,9 @@ bool HeaderReader::ReadImage(std::uint32_t width, std::uint32_t height) {
     return false;
   }
   std::vector<std::uint32_t> cache(cache_bits == 0 ? 0 : 1U << cache_bits);
-  std::size_t cached = 0;  // of pixels_
+  // Number of pixels that are in the cache already. Later pixels are added when
+  // the cache is used.
+  std::size_t cached = 0;
   const auto remember = [&] {
     if (cache.empty()) return;
     for (; cached < pixels_.size(); ++cached)
@@ -302,7 +327,8 @@ std::optional<Vp8lTables> HeaderReader::Read() {
   if (bits_.Read(8) != kSignature) return std::nullopt;
   std::uint32_t width = bits_.Read(14) + 1;
   const std::uint32_t height = bits_.Read(14) + 1;
-  bits_.Read(4);  // whether there is alpha, and the version
+  // Skips the alpha flag and the version.
+  bits_.Read(4);
   Vp8lTables tables;
   if (!ReadTransforms(width, height) || !ReadCacheBits(tables.cache_bits))
     return std::nullopt;
@@ -313,11 +339,13 @@ std::optional<Vp8lTables> HeaderReader::Read() {
   std::vector<std::uint32_t>& sets = pixels_;
   std::uint32_t most = 0;
   for (std::uint32_t& set : sets) {
+    // The red and green bytes of a pixel are the number of its group.
     set = set >> 8 & 0xffffU;
     most = std::max(most, set);
   }
   tables.sets = most + 1;
-  // Then libwebp makes only those that are used.
+  // If there are more sets than this, libwebp makes only the sets that are
+  // used.
   constexpr std::uint32_t kMostUnused = 1000;
   if (tables.sets > kMostUnused ||
       tables.sets > std::uint64_t{width} * height) {

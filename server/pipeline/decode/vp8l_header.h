@@ -8,18 +8,21 @@
 
 namespace forebay::pipeline::decode {
 
-// Facts of a lossless WebP's image that decide how much memory its tables take.
+// The facts of a lossless WebP image that decide how much memory its Huffman
+// tables take.
 struct Vp8lTables {
-  // Sets of Huffman tables, each of which libwebp makes room for at once.
+  // Sets of Huffman tables; libwebp makes room for all of them at once.
   std::uint32_t sets = 1;
-  // Bits of the number of a color in the color cache; 0 if there is none.
+  // Bits of an index of the color cache; 0 if there is no color cache.
   std::uint32_t cache_bits = 0;
 };
 
-// Reads a VP8L stream up to its Huffman codes. Returns nullopt if libwebp would
-// refuse it before, or if its small images, of which it reads all, are larger
-// than `most_pixels`. Takes any input. Thread-safe; does not block. Reads each
-// bit once, and allocates four bytes for each pixel of a small image.
+// Reads a VP8L stream up to the Huffman codes of the image itself.
+// Subresolution images, which come before them, are decoded. Returns nullopt if
+// libwebp would refuse this part of the stream, or if a subresolution image has
+// more than `most_pixels` pixels. Takes any input. Thread-safe; never blocks.
+// Reads each bit once, and allocates four bytes for each pixel of a
+// subresolution image.
 std::optional<Vp8lTables> ReadVp8lTables(absl::Span<const std::uint8_t> stream,
                                          std::uint64_t most_pixels);
 

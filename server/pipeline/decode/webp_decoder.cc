@@ -1,3 +1,10 @@
+// Decodes WebP images by libwebp (RFC 9649 has the container and the lossless
+// format). libwebp crops by itself, and decodes rows down to the region's end.
+// A lossy image has one chroma sample for each 2 x 2 pixels, and upsampling
+// looks at neighbouring samples. With a margin around the region, the region's
+// pixels are the same as those of a full decode. Memory is bounded before
+// decoding: see ScratchBytes.
+
 #include "server/pipeline/decode/webp_decoder.h"
 
 #include <webp/decode.h>
@@ -20,31 +27,35 @@ using Bytes = absl::Span<const std::uint8_t>;
 
 constexpr std::uint32_t kStripRows = 8;
 constexpr std::uint32_t kColors = 3;
-// The colors of lossy pixels at the edge of what is decoded lack what lies
-// beyond it. So more is decoded than the region.
+// Number of pixels decoded on each side of the region. In a lossy image, the
+// chroma upsampling of a pixel at the region's edge looks at pixels beyond the
+// edge.
 constexpr std::uint32_t kMargin = 2;
-// Bytes that libwebp needs besides what grows with the image.
+// Bytes that libwebp needs for an image of any size.
 constexpr std::uint64_t kLibraryBytes = 128 << 10;
-// Bytes that libwebp remembers of a chunk.
+// Bytes that libwebp's demuxer keeps for each chunk.
 constexpr std::uint64_t kChunkStateBytes = 96;
-// The memory of a larger image is given back.
+// Largest buffer, in bytes, that is kept between images. Larger ones are freed.
 constexpr std::size_t kKeptBytes = 1 << 20;
 
-constexpr std::size_t kFileHeaderBytes = 12;  // RIFF, size, WEBP
-constexpr std::size_t kChunkHeaderBytes = 8;  // type and size
+// Bytes of the WebP file header (RFC 9649): "RIFF", size, "WEBP".
+constexpr std::size_t kFileHeaderBytes = 12;
+// Bytes of a RIFF chunk's type and size.
+constexpr std::size_t kChunkHeaderBytes = 8;
 
 bool HasType(Bytes chunk, std::string_view type) {
   return std::memcmp(chunk.data(), type.data(), type.size()) == 0;
 }
 
-// Returns the bytes of a chunk with its header. `chunks` has at least one.
+// Returns the bytes of the first chunk, with its header and its padding to an
+// even number of bytes. `chunks` has at least one chunk.
 std::uint64_t ChunkBytes(Bytes chunks) {
   std::uint64_t size = 0;
   for (int i = 7; i >= 4; --i) size = size << 8 | chunks[i];
   return kChunkHeaderBytes + size + size % 2;
 }
 
-// Returns how many chunks there are on the top level of a file.
+// Returns how many chunks a file has on its top level.
 std::uint64_t CountChunks(Bytes file) {
   std::uint64_t count = 0;
   for (std::uint64_t at = kFileHeaderBytes;
@@ -55,7 +66,8 @@ std::uint64_t CountChunks(Bytes file) {
   return count;
 }
 
-// Leaves out what stands before the image itself: its transparency, too.
+// Returns the frame without the chunks before the image itself, such as its
+// transparency.
 Bytes WithoutOtherChunks(Bytes frame) {
   while (frame.size() >= kChunkHeaderBytes && !HasType(frame, "VP8 ") &&
          !HasType(frame, "VP8L")) {
@@ -89,16 +101,18 @@ absl::Status StatusOf(VP8StatusCode code) {
   }
 }
 
-// Returns the bytes of the Huffman tables of a lossless image, which are in one
-// piece: all that libwebp makes room for, used or not. Lossless alpha has no
-// header.
+// Returns the bytes of a lossless image's Huffman tables. libwebp allocates all
+// tables in one piece, even tables that are not used. `has_header` is false for
+// a lossless alpha channel, whose stream lacks the header.
 std::uint64_t TableBytes(Bytes chunk, std::uint64_t pixels,
                          std::uint64_t blocks, bool has_header) {
-  // By the bits of a number in the color cache: libwebp's kTableSize.
+  // Number of codes in a set, by the number of bits of a color cache index
+  // (libwebp's kTableSize).
   constexpr std::uint64_t kCodes[] = {2954, 2956, 2958, 2962, 2970, 2986,
                                       3018, 3082, 3212, 3468, 3980, 5004};
   constexpr std::uint64_t kCodeBytes = 4;
-  constexpr std::uint64_t kSetBytes = 640;  // besides the codes
+  // Bytes of a set besides its codes.
+  constexpr std::uint64_t kSetBytes = 640;
   constexpr std::uint64_t kMostSets = 65536;
   constexpr std::uint64_t kMostUnused = 1000;
   constexpr std::uint64_t kMostSmallPixels = 1 << 20;
@@ -111,7 +125,8 @@ std::uint64_t TableBytes(Bytes chunk, std::uint64_t pixels,
     return kNumberBytes * kMostSets +
            tables->sets * (kCodes[tables->cache_bits] * kCodeBytes + kSetBytes);
   }
-  // A set takes 20 bits in the file.
+  // Each set takes at least 20 bits in the file. This bounds the number of
+  // sets.
   const std::uint64_t sets =
       std::min({std::max(blocks, std::min(pixels, kMostUnused)),
                 std::uint64_t{chunk.size()} * 8 / 20 + 1, kMostSets});
@@ -119,12 +134,13 @@ std::uint64_t TableBytes(Bytes chunk, std::uint64_t pixels,
          sets * (kCodes[std::size(kCodes) - 1] * kCodeBytes + kSetBytes);
 }
 
+// A range of pixels of one axis.
 struct Span {
   std::uint32_t begin = 0;
   std::uint32_t length = 0;
 };
 
-// Returns the part of a frame, in its own coordinates, that a region needs.
+// Returns the part of a frame that a region needs, in the frame's coordinates.
 Span PartOf(std::uint32_t region_begin, std::uint32_t region_length,
             std::uint32_t frame_begin, std::uint32_t frame_length) {
   const std::uint32_t end =
@@ -132,7 +148,7 @@ Span PartOf(std::uint32_t region_begin, std::uint32_t region_length,
   const std::uint32_t begin = std::max(region_begin, frame_begin);
   if (begin >= end) return {};
   const std::uint32_t first = begin - frame_begin;
-  // Colors belong to pairs of pixels.
+  // A chroma sample covers two pixels, so the part begins with an even pixel.
   const std::uint32_t part_begin =
       first < kMargin ? 0 : (first - kMargin) & ~1U;
   const std::uint32_t part_end =
@@ -157,8 +173,8 @@ absl::Status WebpDecoder::ReadContainer(Bytes encoded) {
   if (WebPDemuxGetFrame(demuxer.get(), 1, &first) == 0) return Corrupt();
   const Bytes frame = {first.fragment.bytes, first.fragment.size};
   frame_bytes_ = WithoutOtherChunks(frame);
-  // Transparency is not delivered. If it cannot be decoded, the image is
-  // corrupt, as for Pillow.
+  // Alpha is decoded and then dropped, because Pillow refuses an image whose
+  // alpha is damaged.
   const bool has_alpha =
       frame.size() >= kChunkHeaderBytes && HasType(frame, "ALPH");
   alpha_and_frame_ = has_alpha ? frame : Bytes();
@@ -173,7 +189,7 @@ absl::Status WebpDecoder::ReadContainer(Bytes encoded) {
   const VP8StatusCode code =
       WebPGetFeatures(frame_bytes_.data(), frame_bytes_.size(), &features);
   if (code != VP8_STATUS_OK) return StatusOf(code);
-  // Decode relies on these.
+  // Decode relies on the frame's size, and on the frame's lying in the image.
   if (features.width != static_cast<int>(frame_.width) ||
       features.height != static_cast<int>(frame_.height) ||
       frame_.left > info_.width || frame_.width > info_.width - frame_.left ||
@@ -183,7 +199,7 @@ absl::Status WebpDecoder::ReadContainer(Bytes encoded) {
   return absl::OkStatus();
 }
 
-// Counts the whole frame, as if the region were the whole image.
+// Counts the bytes that a region of the whole image would need.
 std::uint64_t WebpDecoder::ScratchBytes(Bytes encoded) const {
   const std::uint64_t width = frame_.width;
   const std::uint64_t pixels = width * frame_.height;
@@ -191,15 +207,17 @@ std::uint64_t WebpDecoder::ScratchBytes(Bytes encoded) const {
                         kStripRows * (kColors * std::uint64_t{info_.width}) +
                         kChunkStateBytes * CountChunks(encoded);
   if (!lossless_) {
-    // Rows of blocks, with their coefficients.
+    // libwebp holds rows of blocks, with the blocks' coefficients.
     constexpr std::uint64_t kColumnBytes = 160;
     bytes += kColumnBytes * width;
     if (alpha_and_frame_.empty()) return bytes;
-    bytes += pixels;  // of alpha
+    // The alpha plane has a byte for each pixel.
+    bytes += pixels;
   }
   constexpr std::uint64_t kPixelBytes = 4;
   constexpr std::uint64_t kCachedRows = 17;
-  constexpr std::uint64_t kSmallImages = 3;  // one pixel a block, at most
+  // Subresolution images have at most one pixel for each block of 4 x 4.
+  constexpr std::uint64_t kSmallImages = 3;
   const std::uint64_t blocks =
       ((width + 3) / 4) * ((std::uint64_t{frame_.height} + 3) / 4);
   bytes += kPixelBytes * (pixels + kCachedRows * width + kSmallImages * blocks);

@@ -11,13 +11,13 @@
 
 namespace forebay::pipeline::decode {
 
-// Decodes lossy and lossless WebPs, and the first frame of animated ones. As
-// Pillow's convert("RGB"), it drops transparency, and pixels that the first
-// frame leaves out are black.
+// Decodes lossy and lossless WebP images, and the first frame of animated ones,
+// by libwebp. Like Pillow's convert("RGB"), drops transparency. Pixels that the
+// first frame leaves out are black.
 //
-// Threads, ownership, blocking and errors are as ImageDecoder says. It does not
-// decompress rows below the region, so that damage there is not noticed. A
-// truncated file is.
+// Threads, ownership, blocking and errors are as ImageDecoder says. Rows below
+// the region are not decompressed, so damage there is not noticed. Truncation
+// is noticed anywhere.
 class WebpDecoder : public ImageDecoder {
  public:
   explicit WebpDecoder(const DecodeLimits& limits) : limits_(limits) {}
@@ -27,19 +27,24 @@ class WebpDecoder : public ImageDecoder {
   absl::Status Decode(const Region& region, RowSink& sink) override;
 
  private:
-  // Finds the first frame: where it lies in the file and in the image.
+  // Finds the first frame: its bytes in the file and its place in the image.
   absl::Status ReadContainer(absl::Span<const std::uint8_t> encoded);
   // Decodes a part of the frame, in the frame's coordinates, to pixels_.
   absl::Status DecodePart(const Region& part);
-  // Hands on the region that `part`, in the frame's coordinates, covers.
+  // Gives the region's rows to the sink. `part` is the part of the frame that
+  // pixels_ holds, in the frame's coordinates.
   void HandOn(const Region& region, const Region& part, RowSink& sink);
+  // Returns the bytes that decoding the first frame needs, rounded up.
   std::uint64_t ScratchBytes(absl::Span<const std::uint8_t> encoded) const;
 
   const DecodeLimits limits_;
   ImageInfo info_;
-  absl::Span<const std::uint8_t> frame_bytes_;  // empty if nothing is open
-  // The same and the chunk of alpha before it; empty without alpha.
+  // The frame's VP8 or VP8L chunk and what follows; empty if no image is open.
+  absl::Span<const std::uint8_t> frame_bytes_;
+  // The ALPH chunk and the frame_bytes_ behind it; empty if the frame has no
+  // alpha.
   absl::Span<const std::uint8_t> alpha_and_frame_;
+  // Place of the frame in the image.
   Region frame_;
   bool lossless_ = false;
   std::vector<std::uint8_t> pixels_;

@@ -1,3 +1,10 @@
+// Follows one axis through crops, flips, pads and a resize. While the view is
+// an ascending or descending window, two numbers (`first_` and `step_`)
+// describe it. A crop beyond the axis, or a pad, needs a table with an entry
+// for each position. A new table is made from the view before it. An op on a
+// table therefore takes time in proportion to the table's length, not to the
+// image's.
+
 #include "server/pipeline/transform/axis_view.h"
 
 #include "server/base/check.h"
@@ -6,7 +13,8 @@
 namespace forebay::pipeline::transform {
 namespace {
 
-// Returns the position in 0..n-1 that padding shows at `i`, as NumPy's pad.
+// Returns the position, 0 to n - 1, that padding shows at position `i`, as in
+// NumPy's pad.
 std::int64_t Reflected(std::int64_t i, std::int64_t n, PadMode mode) {
   if (i >= 0 && i < n) return i;
   if (mode == PadMode::kEdge) return i < 0 ? 0 : n - 1;
@@ -55,6 +63,9 @@ absl::Status AxisView::Crop(std::int64_t start, std::int64_t length, int fill,
     return absl::OkStatus();
   }
   const std::int64_t old_length = length_;
+  // `old` is a copy of this view, from whose table the new table is computed.
+  // The old table stays valid: scratch memory is not taken back before the
+  // sample is done.
   return Remap(length, scratch, [&, old = *this](std::int64_t i) {
     const std::int64_t at = start + i;
     if (at >= 0 && at < old_length) return old.At(at);
@@ -77,6 +88,8 @@ absl::Status AxisView::Pad(std::int64_t before, std::int64_t after,
 void AxisView::Resize(std::int64_t length, Filter filter) {
   FOREBAY_CHECK(CanResize());
   if (length == length_) return;
+  // The resize works on an ascending window. window_reversed_ keeps the
+  // direction.
   window_reversed_ = step_ < 0;
   window_first_ = window_reversed_ ? first_ - (length_ - 1) : first_;
   window_length_ = length_;

@@ -1,3 +1,8 @@
+// Adjusts colors with Pillow's arithmetic. Results must equal Pillow's bytes,
+// so every operation has the type and order that it has in Pillow's C code.
+// Brightness and contrast blend all bytes with one value, so a table of 256
+// entries is enough. Saturation and hue depend on all colors of a pixel.
+
 #include "server/pipeline/transform/color.h"
 
 #include <algorithm>
@@ -8,12 +13,15 @@
 namespace forebay::pipeline::transform {
 namespace {
 
+// Returns the luma as Pillow's Convert.c computes it: ITU-R BT.601's weights
+// 0.299, 0.587 and 0.114 in 16-bit fixed point, rounded.
 std::uint8_t Luma(const std::uint8_t* p) {
   return static_cast<std::uint8_t>(
       (p[0] * 19595u + p[1] * 38470u + p[2] * 7471u + 0x8000u) >> 16);
 }
 
-// Pillow's Image.blend: from `degenerate` (0) through `value` (1) and beyond.
+// Blends like Pillow's Image.blend. Factor 0 gives `degenerate`, factor 1 gives
+// `value`, and larger factors go beyond. The result is clipped to 0 and 255.
 std::uint8_t Blend(std::uint8_t degenerate, std::uint8_t value, float factor) {
   const float blended =
       static_cast<float>(degenerate) +
@@ -23,6 +31,7 @@ std::uint8_t Blend(std::uint8_t degenerate, std::uint8_t value, float factor) {
   return static_cast<std::uint8_t>(blended);
 }
 
+// Blends all bytes with one value, by a table.
 void BlendWith(Pixels pixels, std::uint8_t degenerate, float factor) {
   std::array<std::uint8_t, 256> table;
   for (std::size_t v = 0; v < table.size(); ++v)
@@ -34,7 +43,8 @@ std::uint8_t Clip8(int value) {
   return static_cast<std::uint8_t>(std::clamp(value, 0, 255));
 }
 
-// Convert.c: rgb2hsv_row, with its mixture of float and double.
+// Converts one pixel in place as Convert.c's rgb2hsv_row does. Like that code,
+// it mixes float and double, because every rounding matters.
 void RgbToHsv(std::uint8_t* p) {
   const std::uint8_t r = p[0], g = p[1], b = p[2];
   const std::uint8_t high = std::max({r, g, b});
@@ -62,7 +72,7 @@ void RgbToHsv(std::uint8_t* p) {
   p[1] = Clip8(static_cast<int>(s * 255.0));
 }
 
-// Convert.c: hsv2rgb.
+// Converts one pixel back, as Convert.c's hsv2rgb does.
 void HsvToRgb(std::uint8_t* out) {
   const std::uint8_t h = out[0], s = out[1], v = out[2];
   if (s == 0) {
@@ -95,6 +105,7 @@ void AdjustContrast(Pixels pixels, float factor) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < pixels.size(); i += 3) sum += Luma(&pixels[i]);
   const std::uint64_t count = pixels.size() / 3;
+  // ImageEnhance.Contrast blends with the rounded mean gray.
   const double mean = static_cast<double>(sum) / static_cast<double>(count);
   // NOLINTNEXTLINE(bugprone-incorrect-roundings): Pillow's own
   BlendWith(pixels, static_cast<std::uint8_t>(mean + 0.5), factor);
@@ -109,6 +120,7 @@ void AdjustSaturation(Pixels pixels, float factor) {
 }
 
 void AdjustHue(Pixels pixels, double turns) {
+  // A hue is a byte, so turns wrap around modulo 256.
   const auto shift = static_cast<std::uint8_t>(static_cast<int>(turns * 255));
   for (std::size_t i = 0; i < pixels.size(); i += 3) {
     RgbToHsv(&pixels[i]);
@@ -128,6 +140,7 @@ JitterDraw DrawJitter(const ColorJitter& op, Draws& draws) {
   JitterDraw draw;
   draw.order = {JitterDraw::kBrightness, JitterDraw::kContrast,
                 JitterDraw::kSaturation, JitterDraw::kHue};
+  // A Fisher-Yates shuffle, from the last place down.
   for (std::size_t i = draw.order.size() - 1; i > 0; --i)
     std::swap(draw.order[i], draw.order[draws.Below(i + 1)]);
   const Interval* intervals[] = {&op.brightness, &op.contrast, &op.saturation,

@@ -10,29 +10,39 @@
 
 namespace forebay::pipeline::transform {
 
-// Pixels are interleaved RGB, changed in place; their number is a multiple of
-// three. Numerics are those of torchvision on PIL images: Pillow's
-// ImageEnhance, Blend.c and Convert.c. Thread-safe; never blocks; no errors.
+// Interleaved RGB pixels; the number of bytes is a multiple of three. The
+// functions below change pixels in place. Their arithmetic is that of
+// torchvision on PIL images: Pillow's ImageEnhance, Blend.c and Convert.c. They
+// are thread-safe, never block and have no errors.
 using Pixels = absl::Span<std::uint8_t>;
 
-// factor >= 0; 1 changes nothing.
+// Blend each pixel: brightness with black, contrast with the image's mean gray,
+// saturation with the pixel's own gray. `factor` is at least 0; 1 changes
+// nothing.
 void AdjustBrightness(Pixels pixels, float factor);
 void AdjustContrast(Pixels pixels, float factor);
 void AdjustSaturation(Pixels pixels, float factor);
-// -0.5 to 0.5 turns of the color wheel.
+// Turns the hue by -0.5 to 0.5 turns of the color wheel.
 void AdjustHue(Pixels pixels, double turns);
-// Makes all three colors the luma (ITU-R 601).
+// Sets all three colors to the luma (ITU-R BT.601).
 void MakeGray(Pixels pixels);
 
 // The random choices of ColorJitter for one sample.
 struct JitterDraw {
+  // The four changes of color.
   enum Adjustment { kBrightness, kContrast, kSaturation, kHue };
+  // Order of the changes.
   std::array<Adjustment, 4> order{};
-  std::array<float, 4> factor{};  // by Adjustment
-  std::array<bool, 4> set{};      // by Adjustment
+  // Factor of each Adjustment, or turns of the hue.
+  std::array<float, 4> factor{};
+  // Whether each Adjustment is made.
+  std::array<bool, 4> set{};
 };
 
+// Draws the order, and then the factors in the order of the Adjustments, as
+// torchvision's ColorJitter does.
 JitterDraw DrawJitter(const ColorJitter& op, Draws& draws);
+// Makes the drawn adjustments, in the drawn order.
 void Apply(const JitterDraw& draw, Pixels pixels);
 
 }  // namespace forebay::pipeline::transform

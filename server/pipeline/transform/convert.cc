@@ -1,3 +1,15 @@
+// Converts pixels by a formula where that gives exact results, and elsewhere by
+// a table.
+//
+// A table lookup for each pixel is right for every op, but it takes a gather
+// instruction. Most tables equal (v / divisor - mean) / std, which vector
+// instructions compute faster. MakeValueTable has tried this formula on all 256
+// values, with division and with fused multiply-add. It sets has_formula only
+// if all bits agree, so bytes never depend on the CPU.
+//
+// The first part of the file is compiled once for each vector target of
+// Highway.
+
 #include "server/pipeline/transform/convert.h"
 
 #include <bit>
@@ -21,11 +33,13 @@ using D32 = hn::Rebind<std::int32_t, DF>;
 using DU32 = hn::Rebind<std::uint32_t, DF>;
 using VF = hn::Vec<DF>;
 
-// For CPUs that round float32 to float16; others use the table.
+// Whether the CPU can round float32 to float16. CPUs that cannot use the table.
 constexpr bool kHasHalf = HWY_TARGET != HWY_EMU128 &&
                           HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_SSSE3 &&
                           HWY_TARGET != HWY_SSE4;
 
+// Computes (v / divisor - mean) / std. With fused multiply-add, two products
+// replace each division; the result is the same.
 HWY_INLINE VF Evaluate(const ValueFormula& f, VF v) {
   const DF d;
 #if HWY_NATIVE_FMA
@@ -47,7 +61,8 @@ HWY_INLINE HWY_MAYBE_UNUSED void Store(VF v, hwy::float16_t* out) {
   hn::StoreU(hn::DemoteTo(d, v), d, out);
 }
 
-// Finite values only, which a table's formula gives.
+// Rounds to bfloat16: to nearest, ties to even. Values must be finite, as all
+// results of a formula are.
 HWY_INLINE void Store(VF v, hwy::bfloat16_t* out) {
   const DU32 d;
   const hn::Rebind<std::uint16_t, DF> d16;
@@ -60,7 +75,7 @@ HWY_INLINE void Store(VF v, hwy::bfloat16_t* out) {
   hn::StoreU(narrow, d16, reinterpret_cast<std::uint16_t*>(out));
 }
 
-// Writes whole vectors; returns how many elements it wrote.
+// Writes whole vectors of elements; returns how many elements it wrote.
 template <typename Element>
 HWY_INLINE std::size_t ByFormula(const ValueFormula& formula,
                                  const std::uint8_t* HWY_RESTRICT pixels,
@@ -77,6 +92,8 @@ HWY_INLINE std::size_t ByFormula(const ValueFormula& formula,
   return i;
 }
 
+// Writes elements by the formula, as many as fill whole vectors. Returns how
+// many elements it wrote.
 std::size_t ByFormulaHere(const ValueTable& table, std::size_t color,
                           const std::uint8_t* pixels, std::size_t count,
                           std::uint8_t* out) {
@@ -98,6 +115,8 @@ std::size_t ByFormulaHere(const ValueTable& table, std::size_t color,
   }
 }
 
+// Interleaves three rows. Elements behind the last whole vector are interleaved
+// one by one.
 template <typename Element>
 HWY_INLINE void Interleave(const std::uint8_t* const (&rows)[kColors],
                            std::size_t count, std::uint8_t* out) {

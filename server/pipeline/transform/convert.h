@@ -8,22 +8,25 @@
 
 namespace forebay::pipeline::transform {
 
-// Turns pixels into elements. The bits are the table's, on every CPU.
-// Thread-safe; never blocks; no errors.
-// Stores past the caches write a tensor alone 10 % faster. After a decoder,
-// which leaves the memory time, they gain nothing.
+// Turns pixels into elements. The elements have the bits of the value table on
+// every CPU. Functions are thread-safe, never block and have no errors.
+//
+// Stores go through the caches. Non-temporal stores alone write a tensor 10 %
+// faster. Behind a decoder they gain nothing, since decoding leaves the memory
+// idle.
 
-// Writes `count` elements of table.dtype for the pixels of one color.
+// Writes `count` elements of table.dtype for the pixels of one color. `out`
+// need not be aligned.
 void ConvertRow(const ValueTable& table, std::size_t color,
                 const std::uint8_t* pixels, std::size_t count,
                 std::uint8_t* out);
 
-// Mixes three rows of `count` elements of `size` bytes (1, 2 or 4) into one.
-// The rows are aligned to their elements; `out` need not be.
+// Interleaves three rows of `count` elements of `size` bytes (1, 2 or 4) into
+// one. The rows are aligned to their elements; `out` need not be.
 void InterleaveRows(const std::uint8_t* const (&rows)[kColors],
                     std::size_t count, std::size_t size, std::uint8_t* out);
 
-// The name of the vector instructions in use: "AVX3_DL".
+// Returns the name of the vector instructions in use, such as "AVX3_DL".
 const char* VectorTarget();
 
 }  // namespace forebay::pipeline::transform

@@ -7,26 +7,28 @@
 
 namespace forebay::pipeline::transform {
 
-// The source of an op's random draws. Not thread-safe. Does not block. No
-// errors.
+// The source of one op's random numbers for one sample. Not thread-safe. The
+// caller owns it. Never blocks. No errors.
 class Draws {
  public:
   virtual ~Draws() = default;
 
-  // Returns a multiple of 2^-24 in [0, 1), as torch.rand.
+  // Returns a uniform multiple of 2^-24 in [0, 1), as torch.rand does.
   virtual float Unit() = 0;
-  // Returns a uniform number in 0 to n - 1; n > 0.
+  // Returns a uniform number in 0 to n - 1; n is above 0.
   virtual std::uint64_t Below(std::uint64_t n) = 0;
 };
 
-// torch.Tensor.uniform_(low, high) in float32.
+// Draws a float32 between `low` and `high`, as torch.Tensor.uniform_ does.
 inline float UniformFloat(Draws& draws, double low, double high) {
   const float from = static_cast<float>(low);
   const float to = static_cast<float>(high);
   return draws.Unit() * (to - from) + from;
 }
 
-// The draws of one op on one sample in one epoch.
+// The random numbers of op number `op` for one sample in one epoch, from a
+// Philox stream. Equal arguments give equal numbers, in whatever order samples
+// are made.
 class PhiloxDraws final : public Draws {
  public:
   PhiloxDraws(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample,

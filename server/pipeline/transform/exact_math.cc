@@ -1,3 +1,8 @@
+// Each function first reduces its argument, exactly or nearly so, to a range
+// where few terms of a Taylor series suffice. The series are summed by Horner's
+// scheme, from the smallest term up, in an order that the source fixes. There
+// are so many terms that the error of truncation is below that of rounding.
+
 #include "server/pipeline/transform/exact_math.h"
 
 #include <cmath>
@@ -5,13 +10,13 @@
 namespace forebay::pipeline::transform {
 namespace {
 
-// ln 2 in two parts; the first has trailing zeros, so that small multiples of
-// it are exact.
+// The two parts of ln 2. The high part ends with zero bits, so that small
+// multiples of it are exact (as in FreeBSD's e_exp.c).
 constexpr double kLn2High = 6.93147180369123816490e-01;
 constexpr double kLn2Low = 1.90821492927058770002e-10;
 constexpr double kPi = 3.14159265358979323846;
 
-// Their series; |x| at most pi / 4.
+// Sum the Taylor series of sine and cosine; |x| is at most pi / 4.
 double SmallSin(double x) {
   double sum = 1;
   for (int n = 18; n >= 2; n -= 2) sum = 1 - sum * x * x / (n * (n + 1));
@@ -23,14 +28,16 @@ double SmallCos(double x) {
   return sum;
 }
 
-// The part of x that is left when multiples of 2 are taken away: -1 to 1.
+// Subtracts the nearest multiple of 2 from x. The result is within -1 and 1.
 double WithinTurn(double x) { return x - 2 * std::nearbyint(x / 2); }
 
 }  // namespace
 
 double ExactExp(double x) {
   const double k = std::nearbyint(x / (kLn2High + kLn2Low));
-  const double r = (x - k * kLn2High) - k * kLn2Low;  // |r| <= ln(2) / 2
+  // The argument is x = k ln 2 + r with |r| at most ln(2) / 2, so e^x is 2^k
+  // e^r.
+  const double r = (x - k * kLn2High) - k * kLn2Low;
   double sum = 1;
   for (int n = 18; n >= 1; --n) sum = 1 + sum * r / n;
   return std::ldexp(sum, static_cast<int>(k));
@@ -43,7 +50,8 @@ double ExactLog(double x) {
     m *= 2;
     --exponent;
   }
-  // log(m) = 2 artanh((m - 1) / (m + 1)).
+  // The mantissa m is now within sqrt(1/2) and sqrt(2), where the series of
+  // log(m) = 2 artanh((m - 1) / (m + 1)) converges fast.
   const double s = (m - 1) / (m + 1);
   const double square = s * s;
   double sum = 0;

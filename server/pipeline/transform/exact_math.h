@@ -3,18 +3,19 @@
 
 namespace forebay::pipeline::transform {
 
-// Functions made of additions, multiplications and divisions alone. The C
-// library uses other code on CPUs with fused multiply-add, whose last bit
-// differs. The error is below 1e-14, of exp and log relative to the result.
-// Thread-safe, no errors.
+// Mathematical functions that only add, multiply and divide, so results have
+// the same bits on every CPU. On CPUs with fused multiply-add, the C library
+// uses other code, whose results differ in the last bit. Results are accurate
+// to 1e-14: relative for exp and log, absolute for sine and cosine. Functions
+// are thread-safe and never block.
 
-// |x| at most 700.
+// Returns e to the power x; |x| is at most 700.
 double ExactExp(double x);
 
-// x finite, normal and above 0.
+// Returns the natural logarithm of x; x is finite, normal and above 0.
 double ExactLog(double x);
 
-// sin and cos of pi * x; x is finite.
+// Return the sine and cosine of pi * x; x is finite.
 double ExactSinPi(double x);
 double ExactCosPi(double x);
 

@@ -15,6 +15,9 @@ std::uint16_t HalfBits(float value) {
     const float steps = std::bit_cast<float>(magnitude) * 0x1p24F;
     return sign | static_cast<std::uint16_t>(std::lrint(steps));
   }
+  // The bias of exponents is 127 in float32 and 15 in binary16, which is 112
+  // less. Adding 0xFFF, and 1 more if the kept part is odd, rounds ties to
+  // even.
   const std::uint32_t odd = (magnitude >> 13) & 1;
   return sign |
          static_cast<std::uint16_t>(

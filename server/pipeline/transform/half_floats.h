@@ -5,13 +5,14 @@
 
 namespace forebay::pipeline::transform {
 
-// The bits of floating-point numbers of 16 bits. Rounding is to nearest even.
-// Thread-safe; never blocks; no errors.
+// Conversions between float32 and the bits of 16-bit floating-point numbers.
+// Rounding is to nearest, ties to even. Functions are thread-safe, never block
+// and have no errors.
 
-// IEEE 754's binary16.
+// Convert to and from IEEE 754's binary16: 5 bits of exponent, 10 of fraction.
 std::uint16_t HalfBits(float value);
 float FromHalfBits(std::uint16_t half);
-// The upper half of a float32.
+// Convert to and from bfloat16, the upper half of a float32.
 std::uint16_t BfloatBits(float value);
 float FromBfloatBits(std::uint16_t bits);
 

@@ -1,10 +1,11 @@
-// If permuted_rows-inl.h does not apply:
+// Runs the horizontal pass on CPUs where permuted_rows-inl.h does not apply.
 //
-// Each 128-bit block of a vector works on its own row. For every position it
-// loads 16 bytes (five RGB pixels) of each row. It spreads every tap to the
-// block's four 32-bit lanes R, G, B and nothing, multiplies and adds. The sums
-// of four positions share a block: R R R R G G G G B B B B and four unused
-// bytes. A second step gathers these quads into planes.
+// Each 128-bit block of a vector works on its own row. For every position, 16
+// bytes (five RGB pixels) of each row are loaded. A shuffle spreads each tap's
+// pixel to the block's 32-bit lanes: R, G, B and an unused lane. The lanes are
+// multiplied by the tap's weight, and added up. The sums of four positions
+// share a block: R R R R G G G G B B B B and four unused bytes. A second step
+// gathers these blocks ("quads") into planes.
 
 #include "server/pipeline/transform/horizontal.h"
 
@@ -24,7 +25,7 @@ namespace {
 
 #if HWY_TARGET == HWY_SCALAR
 
-// The same sums without vectors.
+// Computes the same sums without vectors.
 void AnyRows(const std::uint8_t* rgb, std::size_t stride, std::size_t rows,
              const Taps& taps, std::uint8_t* /*work*/, std::uint8_t* out) {
   const std::size_t pitch = PlanePitch(static_cast<std::size_t>(taps.length));
@@ -53,7 +54,9 @@ constexpr std::size_t kVectorBytes = 16;
 #else
 constexpr std::size_t kVectorBytes = HWY_MAX_BYTES;
 #endif
+// Number of rows that one vector works on at a time.
 constexpr std::size_t kRows = kVectorBytes / 16;
+// Number of whole RGB pixels in a load of 16 bytes.
 constexpr int kPixelsPerLoad = 5;
 
 using D8 = hn::FixedTag<std::uint8_t, kVectorBytes>;
@@ -61,9 +64,11 @@ using D32 = hn::Repartition<std::int32_t, D8>;
 using V8 = hn::Vec<D8>;
 using V32 = hn::Vec<D32>;
 
+// Index for which a shuffle writes 0.
 constexpr std::uint8_t kNone = 0x80;
 
-// Shuffles that spread pixel t of a block to its 32-bit lanes.
+// kSpread[t] is the shuffle that spreads pixel t of a block to the block's
+// 32-bit lanes.
 alignas(16) constexpr std::uint8_t kSpread[kPixelsPerLoad][16] = {
     {0, kNone, kNone, kNone, 1, kNone, kNone, kNone, 2, kNone, kNone, kNone,
      kNone, kNone, kNone, kNone},
@@ -77,6 +82,7 @@ alignas(16) constexpr std::uint8_t kSpread[kPixelsPerLoad][16] = {
      kNone, kNone, kNone, kNone},
 };
 
+// Loads 16 bytes at the same offset of each row, each into a block of its own.
 HWY_INLINE V8 LoadBlocks(const std::uint8_t* const* rows, std::size_t offset) {
   const hn::FixedTag<std::uint8_t, 16> d16;
 #if HWY_MAX_BYTES >= 64 && !HWY_HAVE_SCALABLE
@@ -94,6 +100,7 @@ HWY_INLINE V8 LoadBlocks(const std::uint8_t* const* rows, std::size_t offset) {
 #endif
 }
 
+// Stores each block into its own row.
 HWY_INLINE void StoreBlocks(V8 v, std::uint8_t* const* rows,
                             std::size_t offset) {
   const hn::FixedTag<std::uint8_t, 16> d16;
@@ -113,7 +120,7 @@ HWY_INLINE void StoreBlocks(V8 v, std::uint8_t* const* rows,
 #endif
 }
 
-// Sums up to five taps from one load.
+// Adds up to five taps of one load to the sum.
 template <int kTaps>
 HWY_INLINE V32 AddTaps(V8 pixels, const std::int32_t* weights, const V8* spread,
                        V32 sum) {
@@ -133,7 +140,8 @@ HWY_INLINE V32 AddTaps(V8 pixels, const std::int32_t* weights, const V8* spread,
   return sum;
 }
 
-// kTaps is the number of taps, or 0 if there are more than five.
+// Computes one position in all rows. kTaps is the number of taps, or 0 if there
+// are more than five.
 template <int kTaps>
 HWY_INLINE V32 Position(const std::uint8_t* const* rows, const Taps& taps,
                         std::size_t x, const V8* spread) {
@@ -158,7 +166,8 @@ HWY_INLINE V32 Position(const std::uint8_t* const* rows, const Taps& taps,
   return sum;
 }
 
-// Writes quads: for every four positions 4 R, 4 G, 4 B and 4 unused bytes.
+// Writes quads: for every four positions, 4 bytes of R, 4 of G, 4 of B and 4
+// unused bytes. The last position is repeated to fill the last quad.
 template <int kTaps>
 HWY_INLINE void Quads(const std::uint8_t* const* rows, const Taps& taps,
                       std::uint8_t* const* out) {
@@ -182,7 +191,7 @@ HWY_INLINE void Quads(const std::uint8_t* const* rows, const Taps& taps,
   }
 }
 
-// Quads of one row to its three planes; works on whole pitches.
+// Gathers the quads of one row into its three planes, in whole pitches.
 HWY_INLINE void Planes(const std::uint8_t* HWY_RESTRICT quads,
                        std::size_t pitch, std::uint8_t* HWY_RESTRICT out) {
   const hn::FixedTag<std::uint32_t, kVectorBytes / 4> d;
@@ -198,6 +207,7 @@ HWY_INLINE void Planes(const std::uint8_t* HWY_RESTRICT quads,
   }
 }
 
+// Picks the code for the number of taps.
 void QuadsOfRows(const std::uint8_t* const* rows, const Taps& taps,
                  std::uint8_t* const* out) {
   switch (taps.count) {
@@ -216,6 +226,8 @@ void QuadsOfRows(const std::uint8_t* const* rows, const Taps& taps,
   }
 }
 
+// Resamples rows in groups of kRows. If the last group is not full, it repeats
+// the last row.
 void AnyRows(const std::uint8_t* rgb, std::size_t stride, std::size_t rows,
              const Taps& taps, std::uint8_t* work, std::uint8_t* out) {
   const std::size_t pitch = PlanePitch(static_cast<std::size_t>(taps.length));

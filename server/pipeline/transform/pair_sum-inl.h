@@ -1,13 +1,15 @@
-// How both passes sum on CPUs with 512-bit vectors and byte permutations (Ice
-// Lake, Zen 4 and later). Two taps share a 32-bit lane as 16-bit halves. So one
-// permutation fetches two taps of 16 positions, and one instruction multiplies
-// and adds them. A weight of 23 bits is cut into two digits:
+// Sums taps for both passes on CPUs with 512-bit vectors and byte permutations
+// (Ice Lake, Zen 4 and later). Two taps share a 32-bit lane as 16-bit halves.
+// One permutation therefore fetches two taps of 16 positions, and one
+// instruction multiplies them by their weights and adds them. A weight has 23
+// bits, and is cut into two digits:
 //   weight = high * 2^15 + low,  0 <= low < 2^15
-// and sums of highs are shifted before lows are added. All this is arithmetic
-// modulo 2^32, as exact as Pillow's own.
+// First the products with high digits are summed, and the sum is shifted. Then
+// the products with low digits are added. This arithmetic modulo 2^32 is as
+// exact as Pillow's.
 //
-// If no sum can leave 0..255, weights come multiplied by 4. Then the result is
-// a lane's top byte, without a shift.
+// If all sums lie within 0..255 (Taps::clip is false), weights are multiplied
+// by 4. The result is then the top byte of a lane, without a shift.
 
 #if defined(FOREBAY_PAIR_SUM_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FOREBAY_PAIR_SUM_INL_H_
@@ -37,20 +39,25 @@ namespace {
 
 #if FOREBAY_HAS_PAIR_SUM
 
+// Most pairs of taps that this code sums. Other code sums more pairs.
 constexpr std::int32_t kMaxPairs = 4;
+// Lanes of 32 bits in a vector: positions computed at a time.
 constexpr std::size_t kPairLanes = 16;
 
+// Returns the number of pairs; an odd last tap has a pair of its own.
 constexpr std::int32_t PairsOf(const Taps& taps) {
   return (taps.count + 1) / 2;
 }
 
-// Two taps' digits, the first tap's in the low half.
+// The digits of two taps' weights, the first tap's in the low half of each
+// word.
 struct WeightPair {
   std::uint32_t high;
   std::uint32_t low;
 };
 
-// Taps 2 * pair and the next, of weight 0 if there is none.
+// Returns the digits of taps 2 * pair and 2 * pair + 1. If the last pair has
+// only one tap, its second weight is 0.
 HWY_INLINE WeightPair WeightsOf(const Taps& taps, const std::int32_t* weights,
                                 std::int32_t pair) {
   const std::int32_t scale = taps.clip ? 1 : 4;
@@ -64,12 +71,14 @@ HWY_INLINE WeightPair WeightsOf(const Taps& taps, const std::int32_t* weights,
   return {join(a >> 15, b >> 15), join(a & 0x7FFF, b & 0x7FFF)};
 }
 
-// Pixels: 16-bit halves as the weights'.
+// Sums pairs of taps in each lane. Each lane of `pixels` has two pixels as
+// 16-bit halves, like the weights.
 template <int kPairs, bool kClip>
 HWY_INLINE __m512i PairSum(const __m512i (&pixels)[kPairs],
                            const __m512i (&high)[kPairs],
                            const __m512i (&low)[kPairs]) {
-  // The addend that rounds to nearest is a multiple of 2^15.
+  // Adding 2^21 rounds the sum to nearest. 2^21 is a multiple of 2^15, so it
+  // can be added before the shift.
   constexpr int kHalf = 1 << (kWeightBits - 1 - 15);
   __m512i sum = _mm512_set1_epi32(kClip ? kHalf : 4 * kHalf);
   for (int p = 0; p < kPairs; ++p)
@@ -85,11 +94,12 @@ HWY_INLINE __m512i PairSum(const __m512i (&pixels)[kPairs],
   return sum;
 }
 
-// The byte of each lane that has a PairSum's result.
+// Number of the byte, in each lane, that holds PairSum's result.
 template <bool kClip>
 constexpr int kResultByte = kClip ? 0 : 3;
 
-// Indices that gather the results of one sum and then those of another.
+// Returns permutation indices that gather the result bytes of one sum, followed
+// by those of a second sum.
 template <bool kClip>
 HWY_INLINE __m512i ResultIndices() {
   alignas(64) std::uint8_t indices[64] = {};
@@ -98,7 +108,7 @@ HWY_INLINE __m512i ResultIndices() {
   return _mm512_load_si512(indices);
 }
 
-// Calls function<pairs, clip>.
+// Calls the template `function` with the arguments <pairs, clip>.
 #define FOREBAY_FOR_PAIRS(pairs, clip, function, ...) \
   switch (2 * (pairs) + ((clip) ? 1 : 0)) {           \
     case 2:                                           \

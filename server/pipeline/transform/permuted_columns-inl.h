@@ -1,5 +1,6 @@
-// The vertical pass by permutations: 64 columns of each row are loaded once,
-// and a permutation brings 16 positions the pixels of two rows.
+// Runs the vertical pass by permutations. 64 columns of each row are loaded
+// once. A permutation then gives each of 16 positions the pixels of two rows,
+// which PairSum multiplies and adds.
 
 #if defined(FOREBAY_PERMUTED_COLUMNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FOREBAY_PERMUTED_COLUMNS_INL_H_
@@ -22,7 +23,9 @@ namespace {
 
 #if FOREBAY_HAS_PAIR_SUM
 
-// Permutes 16 columns of two rows, from column 16 * kPart on, into pairs.
+// Permutes 16 columns of two rows, from column 16 * kPart on, into 16 lanes.
+// The upper row's pixel is a lane's low 16-bit half, the lower row's pixel the
+// high half.
 template <int kPart>
 HWY_INLINE __m512i PairColumns(__m512i upper, __m512i lower) {
   constexpr __mmask64 kHalves = 0x5555555555555555;
@@ -33,7 +36,7 @@ HWY_INLINE __m512i PairColumns(__m512i upper, __m512i lower) {
                                         _mm512_load_si512(index), lower);
 }
 
-// The rows and the weights that make one row.
+// The source rows and weights of one output row.
 template <int kPairs>
 struct ColumnTaps {
   const std::uint8_t* rows[2 * kPairs];
@@ -41,6 +44,8 @@ struct ColumnTaps {
   __m512i low[kPairs];
 };
 
+// Computes 16 columns: columns 16 * kPart to 16 * kPart + 15 of the 64 loaded
+// ones.
 template <int kPart, int kPairs, bool kClip>
 HWY_INLINE __m512i ColumnSum(const ColumnTaps<kPairs>& taps,
                              const __m512i (&pixels)[2 * kPairs]) {
@@ -50,7 +55,7 @@ HWY_INLINE __m512i ColumnSum(const ColumnTaps<kPairs>& taps,
   return PairSum<kPairs, kClip>(pairs, taps.high, taps.low);
 }
 
-// Columns x to x + 31 or, if kParts is 4, x + 63.
+// Computes columns x to x + 31 or, if kParts is 4, to x + 63.
 template <int kParts, int kPairs, bool kClip>
 HWY_INLINE void Columns64(const ColumnTaps<kPairs>& taps, std::size_t x,
                           std::uint8_t* out) {
@@ -70,6 +75,8 @@ HWY_INLINE void Columns64(const ColumnTaps<kPairs>& taps, std::size_t x,
   }
 }
 
+// Computes output row `y` of all three planes. If the number of taps is odd,
+// the last pair's second tap reads the first tap's row again, with weight 0.
 template <int kPairs, bool kClip>
 void PermuteRowsDown(const std::uint8_t* from, std::size_t stride,
                      const Taps& taps, std::int64_t y, std::size_t width,
@@ -95,6 +102,7 @@ void PermuteRowsDown(const std::uint8_t* from, std::size_t stride,
   }
 }
 
+// Picks the code for the number of pairs and for clipping.
 void PermuteDown(const std::uint8_t* from, std::size_t stride, const Taps& taps,
                  std::int64_t y, std::size_t width, std::uint8_t* out) {
   FOREBAY_FOR_PAIRS(PairsOf(taps), taps.clip, PermuteRowsDown, from, stride,

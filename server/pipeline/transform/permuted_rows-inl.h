@@ -1,7 +1,7 @@
-// The horizontal pass by permutations: 16 positions at a time. The bytes that
-// they need of a row, at most 128, are loaded once. A permutation per color and
-// pair of taps brings each position its pixels. Tables of a block of positions
-// serve all rows of a strip.
+// Runs the horizontal pass by permutations, 16 positions (a block) at a time. A
+// block needs at most 128 bytes of a row, which are loaded once. One
+// permutation for each color and pair of taps then gives each position its
+// pixels. A block's table serves all rows of a strip.
 
 #if defined(FOREBAY_PERMUTED_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FOREBAY_PERMUTED_ROWS_INL_H_
@@ -26,22 +26,24 @@ namespace {
 
 #if FOREBAY_HAS_PAIR_SUM
 
-// A block of positions: where its bytes begin in the row, which of them is each
-// position's first tap, and the weights.
+// The table of one block of positions.
 struct alignas(64) BlockTable {
+  // Offset of each position's first tap within the 128 loaded bytes.
   std::uint32_t first[kPairLanes];
+  // Digits of the weights of each pair of taps, for each position.
   std::uint32_t high[kMaxPairs][kPairLanes];
   std::uint32_t low[kMaxPairs][kPairLanes];
+  // Offset in the row of the 128 loaded bytes.
   std::int32_t offset;
 };
 static_assert(sizeof(BlockTable) <= kRowBlockBytes);
 
-// Fills tables for all blocks. Returns false if one needs too many bytes or
-// taps.
+// Fills tables for all blocks. Returns false if a block needs more than 128
+// bytes of a row, or too many taps.
 bool MakeBlockTables(const Taps& taps, BlockTable* tables) {
   const auto length = static_cast<std::size_t>(taps.length);
   const auto used = static_cast<std::int32_t>(taps.end - taps.first);
-  // Loads end at most 64 bytes behind the last pixel.
+  // Loads may end at most 64 bytes behind the last used pixel.
   const std::int32_t last_offset = 3 * used + 64 - 128;
   if (PairsOf(taps) > kMaxPairs || last_offset < 0) return false;
   for (std::size_t x = 0; x < length; x += kPairLanes, ++tables) {
@@ -67,6 +69,8 @@ bool MakeBlockTables(const Taps& taps, BlockTable* tables) {
   return true;
 }
 
+// Computes one block of positions in `rows` rows, which lie `stride` bytes
+// apart.
 template <int kPairs, bool kClip>
 HWY_INLINE void BlockOfRows(const BlockTable& table, const std::uint8_t* from,
                             std::size_t stride, std::size_t rows,
@@ -110,6 +114,7 @@ HWY_INLINE void BlockOfRows(const BlockTable& table, const std::uint8_t* from,
   }
 }
 
+// Computes all blocks, each in all rows of the strip.
 template <int kPairs, bool kClip>
 void Blocks(const Taps& taps, const BlockTable* tables, const std::uint8_t* rgb,
             std::size_t stride, std::size_t rows, std::uint8_t* out) {
@@ -120,6 +125,7 @@ void Blocks(const Taps& taps, const BlockTable* tables, const std::uint8_t* rgb,
   }
 }
 
+// Picks the code for the number of pairs and for clipping.
 void PermuteRows(const Taps& taps, const BlockTable* tables,
                  const std::uint8_t* rgb, std::size_t stride, std::size_t rows,
                  std::uint8_t* out) {

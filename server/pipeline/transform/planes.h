@@ -6,12 +6,14 @@
 
 namespace forebay::pipeline::transform {
 
+// Colors of a pixel: red, green and blue.
 inline constexpr int kColors = 3;
 
-// Rows of vector code's planes are a multiple of this many bytes. Vectors are
-// never longer.
+// The bytes from one row of a plane to the next are a multiple of this number.
+// No vector is longer, so code may work on whole vectors.
 inline constexpr std::size_t kPlaneUnit = 64;
 
+// Returns the bytes from one row of a plane to the next.
 constexpr std::size_t PlanePitch(std::size_t width) {
   return (width + kPlaneUnit - 1) / kPlaneUnit * kPlaneUnit;
 }

@@ -1,3 +1,10 @@
+// Renders a view in two passes, as Pillow's Resample.c does: first along rows,
+// then along columns. The intermediate image holds, for each row of the source
+// that the view needs, three planes of the output's width. The horizontal pass
+// runs on each strip of rows while the decoder's output is still in the CPU's
+// caches. The vertical pass then makes one output row at a time, which the
+// target converts at once.
+
 #include "server/pipeline/transform/render.h"
 
 #include <algorithm>
@@ -12,7 +19,7 @@
 namespace forebay::pipeline::transform {
 namespace {
 
-// Takes strips through the horizontal pass.
+// A sink that takes strips of the source's rows through the horizontal pass.
 class HorizontalPass final : public decode::RowSink {
  public:
   HorizontalPass(const Taps& taps, std::uint8_t* work, std::uint8_t* out)
@@ -32,6 +39,7 @@ class HorizontalPass final : public decode::RowSink {
   std::uint8_t* const out_;
 };
 
+// Overwrites the pixels of row `y` that show a fill.
 void PaintFills(const View& view, absl::Span<const Color> fills, std::int64_t y,
                 std::uint8_t* const (&planes)[kColors]) {
   for (std::int64_t x = 0; x < view.x.length(); ++x) {
@@ -42,6 +50,7 @@ void PaintFills(const View& view, absl::Span<const Color> fills, std::int64_t y,
   }
 }
 
+// A target that interleaves rows into a ScratchImage.
 class ImageTarget final : public RowTarget {
  public:
   explicit ImageTarget(const ScratchImage& image) : image_(image) {}
@@ -56,15 +65,18 @@ class ImageTarget final : public RowTarget {
   const ScratchImage image_;
 };
 
+// Returns the first pixel of the image that a plain view shows.
 std::uint32_t FirstShown(const AxisView& view) {
   return static_cast<std::uint32_t>(
       std::min(view.At(0), view.At(view.length() - 1)));
 }
 
+// Whether a plain view shows its pixels in descending order.
 bool IsReversed(const AxisView& view) {
   return view.At(0) > view.At(view.length() - 1);
 }
 
+// Copies the window that a plain view shows. Mirrors it along reversed axes.
 absl::Status CopyWindow(const View& view, PixelSource& source,
                         const ScratchImage& image) {
   const decode::Region region = {FirstShown(view.x), FirstShown(view.y),
@@ -76,8 +88,8 @@ absl::Status CopyWindow(const View& view, PixelSource& source,
   return source.Read(region, copy);
 }
 
-// Whether a view makes its window smaller by that factor at least, by a filter
-// to which each pixel of the window matters.
+// Whether a view makes its window smaller by a factor of at least `factor`,
+// with a filter that covers all pixels of the window.
 bool Shrinks(const AxisView& view, std::int64_t factor) {
   return view.resized() &&
          (view.filter() == Filter::kBilinear ||
@@ -85,6 +97,8 @@ bool Shrinks(const AxisView& view, std::int64_t factor) {
          view.window_length() / factor >= view.grid_length();
 }
 
+// Asks the source to reduce the image by the largest factor that both axes
+// allow.
 decode::Reduction Reduce(const View& view, PixelSource& source) {
   for (const std::uint32_t factor : {8, 4, 2}) {
     if (Shrinks(view.x, factor) && Shrinks(view.y, factor))

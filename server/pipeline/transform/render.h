@@ -15,36 +15,44 @@
 
 namespace forebay::pipeline::transform {
 
-// A source of pixels. Reduce and Read, once each, do what Reduce and Decode of
-// a decode::ImageDecoder do, with its errors.
+// A source of an image's pixels. Callers may call Reduce once, and then Read
+// once. Reduce and Read do what decode::ImageDecoder's Reduce and Decode do,
+// and return the same errors. Not thread-safe. May take as long as decoding.
 class PixelSource {
  public:
   virtual ~PixelSource() = default;
+  // Asks for the image at a smaller scale; returns the scale that Read will
+  // give.
   virtual decode::Reduction Reduce(std::uint32_t factor) {
     static_cast<void>(factor);
     return {};
   }
+  // Gives a region of the image to `sink`.
   virtual absl::Status Read(const decode::Region& region,
                             decode::RowSink& sink) = 0;
 };
 
-// Takes finished rows: every row once, top to bottom. It may change the planes,
-// which are gone after the call.
+// Takes the finished rows of an image: each row once, from top to bottom. Row
+// may change the planes, which are valid during the call only. Not thread-safe;
+// no errors.
 class RowTarget {
  public:
   virtual ~RowTarget() = default;
+  // Takes row `y`, as a plane of bytes for each color.
   virtual void Row(std::int64_t y, std::uint8_t* const (&planes)[kColors]) = 0;
 };
 
+// An RGB color.
 using Color = std::array<std::uint8_t, kColors>;
 
-// The view of an image that both axes give.
+// The part of an image that is shown, as the views of both axes.
 struct View {
   AxisView x;
   AxisView y;
 };
 
-// Returns the number of the fill that (x, y) shows, or -1.
+// Returns the number of the fill that position (x, y) shows, or -1 if it shows
+// a pixel.
 inline std::int64_t FillAt(const View& view, std::int64_t x, std::int64_t y) {
   const std::int64_t at_x = view.x.At(x);
   const std::int64_t at_y = view.y.At(y);
@@ -53,13 +61,15 @@ inline std::int64_t FillAt(const View& view, std::int64_t x, std::int64_t y) {
   return fill_x > fill_y ? fill_x : fill_y;
 }
 
-// Renders `view`. Reads the region that it needs, passes it strip by strip
-// through the horizontal pass into an intermediate image, and from there row by
-// row through the vertical pass into `target`. `fills` are the colors of the
-// view's fills by number. Both passes are Pillow's, to the bit. A source that
-// can reduce the image is asked to, where the view makes it smaller by more, by
-// an antialiased filter. Blocks as its source. Errors: the source's;
-// RESOURCE_EXHAUSTED: that of `scratch`.
+// Renders `view` into `target`. `fills` are the colors of the view's fills, by
+// number. Reads the region that the view needs. Its rows go, strip by strip,
+// through the horizontal pass into an intermediate image. The vertical pass
+// makes the output's rows from the intermediate image.
+//
+// Both passes give Pillow's bits. If an antialiased filter makes both axes
+// smaller by a factor of at least 2, the source is asked to reduce the image
+// first. Blocks as `source` does. Errors: those of `source`;
+// RESOURCE_EXHAUSTED: `scratch` has too little memory.
 absl::Status Render(const View& view, absl::Span<const Color> fills,
                     PixelSource& source, Scratch& scratch, RowTarget& target);
 
@@ -75,13 +85,13 @@ struct ScratchImage {
   }
 };
 
-// Renders into a new image of `scratch`; straight, if the view is a plain
-// window.
+// Renders `view` into a new image of `scratch`. A view that is a plain window
+// of the image is copied without the two passes.
 absl::StatusOr<ScratchImage> RenderImage(const View& view,
                                          absl::Span<const Color> fills,
                                          PixelSource& source, Scratch& scratch);
 
-// Reads a ScratchImage, which must outlive it.
+// Reads pixels of a ScratchImage, which must outlive it.
 class ScratchImageSource final : public PixelSource {
  public:
   explicit ScratchImageSource(const ScratchImage& image) : image_(image) {}

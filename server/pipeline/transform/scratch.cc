@@ -1,3 +1,13 @@
+// Hands out memory from one reserved range of addresses.
+//
+// Allocating moves a mark (`used_`) forward; a reset moves it back. The first
+// kKeptBytes stay with the process, so that usual samples cause no page faults.
+// At a reset, pages beyond go back to the system. Only pages before `peak_` or
+// `used_` may be backed by memory. `peak_` grows to `used_` at a reset, and
+// falls when pages are given back. Bytes that a decoder allocates elsewhere
+// count against the same limit; to make room for them, kept pages are given
+// back.
+
 #include "server/pipeline/transform/scratch.h"
 
 #include <sys/mman.h>
@@ -10,10 +20,13 @@
 namespace forebay::pipeline::transform {
 namespace {
 
+// Bytes to which allocations are aligned: a cache line, and the longest vector.
 constexpr std::uint64_t kAlignment = 64;
+// Readable bytes behind each allocation, for vector loads.
 constexpr std::uint64_t kPadding = 64;
 constexpr std::uint64_t kPageBytes = 4096;
-// A 4000 x 3000 photograph's crop stays below this.
+// Most bytes of memory that are kept between samples. A crop of a photograph of
+// 4000 x 3000 pixels needs less memory.
 constexpr std::uint64_t kKeptBytes = std::uint64_t{16} << 20;
 
 constexpr std::uint64_t RoundUp(std::uint64_t bytes, std::uint64_t unit) {
@@ -48,7 +61,8 @@ void Scratch::ResetBehind(absl::Span<const std::uint8_t> first) {
 absl::Status Scratch::Count(std::uint64_t bytes, std::string_view what) {
   if (bytes > left()) return Refuse(bytes, 1, what);
   elsewhere_ += bytes;
-  // Memory that earlier samples left here counts, too.
+  // Memory that earlier samples left backed in the range also counts against
+  // the limit.
   const std::uint64_t kept = (limit_ - elsewhere_) / kPageBytes * kPageBytes;
   if (peak_ > kept) GiveBackFrom(kept);
   return absl::OkStatus();
@@ -57,7 +71,7 @@ absl::Status Scratch::Count(std::uint64_t bytes, std::string_view what) {
 void Scratch::GiveBackFrom(std::uint64_t offset) {
   offset = std::max(offset, RoundUp(used_, kPageBytes));
   if (offset >= peak_) return;
-  // If it fails, the process just keeps the memory, within the limit.
+  // If madvise fails, the process keeps the memory, within the limit.
   (void)madvise(base_ + offset, limit_ - offset, MADV_DONTNEED);
   peak_ = offset;
 }

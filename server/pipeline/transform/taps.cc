@@ -1,3 +1,15 @@
+// Computes filter weights as Pillow's Resample.c does, in the same order of
+// operations, so that resized pixels equal Pillow's to the bit.
+//
+// A position's center in the source is (position + 0.5) * scale. Its taps are
+// the pixels within the filter's support around that center. The support is 1
+// pixel for the triangle and 2 pixels for the cubic. It is stretched by the
+// scale when the image shrinks. Weights are normalised to a sum of 1 in double,
+// and rounded to 22 fraction bits. A view that shows its window reversed has
+// the same taps, mirrored, so a flip costs nothing. The code goes over all
+// positions twice. The first time, it finds the number and range of taps, which
+// says what to read of the image. The second time, it computes the weights.
+
 #include "server/pipeline/transform/taps.h"
 
 #include <algorithm>
@@ -8,11 +20,14 @@
 namespace forebay::pipeline::transform {
 namespace {
 
-// Above this many taps even a triangle's rounding could leave 0..255.
+// Number of taps above which rounding errors could add up and move sums out of
+// 0 to 255, even with the triangle.
 constexpr std::int32_t kMaxUnclippedTaps = 16000;
 
+// The bilinear filter.
 double Triangle(double x) { return std::max(1.0 - std::fabs(x), 0.0); }
 
+// The bicubic filter, with Pillow's coefficient a = -0.5.
 double Cubic(double x) {
   constexpr double kA = -0.5;
   x = std::fabs(x);
@@ -21,7 +36,8 @@ double Cubic(double x) {
   return 0.0;
 }
 
-// The pixels that show a view's window.
+// The pixels that cover a view's window. They may be pixels of an image that is
+// decoded at a smaller scale.
 struct PixelWindow {
   PixelWindow(const AxisView& view, AxisScale scale) {
     const std::int64_t from = view.window_first() + scale.before;
@@ -36,16 +52,18 @@ struct PixelWindow {
 
   std::int64_t first;
   std::int64_t end;
-  double margin;  // the part of what the view shows first that lies before it
+  // The part of pixel `first`, 0 to 1, that lies before the window.
+  double margin;
 };
 
-// Pillow's filter, stretched to one axis; unstretched where it is aliased.
+// Pillow's filter, stretched to the scale of one axis. An aliased filter is not
+// stretched.
 class Stretch {
  public:
   Stretch(const AxisView& view, const PixelWindow& window, AxisScale scale)
       : in_(static_cast<std::int32_t>(window.end - window.first)),
         margin_(window.margin),
-        // Factors are powers of two, and so this is exact.
+        // Factors are powers of two, so this division is exact.
         scale_(static_cast<double>(view.window_length()) /
                static_cast<double>(view.grid_length()) /
                static_cast<double>(scale.factor)),
@@ -56,12 +74,14 @@ class Stretch {
     inverse_ = 1.0 / filter_scale;
   }
 
+  // The taps of one grid position.
   struct Span {
     double center;
     std::int32_t first;
     std::int32_t count;
   };
 
+  // Returns the taps of a grid position, within the window.
   Span At(std::int64_t grid) const {
     const double center = margin_ + (static_cast<double>(grid) + 0.5) * scale_;
     // NOLINTBEGIN(bugprone-incorrect-roundings): Pillow's own arithmetic
@@ -73,8 +93,8 @@ class Stretch {
     return {center, first, end - first};
   }
 
-  // Writes `span.count` weights, from `weights` on in steps of `step`. `work`
-  // holds as many.
+  // Writes `span.count` weights to `weights`, `step` elements apart. `work` has
+  // room for `span.count` numbers.
   void Weigh(const Span& span, std::int32_t* weights, std::int32_t step,
              double* work) const {
     if (cubic_) {
@@ -104,6 +124,7 @@ class Stretch {
     }
   }
 
+  // Number of pixels that cover the window.
   std::int32_t in_;
   double margin_;
   double scale_;
@@ -112,8 +133,9 @@ class Stretch {
   double inverse_;
 };
 
-// Sets first and end to what `start` and `count` need, and makes `start`
-// relative to them.
+// Sets taps.first and taps.end to the range of pixels that the taps use, and
+// makes `start` relative to taps.first. If `count` is null, each position has
+// one tap.
 void Bound(std::int32_t* start, const std::int32_t* count, Taps& taps) {
   taps.first = start[0];
   taps.end = 0;
@@ -127,6 +149,8 @@ void Bound(std::int32_t* start, const std::int32_t* count, Taps& taps) {
     start[i] -= static_cast<std::int32_t>(taps.first);
 }
 
+// Makes the taps of a view that is resized by a filter. `grid` has the grid
+// pixel that each position shows. `start` has room for as many numbers.
 absl::StatusOr<Taps> Filtered(const AxisView& view, Taps taps,
                               std::int32_t* start, const std::int32_t* grid,
                               Scratch& scratch, AxisScale scale) {
@@ -154,8 +178,8 @@ absl::StatusOr<Taps> Filtered(const AxisView& view, Taps taps,
   const auto last_start =
       static_cast<std::int32_t>(taps.end - taps.first) - taps.count;
   for (std::int32_t i = 0; i < taps.length; ++i) {
-    // Taps that would reach beyond the last pixel begin earlier instead, with
-    // weights of 0.
+    // All positions have taps.count taps. Where these would reach beyond the
+    // last pixel, they begin `shift` pixels earlier, with weights of 0.
     const std::int32_t shift = std::max(start[i] - last_start, 0);
     start[i] -= shift;
     std::int32_t* to = weights + std::int64_t{i} * taps.count + shift;
@@ -173,7 +197,7 @@ absl::StatusOr<Taps> Filtered(const AxisView& view, Taps taps,
   return taps;
 }
 
-// Finds the pixel of the window that each grid position shows.
+// Returns the image's pixel at the place `at` in the view's window.
 std::int32_t NearestPixel(const AxisView& view, double at) {
   const std::int64_t last = view.window_length() - 1;
   const auto i =
@@ -182,8 +206,9 @@ std::int32_t NearestPixel(const AxisView& view, double at) {
                                    (view.window_reversed() ? last - i : i));
 }
 
-// Like Pillow, adds up the step pixel by pixel: the sum's rounding decides
-// which pixel is nearest.
+// Replaces the grid pixels in `start` by the nearest pixels of the image. Like
+// Pillow, adds `step` up pixel by pixel, because the rounding of the sum
+// decides which pixel is nearest.
 absl::Status NearestStarts(const AxisView& view, std::int32_t length,
                            std::int32_t* start, Scratch& scratch) {
   const double step = static_cast<double>(view.window_length()) /
@@ -202,6 +227,7 @@ absl::Status NearestStarts(const AxisView& view, std::int32_t length,
   return absl::OkStatus();
 }
 
+// Makes taps that copy one pixel for each position.
 absl::StatusOr<Taps> Copied(Taps taps, std::int32_t* start, Scratch& scratch) {
   const auto length = static_cast<std::uint64_t>(taps.length);
   FOREBAY_ASSIGN_OR_RETURN(std::int32_t * weights,
@@ -223,7 +249,7 @@ absl::StatusOr<Taps> MakeTaps(const AxisView& view, Scratch& scratch,
   const auto length = static_cast<std::uint64_t>(taps.length);
   FOREBAY_ASSIGN_OR_RETURN(std::int32_t * grid,
                            scratch.Allocate<std::int32_t>(length, "cropping"));
-  // A fill gets the taps of some pixel that is needed anyway.
+  // A position that shows a fill gets the taps of another position.
   std::int64_t any = 0;
   for (std::int32_t i = 0; i < taps.length; ++i) {
     if (view.At(i) >= 0) any = view.At(i);

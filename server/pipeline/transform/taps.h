@@ -9,38 +9,50 @@
 
 namespace forebay::pipeline::transform {
 
-// Fixed-point weights have this many fraction bits, as Pillow's.
+// Number of fraction bits of fixed-point weights, as in Pillow's Resample.c: 32
+// bits, less 8 bits for the pixel and 2 bits for sums.
 inline constexpr int kWeightBits = 32 - 8 - 2;
 
-// How each position of an axis is made from the image's pixels:
+// The weights that make each position of an axis from the image's pixels. The
+// value of a position, with a sum over `count` neighbouring pixels, is:
 //   clip8((2^21 + sum of weight * pixel) >> 22)
-// over `count` neighbouring pixels. A plain copy is one tap of weight 2^22.
+// A position that copies a pixel has one tap of weight 2^22.
 struct Taps {
-  std::int32_t length = 0;  // positions
-  std::int32_t count = 0;   // taps of each position
-  // The image's pixels that are used: first to end - 1. Never empty; no tap
-  // lies outside.
+  // Number of positions of the axis.
+  std::int32_t length = 0;
+  // Number of taps of each position. A position that needs fewer has taps of
+  // weight 0.
+  std::int32_t count = 0;
+  // Pixels of the image that are used: `first` to `end` - 1. The range is never
+  // empty, and all taps lie within it.
   std::int64_t first = 0;
   std::int64_t end = 0;
-  // Whether sums may leave 0..255 and must be clipped.
+  // Whether sums may lie outside of 0 to 255, and must be clipped.
   bool clip = false;
-  const std::int32_t* start = nullptr;    // [length], relative to `first`
-  const std::int32_t* weights = nullptr;  // [length][count]
+  // First tap of each position, relative to `first`.
+  const std::int32_t* start = nullptr;
+  // Weights of each position, `count` for each.
+  const std::int32_t* weights = nullptr;
 };
 
-// An axis of an image that is read at a smaller scale. Pixel i stands for those
-// from i * factor - before on.
+// The scale at which an axis of the image is decoded. Pixel i of the smaller
+// image stands for `factor` pixels of the image, the first of which is pixel
+// i * factor - before.
 struct AxisScale {
   std::int64_t factor = 1;
   std::int64_t before = 0;
 };
 
-// The weights are Pillow's, bit for bit (Resample.c: precompute_coeffs and
-// normalize_coeffs_8bpc; Geometry.c: ImagingScaleAffine for nearest).
-// Positions that show a fill get any taps. The tables live in `scratch`, whose
-// RESOURCE_EXHAUSTED is the only error. With a `scale`, whose factor must not
-// be more than the view shrinks its window by a filter, pixels are those of the
-// smaller image, and the window's edges may lie within one.
+// Makes the taps of a view. Weights are Pillow's, bit for bit (Resample.c:
+// precompute_coeffs and normalize_coeffs_8bpc; Geometry.c: ImagingScaleAffine
+// for the nearest pixel). Positions that show a fill have the taps of another
+// position. The tables lie in `scratch`. The only error is RESOURCE_EXHAUSTED:
+// `scratch` has too little memory.
+//
+// With a `scale`, the taps are pixels of the smaller image, and an edge of the
+// view's window may lie within such a pixel. scale.factor must not exceed the
+// factor by which the view's filter shrinks its window. Thread-safe for
+// different scratches; never blocks.
 absl::StatusOr<Taps> MakeTaps(const AxisView& view, Scratch& scratch,
                               AxisScale scale = {});
 

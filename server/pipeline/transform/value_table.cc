@@ -1,3 +1,8 @@
+// Computes the element for each of the 256 values of each color, step by step,
+// as torchvision computes it for one pixel. Arithmetic is in float32, and each
+// result is rounded to the step's type. Vector code uses a formula only if the
+// formula gives the table's bits for all values.
+
 #include "server/pipeline/transform/value_table.h"
 
 #include <bit>
@@ -12,6 +17,8 @@ using proto::DType;
 
 std::uint32_t Bits(float value) { return std::bit_cast<std::uint32_t>(value); }
 
+// Returns the bits of `value` as an element of the type `dtype`, in the low
+// bits of a word.
 std::uint32_t Encode(DType dtype, float value) {
   switch (dtype) {
     case DType::kUint8:
@@ -25,13 +32,15 @@ std::uint32_t Encode(DType dtype, float value) {
   }
 }
 
+// Converts to uint8 as torchvision does. Clips the result to 0 and 255.
 float ToUint8(DType from, bool scale, float value) {
-  // torchvision's float to integer: (x * (255 + 1 - 1e-3)), cut off.
+  // Torchvision multiplies by 255 + 1 - 1e-3 and truncates.
   if (scale) value = RoundTo(from, value * static_cast<float>(255 + 1 - 1e-3));
   if (!(value > 0)) return 0;
   return value >= 255 ? 255 : std::trunc(value);
 }
 
+// A value, and the type that it is rounded to.
 struct Value {
   DType dtype;
   float value;
@@ -41,6 +50,7 @@ Value Apply(const Convert& step, std::size_t /*color*/, Value in) {
   if (step.dtype == in.dtype) return in;
   if (step.dtype == DType::kUint8)
     return {DType::kUint8, ToUint8(in.dtype, step.scale, in.value)};
+  // Integers are first cast and then divided by 255. Both results are rounded.
   float value = RoundTo(step.dtype, in.value);
   if (in.dtype == DType::kUint8 && step.scale)
     value = RoundTo(step.dtype, value / 255.0F);
@@ -54,6 +64,7 @@ Value Apply(const Normalize& step, std::size_t color, Value in) {
   return {in.dtype, RoundTo(in.dtype, centered / std)};
 }
 
+// Takes a value through the steps from number `first` on.
 Value ApplyAll(const std::vector<ValueStep>& steps, std::size_t first,
                std::size_t color, Value value) {
   for (std::size_t i = first; i < steps.size(); ++i) {
@@ -63,6 +74,7 @@ Value ApplyAll(const std::vector<ValueStep>& steps, std::size_t first,
   return value;
 }
 
+// Returns the type that values have behind the first `end` steps.
 DType DtypeBefore(const std::vector<ValueStep>& steps, std::size_t end) {
   DType dtype = DType::kUint8;
   for (std::size_t i = 0; i < end; ++i) {
@@ -72,13 +84,15 @@ DType DtypeBefore(const std::vector<ValueStep>& steps, std::size_t end) {
   return dtype;
 }
 
-// Finds the two floats that together are closest to 1 / value.
+// Finds the two float32 numbers whose sum is closest to 1 / value.
 void Reciprocal(float value, float& high, float& low) {
   const double exact = 1.0 / static_cast<double>(value);
   high = static_cast<float>(exact);
   low = static_cast<float>(exact - static_cast<double>(high));
 }
 
+// Guesses the formula of the steps from the first conversion, if it scales, and
+// the first Normalize. Holds tells whether the guess is right.
 ValueFormula MakeFormula(const std::vector<ValueStep>& steps,
                          std::size_t color) {
   ValueFormula formula;
@@ -99,6 +113,8 @@ ValueFormula MakeFormula(const std::vector<ValueStep>& steps,
   return formula;
 }
 
+// Whether the formula gives the table's bits for all 256 values, both with
+// divisions and with fused multiply-adds.
 bool Holds(const ValueFormula& f, DType dtype,
            const std::array<std::uint32_t, 256>& bits) {
   for (int v = 0; v < 256; ++v) {

@@ -1,3 +1,8 @@
+// Runs the vertical pass. Each output row is a weighted sum of intermediate
+// rows, of all three planes at once. Where pair_sum-inl.h applies,
+// permuted_columns-inl.h does the work. The code here is for other CPUs, or for
+// more taps.
+
 #include "server/pipeline/transform/vertical.h"
 
 #include <cstring>
@@ -19,7 +24,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D32 = hn::CappedTag<std::int32_t, kPlaneUnit / 4>;
 using V32 = hn::Vec<D32>;
 
-// kTaps is the number of taps, or 0 for any.
+// Computes `bytes` columns of one output row. Computes four vectors at a time,
+// so that sums stay in registers. kTaps is the number of taps, or 0 for any
+// number.
 template <int kTaps>
 HWY_INLINE void Columns(const std::uint8_t* HWY_RESTRICT from,
                         std::size_t stride, const std::int32_t* weights,
@@ -44,7 +51,7 @@ HWY_INLINE void Columns(const std::uint8_t* HWY_RESTRICT from,
       s3 = hn::Add(s3, load(3));
     }
     const auto store = [&](V32 sum, std::size_t i) HWY_ATTR {
-      // Narrowing saturates to 0..255.
+      // DemoteTo saturates to 0..255.
       hn::StoreU(hn::DemoteTo(d8, hn::ShiftRight<kWeightBits>(sum)), d8,
                  out + x + i * n);
     };
@@ -55,6 +62,7 @@ HWY_INLINE void Columns(const std::uint8_t* HWY_RESTRICT from,
   }
 }
 
+// Picks the code for the number of taps.
 void ColumnsHere(const std::uint8_t* from, std::size_t stride, const Taps& taps,
                  std::int64_t y, std::size_t width, std::uint8_t* out) {
 #if FOREBAY_HAS_PAIR_SUM
@@ -90,7 +98,8 @@ void ResampleColumns(const std::uint8_t* first, std::size_t stride,
                      std::uint8_t* out) {
   const std::uint8_t* from =
       first + static_cast<std::size_t>(taps.start[y]) * stride;
-  if (taps.count == 1) {  // of weight 2^22: a copy
+  // A single tap has weight 2^22, so it is a copy.
+  if (taps.count == 1) {
     std::memcpy(out, from, kColors * PlanePitch(width));
     return;
   }

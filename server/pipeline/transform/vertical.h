@@ -9,12 +9,12 @@
 
 namespace forebay::pipeline::transform {
 
-// The vertical pass: computes position `y` of `taps`. A row has three planes of
-// `width` pixels, each PlanePitch(width) bytes behind the one before; bytes
-// behind the width are undefined. Row r of the image starts at `first` + (r -
-// taps.first)
-// * stride. All rows are aligned to 64 bytes. The result does not depend on the
-// CPU. Thread-safe; never blocks; no errors.
+// Runs the vertical pass for one output row: computes position `y` of `taps`
+// into `out`. A row has three planes of `width` pixels, PlanePitch(width) bytes
+// apart; the bytes of a plane behind its pixels are undefined. Row r of the
+// input starts at first + (r - taps.first) * stride. All rows are aligned to 64
+// bytes. The result does not depend on the CPU. Thread-safe; never blocks; no
+// errors.
 void ResampleColumns(const std::uint8_t* first, std::size_t stride,
                      const Taps& taps, std::int64_t y, std::size_t width,
                      std::uint8_t* out);

@@ -11,12 +11,15 @@
 
 namespace forebay::storage::gathered {
 
-// The files below another root, as if some had more bytes: see Pieces. Their
-// versions have the sizes that they have then. As Root says; shares that root
-// and the pieces.
+// The files below another root, some of which have further bytes behind their
+// own (see Pieces). Versions below this root have the larger sizes.
+//
+// Thread-safe and immutable, as Root says. Shares that root and the pieces.
+// Calls do not block, and have no errors.
 class GatheredRoot final : public Root {
  public:
-  // `name` tells apart what is gathered of equal files.
+  // Makes a root for the pieces. `name` distinguishes datasets that gather
+  // different pieces of the same files.
   GatheredRoot(std::shared_ptr<const Root> root,
                std::shared_ptr<const Pieces> pieces, const std::string& name)
       : root_(std::move(root)),
@@ -38,7 +41,7 @@ class GatheredRoot final : public Root {
 
   const std::shared_ptr<const Root>& root() const { return root_; }
   const Pieces& pieces() const { return *pieces_; }
-  // The version that the file itself has.
+  // Returns the version that the file itself has.
   ObjectVersion OwnVersion(const std::string& object,
                            ObjectVersion version) const {
     version.size = pieces_->OwnSize(object, version.size);
@@ -46,6 +49,8 @@ class GatheredRoot final : public Root {
   }
 
  private:
+  // Returns an identity that neither the root below nor pieces of another name
+  // have.
   static std::shared_ptr<const std::string> Gathered(
       const std::string& name,
       const std::shared_ptr<const std::string>& identity) {

@@ -12,16 +12,27 @@
 #include "server/storage/new_ticket.h"
 
 // A gathering reads some pieces, waits for all of them, and reads the next
-// ones, until it has all bytes. Whoever comes last reads on: the thread that
-// began the reads, or that of the last one that is done. If two pieces are of
-// different revisions of the file, the gathering begins anew.
+// ones, until it has all bytes. Each piece is copied to its place in the range
+// as it comes. `missing_` counts the unfinished reads, and one more while the
+// call that makes them is in the source below. The thread that brings the count
+// to 0 makes the next reads. It is the thread that made the reads, or the one
+// that completes the last of them.
+//
+// If two pieces are of different revisions of the file, the gathering begins
+// anew, with all pieces. It never gives bytes of two revisions.
+//
+// Each read of a piece has a ticket of its own, since several are in flight at
+// once. A reader who shares the range shares all these reads, and later ones as
+// they are made.
 
 namespace forebay::storage::gathered {
 namespace {
 
-// The most gatherings of a file whose revision changes meanwhile.
+// The most times that the pieces of a range are read while the file's revision
+// changes.
 constexpr int kMaxTries = 5;
 
+// Completes a request whose pieces were not read.
 void Complete(ReadRequest& request, absl::Status status) {
   const ReadDone done = std::exchange(request.done, nullptr);
   done(std::move(status));
@@ -39,51 +50,65 @@ class GatheredSource::Gathering
         pieces_(std::move(pieces)) {}
   ~Gathering();
 
-  // Adds the next reads. EndReads is to be called once they were begun.
+  // Adds the next reads to `reads`. The caller calls EndReads once the source
+  // below has them.
   void BeginReads(std::vector<ReadRequest>* reads);
+  // Notes that the source below has the reads. If all of them are done already,
+  // makes the next ones.
   void EndReads() {
     if (Arrive()) ReadOn();
   }
-  // Adds a reader. Returns the tickets of the reads that it has a part in.
+  // Adds a reader. Returns the tickets of the reads in flight, for the caller
+  // to share.
   std::vector<std::uint64_t> Join(const ReadPurpose& purpose);
 
  private:
   const GatheredRoot& root() const {
     return static_cast<const GatheredRoot&>(*request_.root);
   }
+  // Returns a read of the piece, whose bytes go to place `at` of the range.
   ReadRequest ReadOf(const Piece& piece, std::uint64_t at);
+  // Takes the result of a piece's read, and reads on if it was the last one.
   void Take(const Piece& piece, std::uint64_t at,
             absl::StatusOr<ReadResult> result);
+  // Copies the bytes of a piece to their place.
   absl::Status Copy(const Piece& piece, std::uint64_t at,
                     const ReadResult& result);
-  // Returns whether all of the reads that were begun are done.
+  // Takes one off `missing_`. Returns whether it is 0 now.
   bool Arrive();
-  // Returns whether there is nothing to read any more. Begins anew if the
-  // pieces are of several revisions.
+  // Returns whether nothing is left to read. Begins anew if the pieces are of
+  // several revisions.
   bool IsOver();
-  // Reads on, or finishes.
+  // Makes the next reads, or finishes.
   void ReadOn();
   void Finish();
 
   GatheredSource* const source_;
   ReadRequest request_;  // its `done` is null once it was called
-  // Used by whoever reads on.
+  // Only the thread that makes the next reads uses the members up to `tries_`.
   const std::vector<Piece> pieces_;
   std::size_t next_piece_ = 0;
-  std::uint64_t within_ = 0;  // bytes of that piece that were read
-  std::uint64_t at_ = 0;      // bytes that were read
+  // The bytes of the next piece that were read.
+  std::uint64_t within_ = 0;
+  // The bytes of the range that were read.
+  std::uint64_t at_ = 0;
   int tries_ = 1;
 
   base::Mutex mutex_;
-  std::size_t missing_ ABSL_GUARDED_BY(mutex_) = 0;  // reads, and their begin
-  absl::Status status_ ABSL_GUARDED_BY(mutex_);      // the first error
-  bool has_all_ ABSL_GUARDED_BY(mutex_) = false;     // the caller
-  // The file's revision, as the first piece told.
+  // The reads that are not done, and their call of the source below.
+  std::size_t missing_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);  // the first error
+  // Whether the caller has the bytes of this revision already.
+  bool has_all_ ABSL_GUARDED_BY(mutex_) = false;
+  // The file's revision, as the first piece told it.
   std::optional<Revision> revision_ ABSL_GUARDED_BY(mutex_);
-  bool is_mixed_ ABSL_GUARDED_BY(mutex_) = false;  // of several revisions
+  // Whether pieces of several revisions came.
+  bool is_mixed_ ABSL_GUARDED_BY(mutex_) = false;
   ReadResult result_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<std::uint8_t> buffer_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::uint64_t> tickets_ ABSL_GUARDED_BY(mutex_);  // of reads
+  // The tickets of the reads in flight.
+  std::vector<std::uint64_t> tickets_ ABSL_GUARDED_BY(mutex_);
+  // The readers that have shared the range.
   std::vector<ReadPurpose> joined_ ABSL_GUARDED_BY(mutex_);
 };
 
@@ -97,7 +122,8 @@ GatheredSource::Gathering::~Gathering() {
 
 void GatheredSource::Gathering::BeginReads(std::vector<ReadRequest>* reads) {
   const std::size_t before = reads->size();
-  // If the caller has the bytes, one read tells whether it needs others.
+  // If the caller has the bytes of a revision, a first read tells whether the
+  // file still has that revision.
   const bool asks = at_ == 0 && request_.unless.has_value();
   const std::size_t most = asks ? 1 : kMostPieces;
   std::uint64_t left = kMostAtOnce;
@@ -216,7 +242,8 @@ bool GatheredSource::Gathering::IsOver() {
 }
 
 void GatheredSource::Gathering::ReadOn() {
-  // Reads may be done at once: then this goes on here, and not within itself.
+  // Reads may be done before Read returns. A loop then makes the next ones,
+  // since a call within a call would grow the stack with each.
   while (!IsOver()) {
     std::vector<ReadRequest> reads;
     BeginReads(&reads);

@@ -17,32 +17,37 @@
 
 namespace forebay::storage::gathered {
 
-// Reads below GatheredRoots: what lies behind a file's own bytes, by reads of
-// the pieces that it is made of, many at a time. All pieces of a read are of
-// one revision of the file. Ranges of own bytes pass as they are.
+// Serves ranges that lie past a file's own bytes, below GatheredRoots, by
+// reading the pieces that they are made of. Reads of a file's own bytes are
+// forwarded. All pieces of a read are of one revision of the file.
 //
-// Besides the bytes that it gives, a read takes kBytesOfRead, whatever its
-// length. The caller sees to it that no more are in flight than there is memory
-// for.
+// Besides the bytes that it gives, a read takes kBytesOfRead of memory,
+// whatever its length. The caller limits the reads in flight to the memory that
+// there is.
 //
-// Thread-safe. The caller owns it; destruction waits for the reads in flight.
-// The source below outlives it, except as Stop says. Read does not block;
-// `done` of the reads below copies up to kMostAtOnce bytes. Errors as
-// ByteSource says, and those of the source below and of Pieces; CANCELLED:
-// stopped; RESOURCE_EXHAUSTED: there is no memory; UNAVAILABLE: the file's
-// revision changes again and again.
+// Thread-safe. The caller owns it, and destruction waits for the reads in
+// flight. The source below outlives it, except as Stop says. Read does not
+// block; `done` of the reads below copies up to kMostAtOnce bytes.
+//
+// Errors are those of ByteSource, of the source below and of Pieces, and:
+// - CANCELLED: Stop was called.
+// - RESOURCE_EXHAUSTED: there is no memory.
+// - UNAVAILABLE: the file's revision changes again and again.
 class GatheredSource final : public ByteSource {
  public:
-  // Bytes, and pieces, that are read at once for one read, at most.
+  // The most bytes, and the most pieces, that are read at once for one read.
   static constexpr std::uint64_t kMostAtOnce = std::uint64_t{1} << 20;
   static constexpr std::size_t kMostPieces = 32;
+  // The bytes of memory that a read takes besides its result: the pieces take
+  // it until they are copied.
   static constexpr std::uint64_t kBytesOfRead =
       HeldBytes(kMostAtOnce) + kMostPieces * HeldBytes(0);
 
-  // Whether it reads below `root`.
+  // Whether this source reads below `root`.
   static bool Leads(const Root& root);
 
-  // Keeps at most `spare_bytes` of buffers for later reads.
+  // Makes a source that keeps at most `spare_bytes` bytes of buffers for later
+  // reads.
   GatheredSource(ByteSource* below, std::size_t spare_bytes)
       : below_(below), buffers_(std::make_shared<BufferPool>(spare_bytes)) {}
   ~GatheredSource() override;
@@ -56,10 +61,13 @@ class GatheredSource final : public ByteSource {
  private:
   class Gathering;
 
-  // Makes a read of own bytes one of the root below, or a gathering of it.
-  // Completes it if there is no such range.
+  // Adds a request for a file's own bytes to `below`. Turns a request for
+  // further bytes into a gathering of their pieces, which it adds to
+  // `gatherings`. Completes the request with an error if there is no such
+  // range.
   void Sort(ReadRequest request, std::vector<ReadRequest>* below,
             std::vector<std::shared_ptr<Gathering>>* gatherings);
+  // Forgets the ticket of a gathering that has ended.
   void Forget(std::uint64_t ticket);
 
   StoppableSource below_;
@@ -67,8 +75,9 @@ class GatheredSource final : public ByteSource {
 
   base::Mutex mutex_;
   base::CondVar quiet_;
-  std::size_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;  // gatherings
-  // By ticket.
+  // The gatherings that have not ended.
+  std::size_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The gatherings that may be shared, by ticket.
   std::unordered_map<std::uint64_t, std::weak_ptr<Gathering>> by_ticket_
       ABSL_GUARDED_BY(mutex_);
 };

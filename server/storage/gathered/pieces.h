@@ -9,27 +9,31 @@
 
 namespace forebay::storage::gathered {
 
-// Some bytes of a file.
+// A range of a file's own bytes.
 struct Piece {
-  std::uint64_t offset = 0;  // into the file; bytes
+  // The place in the file, in bytes.
+  std::uint64_t offset = 0;
   std::uint64_t length = 0;  // bytes; not 0
 
   bool operator==(const Piece&) const = default;
 };
 
-// Knows which files are longer below a GatheredRoot, and which pieces of their
-// own bytes follow these there. Thread-safe and immutable; its readers share
-// it. Never blocks.
+// Knows which files are longer below a GatheredRoot, and which pieces of a file
+// make up the further bytes.
+//
+// Thread-safe and immutable; its readers share it. Never blocks. Errors are
+// those of Find.
 class Pieces {
  public:
   virtual ~Pieces() = default;
 
-  // Bytes that a file has itself, of `size` that it has below such a root.
+  // Returns the bytes that a file itself has. `size` is the size that it has
+  // below the GatheredRoot.
   virtual std::uint64_t OwnSize(const std::string& object,
                                 std::uint64_t size) const = 0;
-  // Returns the pieces that `length` bytes from `offset` on are, in their
-  // order. The range lies behind the file's own bytes. The error gives the
-  // reason alone: DATA_LOSS: there are no such pieces.
+  // Returns the pieces, in their order, that make up the `length` bytes from
+  // `offset` on. The range lies behind the file's own bytes. DATA_LOSS, with
+  // the reason alone, if there are no such pieces.
   virtual absl::StatusOr<std::vector<Piece>> Find(
       const std::string& object, std::uint64_t offset,
       std::uint64_t length) const = 0;

@@ -4,15 +4,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
-#include "server/storage/gcs/listing.h"
+#include "server/storage/gcs/gcs_listing.h"
 #include "server/storage/http/awaited_call.h"
 #include "server/storage/http/object_list.h"
 
 namespace forebay::storage::gcs {
 namespace {
 
+// The longest answer about one object, in bytes.
 constexpr std::uint64_t kMaxObjectBytes = 64 << 10;
 
+// Returns the root as a bucket, or INVALID_ARGUMENT if it is of another kind.
 absl::StatusOr<const GcsRoot*> BucketOf(const Root& root) {
   const auto* const bucket = dynamic_cast<const GcsRoot*>(&root);
   if (bucket == nullptr)
@@ -42,7 +44,7 @@ absl::StatusOr<ObjectVersion> GcsLister::Stat(const Root& root,
   call.request.url = *url;
   call.request.max_body = kMaxObjectBytes;
   call.authorizer = authorizer_;
-  call.judge = [&](const http::Answer& answer) -> absl::Status {
+  call.judge = [&](const http::HttpResponse& answer) -> absl::Status {
     FOREBAY_ASSIGN_OR_RETURN(found, ParseObject(answer.body, bucket->prefix()));
     if (found.name != object)
       return absl::DataLossError("the server tells of another object");

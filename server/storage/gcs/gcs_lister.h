@@ -15,12 +15,13 @@
 
 namespace forebay::storage::gcs {
 
-// Lists objects below GcsRoots in Google Cloud Storage. Lists the folders right
-// below a root side by side, on threads that end before List returns; a page
-// has 1,000 objects.
+// Lists objects below GcsRoots in Google Cloud Storage. The folders right below
+// a root are listed side by side, on threads that end before List returns. A
+// page has 1,000 objects.
 //
-// `client` and `authorizer` (which may be null) must outlive it. Errors as
-// ObjectLister says; PERMISSION_DENIED names the credentials that were used.
+// Thread-safe. `client` and `authorizer` (which may be null) outlive it. Calls
+// block, as ObjectLister says. Errors are ObjectLister's; PERMISSION_DENIED
+// names the credentials that were used.
 class GcsLister final : public ObjectLister {
  public:
   // `credentials` names the account of the requests, for people.
@@ -37,6 +38,8 @@ class GcsLister final : public ObjectLister {
                                      const std::stop_token& stop) override;
 
  private:
+  // Returns the error with the bucket's or the credentials' name, if that
+  // helps.
   absl::Status Explained(const absl::Status& error, const GcsRoot& root) const;
 
   http::Client* const client_;

@@ -11,24 +11,24 @@
 
 namespace forebay::storage::gcs {
 
-absl::StatusOr<http::Request> GcsProtocol::Ask(
-    const ReadRequest& read, const http::ByteRange& range) const {
+absl::StatusOr<http::HttpRequest> GcsProtocol::Ask(
+    const ReadRequest& read, const http::HttpRange& range) const {
   const auto* const root = dynamic_cast<const GcsRoot*>(read.root.get());
   if (root == nullptr)
     return absl::InvalidArgumentError("lies in no bucket of Cloud Storage");
-  http::Request request;
+  http::HttpRequest request;
   FOREBAY_ASSIGN_OR_RETURN(request.url,
                            root->MediaUrl(read.object, read.version.stamp));
-  // Asks for an object that is stored compressed as it is stored: else the
-  // server ignores ranges and the checksum differs.
+  // The headers ask for an object as it is stored. A server that decompresses
+  // it would ignore the range, and its checksum would differ.
   request.headers = {http::RangeHeader(range), "Cache-Control: no-transform",
                      "Accept-Encoding: gzip"};
   return request;
 }
 
 absl::Status GcsProtocol::Judge(const ReadRequest& read,
-                                const http::ByteRange& range,
-                                const http::Answer& answer) const {
+                                const http::HttpRange& range,
+                                const http::HttpResponse& answer) const {
   const std::string* const header = answer.Header("x-goog-generation");
   std::int64_t generation = 0;
   if (header != nullptr && (!absl::SimpleAtoi(*header, &generation) ||
@@ -46,7 +46,7 @@ absl::Status GcsProtocol::Explain(const absl::Status& error) const {
 }
 
 std::optional<std::uint32_t> GcsProtocol::Crc32cOf(
-    const http::Answer& answer) const {
+    const http::HttpResponse& answer) const {
   for (const auto& [name, value] : answer.headers) {
     if (name != "x-goog-hash") continue;
     if (const auto crc = ParseHashHeader(value)) return crc;
@@ -69,7 +69,7 @@ std::optional<std::uint32_t> ParseHashHeader(std::string_view value) {
       return std::nullopt;
     std::uint32_t crc = 0;
     for (const char byte : raw)
-      crc = crc << 8 | static_cast<std::uint8_t>(byte);
+      crc = crc << 8 | static_cast<std::uint8_t>(byte);  // big-endian
     return crc;
   }
   return std::nullopt;

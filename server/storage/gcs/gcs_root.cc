@@ -12,8 +12,8 @@
 namespace forebay::storage::gcs {
 namespace {
 
-// Source: "Bucket naming guidelines" and "Object naming guidelines" in Google's
-// documentation.
+// The longest names, in bytes. Source: "Bucket naming guidelines" and "Object
+// naming guidelines" in Google's documentation.
 constexpr std::size_t kMaxBucketBytes = 222;
 constexpr std::size_t kMaxNameBytes = 1024;
 

@@ -6,16 +6,17 @@ namespace forebay::storage::gcs {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-// No request uses a token that lasts shorter.
+// No request uses a token that expires sooner than this.
 constexpr std::int64_t kMargin = 20 * kSecond;
 // The next token is fetched this long before the current one expires, and not
-// more often: the metadata server gives the same one until shortly before then.
+// more often than kBetweenFetches. The metadata server gives the same token
+// until shortly before it expires.
 constexpr std::int64_t kRefresh = 240 * kSecond;
 constexpr std::int64_t kBetweenFetches = 20 * kSecond;
 
 }  // namespace
 
-void KeptToken::Authorize(const http::Request&,
+void KeptToken::Authorize(const http::HttpRequest&,
                           std::function<void(absl::StatusOr<Headers>)> ready) {
   const std::int64_t now = wall_->NowNanos();
   const bool good = !header_.empty() && now < expires_nanos_ - kMargin;
@@ -30,7 +31,8 @@ void KeptToken::Authorize(const http::Request&,
   ready(Headers{header_});
 }
 
-bool KeptToken::Refused(const Headers& headers, const http::Answer& answer) {
+bool KeptToken::Refused(const Headers& headers,
+                        const http::HttpResponse& answer) {
   if (answer.status != 401) return false;
   if (headers == Headers{header_}) header_.clear();
   return true;

@@ -16,31 +16,36 @@
 namespace forebay::storage::gcs {
 
 // Keeps the token of a source for all requests, and fetches the next before it
-// expires. Makes at most one fetch at a time; requests wait for it only if
-// there is no good token left.
+// expires. At most one fetch is under way. Requests wait for it only if no
+// good token is left.
 //
-// Used on one engine's thread only. `source` and `wall` (nanoseconds since
-// 1970) must outlive it; all Authorize calls must be answered before it is
-// destroyed. Never blocks. Errors: those of the source; while a token is good,
-// a failed fetch does no harm.
+// Only the engine's thread uses it. `source` and `wall` (nanoseconds since
+// 1970) outlive it, and all Authorize calls are answered before it is
+// destroyed. Never blocks. Errors are those of the source. While a token is
+// good, a failed fetch does no harm.
 class KeptToken final : public http::Authorizer {
  public:
   KeptToken(TokenSource* source, const base::Clock* wall)
       : source_(source), wall_(wall) {}
 
-  void Authorize(const http::Request& request,
+  void Authorize(const http::HttpRequest& request,
                  std::function<void(absl::StatusOr<Headers>)> ready) override;
-  bool Refused(const Headers& headers, const http::Answer& answer) override;
+  bool Refused(const Headers& headers,
+               const http::HttpResponse& answer) override;
 
  private:
+  // Fetches a token, unless a fetch is under way.
   void Fetch();
+  // Takes the new token, and answers the requests that wait for it.
   void OnToken(absl::StatusOr<Token> token);
 
   TokenSource* const source_;
   const base::Clock* const wall_;
-  std::string header_;  // "": none
+  // The header with the token; "" if there is none.
+  std::string header_;
   std::int64_t expires_nanos_ = 0;
-  std::int64_t fetched_nanos_ = INT64_MIN / 2;  // the last time
+  // The beginning of the last fetch, by the wall clock.
+  std::int64_t fetched_nanos_ = INT64_MIN / 2;
   bool fetching_ = false;
   std::vector<std::function<void(absl::StatusOr<Headers>)>> waiting_;
 };

@@ -23,7 +23,7 @@ std::string StringIn(const nlohmann::json& object, const char* key) {
 }  // namespace
 
 OauthTokens::OauthTokens(http::Client* client, const base::Clock* wall,
-                         std::string name, http::Request request)
+                         std::string name, http::HttpRequest request)
     : client_(client),
       wall_(wall),
       name_(std::move(name)),
@@ -31,7 +31,7 @@ OauthTokens::OauthTokens(http::Client* client, const base::Clock* wall,
 
 std::unique_ptr<OauthTokens> OauthTokens::OfMetadataServer(
     http::Client* client, const base::Clock* wall, std::string_view host) {
-  http::Request request;
+  http::HttpRequest request;
   request.url = absl::StrCat(
       "http://", std::string(host),
       "/computeMetadata/v1/instance/service-accounts/default/token");
@@ -54,7 +54,7 @@ absl::StatusOr<std::unique_ptr<OauthTokens>> OauthTokens::OfUser(
   if (id.empty() || secret.empty() || refresh.empty())
     return absl::InvalidArgumentError(
         "lacks client_id, client_secret or refresh_token");
-  http::Request request;
+  http::HttpRequest request;
   request.method = "POST";
   const std::string uri = StringIn(file, "token_uri");
   request.url = uri.empty() ? "https://oauth2.googleapis.com/token" : uri;
@@ -72,17 +72,18 @@ absl::StatusOr<std::unique_ptr<OauthTokens>> OauthTokens::OfUser(
 void OauthTokens::Fetch(std::function<void(absl::StatusOr<Token>)> done) {
   http::Call call;
   call.request = request_;
-  // All requests wait for the token.
+  // All requests wait for the token, so its call has bounded patience.
   call.attempts = http::kAwaitedAttempts;
   call.patience = http::kAwaitedPatience;
-  call.judge = [this](const http::Answer& answer) {
+  call.judge = [this](const http::HttpResponse& answer) {
     return ParseTokenAnswer(answer.body, wall_->NowNanos()).status();
   };
   call.done = [this, done = std::move(done)](
-                  const absl::StatusOr<http::Answer>& answer) {
+                  const absl::StatusOr<http::HttpResponse>& answer) {
     if (answer.ok())
       return done(ParseTokenAnswer(answer->body, wall_->NowNanos()));
-    // A refused token is a refused read; the codes of objects would mislead.
+    // A refused token is a refused read. A code such as NOT_FOUND would be
+    // taken for the object's.
     const bool passing = http::RetryPolicy::MayPass(answer.status()) ||
                          absl::IsCancelled(answer.status());
     done(base::Annotate(

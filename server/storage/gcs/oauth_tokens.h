@@ -14,18 +14,22 @@
 namespace forebay::storage::gcs {
 
 // Tokens that a server hands out: the metadata server of a VM, or Google's
-// OAuth 2 server for a user's refresh token. `client` and `wall` (nanoseconds
-// since 1970) must outlive it, and the client's calls must be over before it is
-// destroyed. Errors as TokenSource says.
+// OAuth 2 server for a user's refresh token (RFC 6749, section 6).
+//
+// Only the engine's thread calls Fetch. `client` and `wall` (nanoseconds since
+// 1970) outlive it, and the client's calls are over before it is destroyed.
+// Never blocks. Errors are as TokenSource says.
 class OauthTokens final : public TokenSource {
  public:
-  // Asks http://HOST/computeMetadata/v1/... for the VM's default account.
+  // Returns the tokens of the VM's default account, from
+  // http://HOST/computeMetadata/v1/....
   static std::unique_ptr<OauthTokens> OfMetadataServer(http::Client* client,
                                                        const base::Clock* wall,
                                                        std::string_view host);
-  // `json` is the content of gcloud's application_default_credentials.json.
-  // INVALID_ARGUMENT says what is wrong with it, never its content, and leaves
-  // its name to the caller.
+  // Returns the tokens of a user. `json` is the content of gcloud's
+  // application_default_credentials.json. INVALID_ARGUMENT says what is wrong
+  // with the file, and never quotes its content; the caller adds the file's
+  // name.
   static absl::StatusOr<std::unique_ptr<OauthTokens>> OfUser(
       http::Client* client, const base::Clock* wall, std::string_view json);
 
@@ -34,12 +38,12 @@ class OauthTokens final : public TokenSource {
 
  private:
   OauthTokens(http::Client* client, const base::Clock* wall, std::string name,
-              http::Request request);
+              http::HttpRequest request);
 
   http::Client* const client_;
   const base::Clock* const wall_;
   const std::string name_;
-  const http::Request request_;
+  const http::HttpRequest request_;
 };
 
 }  // namespace forebay::storage::gcs

@@ -17,6 +17,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
+// The seconds that a token lasts, which is the most that Google accepts.
 constexpr std::int64_t kLifeSeconds = 3600;
 
 std::string StringIn(const Json& object, const char* key) {
@@ -25,8 +26,9 @@ std::string StringIn(const Json& object, const char* key) {
   return found->get<std::string>();
 }
 
+// Returns JSON in base64url (RFC 7515, section 2), as the parts of a JWT are.
+// Bytes that are not UTF-8 are replaced: names in the file may have such.
 std::string Encoded(const Json& json) {
-  // Names in the file may not be UTF-8.
   return absl::WebSafeBase64Escape(
       json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
@@ -34,7 +36,8 @@ std::string Encoded(const Json& json) {
 // Fails for keys that a passphrase locks: the daemon can ask nobody for it.
 int NoPassphrase(char*, int, int, void*) { return -1; }
 
-// Returns the signature of `text` with RS256, or nothing if OpenSSL fails.
+// Returns the signature of `text` with RS256 (RFC 7518, 3.3), or nothing if
+// OpenSSL fails.
 std::optional<std::string> Signature(EVP_PKEY* key, const std::string& text) {
   const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(
       EVP_MD_CTX_new(), &EVP_MD_CTX_free);
@@ -60,7 +63,7 @@ absl::StatusOr<std::unique_ptr<ServiceAccount>> ServiceAccount::Parse(
     std::string_view json, const base::Clock* wall) {
   FOREBAY_ASSIGN_OR_RETURN(const Json file, base::ParseJsonObject(json));
   if (StringIn(file, "type") != "service_account")
-    return absl::InvalidArgumentError("is no key of a service account");
+    return absl::InvalidArgumentError("is not a key of a service account");
   std::string email = StringIn(file, "client_email");
   const std::string pem = StringIn(file, "private_key");
   if (email.empty() || pem.empty())
@@ -72,7 +75,8 @@ absl::StatusOr<std::unique_ptr<ServiceAccount>> ServiceAccount::Parse(
       PEM_read_bio_PrivateKey(memory.get(), nullptr, &NoPassphrase, nullptr),
       &EVP_PKEY_free);
   if (key == nullptr || EVP_PKEY_base_id(key.get()) != EVP_PKEY_RSA)
-    return absl::InvalidArgumentError("its private_key is no RSA key in PEM");
+    return absl::InvalidArgumentError(
+        "its private_key is not an RSA key in PEM");
   return std::unique_ptr<ServiceAccount>(new ServiceAccount(
       std::move(email), StringIn(file, "private_key_id"), key, wall));
 }

@@ -13,14 +13,18 @@
 
 namespace forebay::storage::gcs {
 
-// A service account's key: signs its tokens itself (a JWT with RS256, for an
-// hour), without any request. Source: "Self-signed JWT", AIP-4111. Thread-safe
-// and immutable. `wall` (nanoseconds since 1970) must outlive it. Fetch takes a
-// millisecond of CPU time and calls `done` before it returns.
+// A service account's key. It signs its tokens itself, without any request:
+// each is a JWT with RS256 that lasts an hour. Source: "Self-signed JWT",
+// AIP-4111.
+//
+// Thread-safe and immutable. `wall` (nanoseconds since 1970) outlives it. Fetch
+// takes a millisecond of CPU time and calls `done` before it returns. Never
+// blocks. Errors are as TokenSource says.
 class ServiceAccount final : public TokenSource {
  public:
-  // `json` is the key file's content. INVALID_ARGUMENT says what is wrong with
-  // it, never its content, and leaves its name to the caller.
+  // Returns the account. `json` is the key file's content. INVALID_ARGUMENT
+  // says what is wrong with the file, and never quotes its content; the caller
+  // adds the file's name.
   static absl::StatusOr<std::unique_ptr<ServiceAccount>> Parse(
       std::string_view json, const base::Clock* wall);
 
@@ -36,6 +40,7 @@ class ServiceAccount final : public TokenSource {
         key_(std::move(key)),
         wall_(wall) {}
 
+  // Returns a token that lasts from now on for an hour.
   absl::StatusOr<Token> Sign() const;
 
   const std::string email_;

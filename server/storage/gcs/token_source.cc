@@ -9,6 +9,7 @@
 namespace forebay::storage::gcs {
 namespace {
 
+// The longest life that a token is believed to have.
 constexpr std::int64_t kMaxSeconds = 24 * 3600;
 
 }  // namespace
@@ -27,7 +28,8 @@ absl::StatusOr<Token> ParseTokenAnswer(std::string_view json,
     return absl::DataLossError("the answer holds no token");
   Token parsed;
   parsed.value = token->get<std::string>();
-  // It becomes a line of every request.
+  // The token becomes a header line of every request, so it may have no control
+  // characters.
   if (parsed.value.empty() ||
       !std::all_of(parsed.value.begin(), parsed.value.end(),
                    [](char c) { return c > ' ' && c < 127; }))

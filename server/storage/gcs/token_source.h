@@ -13,25 +13,29 @@ namespace forebay::storage::gcs {
 // A credential that a server accepts.
 struct Token {
   std::string value;
-  std::int64_t expires_nanos = 0;  // of the wall clock
+  // The end of the token's life, in nanoseconds of the wall clock.
+  std::int64_t expires_nanos = 0;
 };
 
-// Fetches tokens. Used on one engine's thread only. The caller owns it; it must
-// outlive the calls that it makes. Never blocks. Errors of Fetch name the
-// credentials: PERMISSION_DENIED, INVALID_ARGUMENT (they cannot be used),
-// UNAVAILABLE (a fault that may pass, retried in vain).
+// Fetches tokens.
+//
+// Only the engine's thread uses it. The caller owns it; it outlives the calls
+// that it makes. Never blocks. Errors of Fetch name the credentials:
+// PERMISSION_DENIED, INVALID_ARGUMENT (they cannot be used), UNAVAILABLE (a
+// fault that may pass, retried in vain).
 class TokenSource {
  public:
   virtual ~TokenSource() = default;
 
-  // Names the account of the tokens, for people.
+  // Returns the name of the tokens' account, for people.
   virtual const std::string& name() const = 0;
   // Calls `done` once, perhaps before it returns, with a new token.
   virtual void Fetch(std::function<void(absl::StatusOr<Token>)> done) = 0;
 };
 
-// Parses the answer of an OAuth 2 server: {"access_token", "expires_in"}.
-// DATA_LOSS: it is no such answer.
+// Parses the answer of an OAuth 2 server: {"access_token", "expires_in"} (RFC
+// 6749, 5.1). `now_nanos` is the wall clock's. DATA_LOSS if the answer is
+// malformed.
 absl::StatusOr<Token> ParseTokenAnswer(std::string_view json,
                                        std::int64_t now_nanos);
 

@@ -10,10 +10,11 @@
 namespace forebay::storage::http {
 namespace {
 
+// The most bytes of a server's text that an error quotes.
 constexpr std::size_t kMaxQuoted = 200;
 
-// Returns " (the server's text)", in one printable line, or "" if there is
-// none.
+// Returns " (the server's text)" in one printable line, or "" if there is no
+// text.
 std::string Quoted(std::string_view text) {
   std::string line;
   for (const char c : text.substr(0, kMaxQuoted)) {
@@ -27,17 +28,18 @@ std::string Quoted(std::string_view text) {
   return line.empty() ? "" : absl::StrCat(" (", line, ")");
 }
 
-absl::StatusCode CodeOf(Failure failure) {
+// Returns the code of an answer that did not come whole.
+absl::StatusCode CodeOf(HttpFailure failure) {
   switch (failure) {
-    case Failure::kNone:
+    case HttpFailure::kNone:
       return absl::StatusCode::kOk;
-    case Failure::kInvalid:
+    case HttpFailure::kInvalid:
       return absl::StatusCode::kInvalidArgument;
-    case Failure::kUntrusted:
+    case HttpFailure::kUntrusted:
       return absl::StatusCode::kPermissionDenied;
-    case Failure::kTooLong:
+    case HttpFailure::kTooLong:
       return absl::StatusCode::kDataLoss;
-    case Failure::kCancelled:
+    case HttpFailure::kCancelled:
       return absl::StatusCode::kCancelled;
     default:
       return absl::StatusCode::kUnavailable;
@@ -46,8 +48,8 @@ absl::StatusCode CodeOf(Failure failure) {
 
 }  // namespace
 
-absl::Status ErrorOf(const Answer& answer) {
-  if (answer.failure != Failure::kNone)
+absl::Status ErrorOf(const HttpResponse& answer) {
+  if (answer.failure != HttpFailure::kNone)
     return absl::Status(CodeOf(answer.failure), answer.reason);
   if (answer.IsSuccess()) return absl::OkStatus();
   const std::string said =
@@ -74,7 +76,8 @@ absl::Status ErrorOf(const Answer& answer) {
   if (answer.status >= 500) return absl::UnavailableError(said);
   if (answer.status >= 300 && answer.status < 400) {
     const std::string* const target = answer.Header("location");
-    // Without its query, which may hold the secrets of the request.
+    // The target is shown without its query, which may hold the secrets of the
+    // request.
     const std::string shown =
         target == nullptr ? "" : target->substr(0, target->find_first_of("?#"));
     return absl::InvalidArgumentError(absl::StrCat(

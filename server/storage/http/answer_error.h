@@ -6,11 +6,12 @@
 
 namespace forebay::storage::http {
 
-// Returns the status of a read with this answer, with ByteSource's codes: OK if
-// it came whole and with a status of success; UNAVAILABLE is a fault that may
-// pass. The message gives the reason, and leaves the object's name to the
-// caller. It shows the server's text as printable characters, cut short.
-absl::Status ErrorOf(const Answer& answer);
+// Returns the status of a read that got this answer, with ByteSource's codes.
+// OK if the answer is whole and its status is 2xx. UNAVAILABLE if the fault may
+// pass. The message gives the reason; the caller adds the object's name. The
+// message quotes the server's text, cut short and in printable characters only.
+// Thread-safe; never blocks.
+absl::Status ErrorOf(const HttpResponse& answer);
 
 }  // namespace forebay::storage::http
 

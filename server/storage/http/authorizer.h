@@ -10,28 +10,30 @@
 
 namespace forebay::storage::http {
 
-// Tells servers who makes a request. Used on one engine's thread only. The
-// caller owns it; it must outlive the calls that use it. Never blocks. Errors
-// of Authorize: PERMISSION_DENIED, INVALID_ARGUMENT (credentials that cannot be
-// used; says which), UNAVAILABLE (a fault that may pass).
+// Gives requests the headers that tell servers who makes them.
+//
+// Only the engine's thread uses it. The caller owns it; it outlives the calls
+// that use it. Never blocks. Errors of Authorize: PERMISSION_DENIED and
+// INVALID_ARGUMENT (credentials that cannot be used; the message names them),
+// UNAVAILABLE (a fault that may pass).
 class Authorizer {
  public:
   virtual ~Authorizer() = default;
 
-  // "Name: value", each.
+  // Header lines of the form "Name: value".
   using Headers = std::vector<std::string>;
 
-  // Calls `ready` once, perhaps before it returns, with the headers that the
-  // next attempt at `request` has besides its own ("Authorization: Bearer
-  // ..."), or none if it needs none.
+  // Calls `ready` once, perhaps before it returns, with the headers to add to
+  // the next attempt at `request`, such as "Authorization: Bearer ...". The
+  // list is empty if the request needs none.
   virtual void Authorize(
-      const Request& request,
+      const HttpRequest& request,
       std::function<void(absl::StatusOr<Headers>)> ready) = 0;
 
-  // A server answered an attempt that had these headers with an error. Returns
-  // whether it did not accept them, so that another attempt may do better:
-  // Authorize does not give them again.
-  virtual bool Refused(const Headers& headers, const Answer& answer) = 0;
+  // Takes note that a server gave the error `answer` to an attempt that had
+  // these headers. Returns whether the headers were the reason. If so,
+  // Authorize next gives other headers, with which another attempt may succeed.
+  virtual bool Refused(const Headers& headers, const HttpResponse& answer) = 0;
 };
 
 }  // namespace forebay::storage::http

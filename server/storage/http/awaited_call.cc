@@ -8,9 +8,9 @@
 namespace forebay::storage::http {
 namespace {
 
-// Makes the requests of one call of Await. Posted tasks and timers share the
-// object, which is over once Await has returned. The engine's thread alone uses
-// everything but the constructor and `result`.
+// The requests of one call of Await. Posted tasks and timers share the object,
+// which is over once Await has returned. Only the engine's thread uses it,
+// except for the constructor and `result`.
 class AwaitedCall : public std::enable_shared_from_this<AwaitedCall> {
  public:
   AwaitedCall(Client* client, Call call)
@@ -21,11 +21,15 @@ class AwaitedCall : public std::enable_shared_from_this<AwaitedCall> {
     call_.patience = kAwaitedPatience;
   }
 
-  std::future<absl::StatusOr<Answer>> result() { return result_.get_future(); }
+  std::future<absl::StatusOr<HttpResponse>> result() {
+    return result_.get_future();
+  }
 
+  // Makes the first request, and sets the timer for the second.
   void Begin() {
     Call first = call_;
-    first.done = [self = shared_from_this()](absl::StatusOr<Answer> answer) {
+    first.done = [self =
+                      shared_from_this()](absl::StatusOr<HttpResponse> answer) {
       self->OnFirst(std::move(answer));
     };
     first_ = client_->Start(std::move(first));
@@ -37,6 +41,7 @@ class AwaitedCall : public std::enable_shared_from_this<AwaitedCall> {
         });
   }
 
+  // Ends the wait with CANCELLED.
   void Stop() { End(absl::CancelledError("nobody waits for it any more")); }
 
  private:
@@ -49,13 +54,16 @@ class AwaitedCall : public std::enable_shared_from_this<AwaitedCall> {
     second.attempts = 1;
     second.patience = {};
     second.hedge = true;
-    second.done = [self = shared_from_this()](absl::StatusOr<Answer> answer) {
-      self->OnSecond(std::move(answer));
-    };
+    second.done =
+        [self = shared_from_this()](absl::StatusOr<HttpResponse> answer) {
+          self->OnSecond(std::move(answer));
+        };
     second_ = client_->Start(std::move(second));
   }
 
-  void OnFirst(absl::StatusOr<Answer> answer) {
+  // Takes the answer to the first request. If the first failed while the second
+  // is being answered, the wait goes on.
+  void OnFirst(absl::StatusOr<HttpResponse> answer) {
     first_ = 0;
     // The answer to the second may be on its way.
     const bool waits = !answer.ok() && second_ != 0 &&
@@ -65,15 +73,17 @@ class AwaitedCall : public std::enable_shared_from_this<AwaitedCall> {
     fault_ = answer.status();
   }
 
-  void OnSecond(absl::StatusOr<Answer> answer) {
+  // Takes the answer to the second request, which is not repeated.
+  void OnSecond(absl::StatusOr<HttpResponse> answer) {
     second_ = 0;
     if (answer.ok() || !RetryPolicy::MayPass(answer.status()))
       return End(std::move(answer));
     if (first_ == 0) End(fault_);
   }
 
-  // Ends both requests, so that no judge is called any more.
-  void End(absl::StatusOr<Answer> result) {
+  // Ends both requests, so that no judge is called any more, and gives the
+  // result.
+  void End(absl::StatusOr<HttpResponse> result) {
     if (std::exchange(is_over_, true)) return;
     for (const Client::Id id : {first_, second_})
       if (id != 0) client_->Cancel(id);
@@ -83,17 +93,19 @@ class AwaitedCall : public std::enable_shared_from_this<AwaitedCall> {
   Client* const client_;
   Call call_;
   bool is_patient_ = false;
-  std::promise<absl::StatusOr<Answer>> result_;
-  Client::Id first_ = 0;  // 0: not under way
+  std::promise<absl::StatusOr<HttpResponse>> result_;
+  // The requests under way; 0 if there is none.
+  Client::Id first_ = 0;
   Client::Id second_ = 0;
-  absl::Status fault_;  // of the first
+  // The error of the first request.
+  absl::Status fault_;
   bool is_over_ = false;
 };
 
 }  // namespace
 
-absl::StatusOr<Answer> Await(Client* client, Call call,
-                             const std::stop_token& stop) {
+absl::StatusOr<HttpResponse> Await(Client* client, Call call,
+                                   const std::stop_token& stop) {
   const auto awaited = std::make_shared<AwaitedCall>(client, std::move(call));
   auto result = awaited->result();
   client->engine().Post([awaited] { awaited->Begin(); });

@@ -10,25 +10,27 @@
 
 namespace forebay::storage::http {
 
-// Attempts of a call that a client waits for, such as those that open a
-// dataset: half a minute of faults, or less, is an error.
+// The most attempts of a call that a client waits for, such as one that opens a
+// dataset. If all attempts fail, the call ends with an error after about half a
+// minute.
 inline constexpr int kAwaitedAttempts = 8;
-// The patience of such a call.
+// The patience of a call that a client waits for.
 inline constexpr Patience kAwaitedPatience = {
     .silent_host_nanos = 13'000'000'000, .silent_call_nanos = 60'000'000'000};
-// If no byte has come in this time, the request is made once more, beside the
-// first: one server of several behind a name may hang.
+// The time without a byte after which the request is made once more, beside the
+// first. The name may stand for several servers, one of which hangs.
 inline constexpr std::int64_t kAwaitedRepeatNanos = 4'000'000'000;
 
-// Makes the call, without its `done`, and waits for its end. A call that names
-// no number of attempts has those above, and their patience; its `judge` must
-// bear the answers of two requests, one after the other.
+// Makes a call that has no `done`, and waits for its end. If the call leaves
+// `attempts` at INT_MAX, it gets kAwaitedAttempts and kAwaitedPatience. The
+// request may be made twice, so `judge` may be called for both answers, one
+// after the other.
 //
-// Any thread but the engine's may call it. The client must outlive the call.
-// Blocks, but not for long once `stop` is requested. Errors: the client's;
-// CANCELLED, stopped.
-absl::StatusOr<Answer> Await(Client* client, Call call,
-                             const std::stop_token& stop = {});
+// Any thread but the engine's may call it. The client outlives the call.
+// Blocks, but not for long once `stop` is requested. Errors are the client's,
+// and CANCELLED if `stop` was requested.
+absl::StatusOr<HttpResponse> Await(Client* client, Call call,
+                                   const std::stop_token& stop = {});
 
 }  // namespace forebay::storage::http
 

@@ -12,7 +12,7 @@ absl::StatusOr<BucketUri> ParseBucketUri(std::string_view uri,
   const std::string name(uri);
   if (!uri.starts_with(kind.scheme)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        name, ": is no URI ", std::string(kind.scheme), "bucket/prefix"));
+        name, ": is not a URI ", std::string(kind.scheme), "bucket/prefix"));
   }
   std::string_view rest = uri.substr(kind.scheme.size());
   const std::string_view bucket = rest.substr(0, rest.find('/'));

@@ -8,15 +8,31 @@
 #include "server/storage/http/answer_error.h"
 #include "server/storage/http/url.h"
 
+// The life of a call: Start, then attempts until one is good. An attempt gets
+// headers from the authorizer (Authorize), adds them to the request (Attempt),
+// and sends it (Send). A redirect that the call follows sends the request
+// again, within the attempt (Follows). The answer is judged (OnAnswer). After
+// an error that may pass, the policy of the host names the time of the next
+// attempt (NextAttempt).
+//
+// Callbacks hold weak references to the call: a call that was cancelled or has
+// ended is gone from `calls_`, and its timers do nothing.
+//
+// Patience bounds the time that a call goes on without any byte of an answer. A
+// timer checks the call when that time ends. If the time has become longer
+// meanwhile, the timer is set again.
+
 namespace forebay::storage::http {
 namespace {
 
-// Of one attempt.
+// The most redirects of one attempt.
 constexpr int kMaxRedirects = 3;
-// The last attempt that a patience allows begins so long before its end.
+// The last attempt that a patience allows begins this long before its end, so
+// that it may still be answered.
 constexpr std::int64_t kLastAttemptNanos = 1'000'000'000;
-// Hosts without calls and with an unused budget are forgotten when there are so
-// many hosts, or twice as many as were left the last time.
+// Unused hosts are forgotten when there are kKeptHosts hosts, or twice as many
+// as were left the last time. A host is unused if it has no calls and its
+// budget is full.
 constexpr std::size_t kKeptHosts = 64;
 
 }  // namespace
@@ -41,7 +57,7 @@ Client::Id Client::Start(Call call) {
   calling->call = std::move(call);
   calling->host = FindHost(calling->call.request.url);
   calls_.emplace(calling->id, calling);
-  // Posted, since the authorizer may fail at once.
+  // The step is posted, since the authorizer may fail at once.
   engine_->Post([this, weak = std::weak_ptr<Calling>(calling)] {
     if (const auto held = weak.lock()) Authorize(held);
   });
@@ -58,7 +74,7 @@ void Client::Cancel(Id id) {
 void Client::Continue(Id id) {
   const auto found = calls_.find(id);
   if (found == calls_.end()) return;
-  // Posted, since the authorizer may fail at once.
+  // The step is posted, since the authorizer may fail at once.
   engine_->Post([this, weak = std::weak_ptr<Calling>(found->second)] {
     if (const auto held = weak.lock()) Authorize(held);
   });
@@ -123,7 +139,7 @@ void Client::Attempt(const std::shared_ptr<Calling>& calling) {
   calling->redirects = 0;
   calling->asked_nanos = engine_->clock().NowNanos();
   calling->led_nanos = 0;
-  Request request = calling->call.request;
+  HttpRequest request = calling->call.request;
   request.headers.insert(request.headers.end(), calling->headers.begin(),
                          calling->headers.end());
   Send(calling, std::move(request));
@@ -132,8 +148,10 @@ void Client::Attempt(const std::shared_ptr<Calling>& calling) {
   WatchSilence(calling);
 }
 
-void Client::Send(const std::shared_ptr<Calling>& calling, Request request) {
-  request.done = [this, weak = std::weak_ptr<Calling>(calling)](Answer answer) {
+void Client::Send(const std::shared_ptr<Calling>& calling,
+                  HttpRequest request) {
+  request.done = [this,
+                  weak = std::weak_ptr<Calling>(calling)](HttpResponse answer) {
     if (const auto held = weak.lock()) OnAnswer(held, std::move(answer));
   };
   calling->heard_before_nanos =
@@ -149,8 +167,8 @@ void Client::Send(const std::shared_ptr<Calling>& calling, Request request) {
 }
 
 bool Client::Follows(const std::shared_ptr<Calling>& calling,
-                     const Answer& answer, absl::Status* error) {
-  if (!calling->call.follow || answer.failure != Failure::kNone ||
+                     const HttpResponse& answer, absl::Status* error) {
+  if (!calling->call.follow || answer.failure != HttpFailure::kNone ||
       answer.status < 300 || answer.status >= 400)
     return false;
   if (++calling->redirects > kMaxRedirects) {
@@ -168,33 +186,37 @@ bool Client::Follows(const std::shared_ptr<Calling>& calling,
     return false;
   }
   calling->led_nanos = engine_->clock().NowNanos() - calling->asked_nanos;
-  Request request = calling->call.request;
+  HttpRequest request = calling->call.request;
   request.url = *std::move(url);
   Send(calling, std::move(request));
   return true;
 }
 
-absl::Status Client::Judge(const Calling& calling, const Answer& answer) const {
-  const bool judged =
-      answer.IsSuccess() && calling.call.judge &&
-      (answer.failure == Failure::kNone || answer.failure == Failure::kTooLong);
+absl::Status Client::Judge(const Calling& calling,
+                           const HttpResponse& answer) const {
+  const bool judged = answer.IsSuccess() && calling.call.judge &&
+                      (answer.failure == HttpFailure::kNone ||
+                       answer.failure == HttpFailure::kTooLong);
   if (judged) {
     absl::Status verdict = calling.call.judge(answer);
     if (!verdict.ok()) return verdict;
   }
-  const bool faulty = answer.failure == Failure::kNone && !answer.IsSuccess();
+  const bool faulty =
+      answer.failure == HttpFailure::kNone && !answer.IsSuccess();
   return faulty && calling.call.fault ? calling.call.fault(answer)
                                       : ErrorOf(answer);
 }
 
-bool Client::MayAuthorizeAgain(Calling* calling, const Answer& answer) const {
-  return answer.failure == Failure::kNone && !answer.IsSuccess() &&
+bool Client::MayAuthorizeAgain(Calling* calling,
+                               const HttpResponse& answer) const {
+  return answer.failure == HttpFailure::kNone && !answer.IsSuccess() &&
          !calling->headers.empty() &&
          calling->call.authorizer->Refused(calling->headers, answer) &&
          !std::exchange(calling->refused, true);
 }
 
-void Client::OnAnswer(const std::shared_ptr<Calling>& calling, Answer answer) {
+void Client::OnAnswer(const std::shared_ptr<Calling>& calling,
+                      HttpResponse answer) {
   calling->request = 0;
   Host& host = *calling->host;
   host.heard_nanos = std::max(host.heard_nanos, calling->heard_nanos);
@@ -210,7 +232,8 @@ void Client::OnAnswer(const std::shared_ptr<Calling>& calling, Answer answer) {
   counts.bytes = answer.filled + answer.body.size();
   ledger_.Book(calling->call.job, calling->call.kind, counts);
   if (error.ok()) return Finish(calling, std::move(answer));
-  // A token may end earlier than it says; a new one decides.
+  // A token may expire earlier than it says. An attempt with a new token
+  // decides.
   if (MayAuthorizeAgain(calling.get(), answer))
     error = absl::UnavailableError(error.message());
   OnError(calling, std::move(error), answer.retry_after_nanos);
@@ -297,7 +320,7 @@ absl::Status Client::SilenceError(const Calling& calling,
 }
 
 void Client::Finish(const std::shared_ptr<Calling>& calling,
-                    absl::StatusOr<Answer> result) {
+                    absl::StatusOr<HttpResponse> result) {
   const auto held = calls_.extract(calling->id);  // keeps it alive
   if (calling->request != 0) engine_->Cancel(calling->request);
   if (calling->call.done) calling->call.done(std::move(result));

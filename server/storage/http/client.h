@@ -13,69 +13,78 @@
 #include "absl/status/statusor.h"
 #include "server/storage/http/authorizer.h"
 #include "server/storage/http/engine.h"
-#include "server/storage/http/ledger.h"
 #include "server/storage/http/message.h"
+#include "server/storage/http/request_ledger.h"
 #include "server/storage/http/retry_policy.h"
 
 namespace forebay::storage::http {
 
-// How long a call goes on while no byte of an answer has come to it, over all
-// its attempts, from the begin of the first one on. Once a byte has come, the
-// number of attempts alone decides.
+// Says for how long a call goes on without any byte of an answer. The time runs
+// from the beginning of the first attempt, over all attempts. Once a byte has
+// come, only the number of attempts limits the call.
 struct Patience {
-  // If no byte of an answer to any other call has come from the host, either.
+  // The limit in nanoseconds while the host has not answered any other call,
+  // either.
   std::int64_t silent_host_nanos = INT64_MAX;
-  // If some has. At least as long.
+  // The limit in nanoseconds if the host has answered other calls meanwhile. At
+  // least `silent_host_nanos`.
   std::int64_t silent_call_nanos = INT64_MAX;
 };
 
-// A request, and the rules for a good answer.
+// A request, and the rules for a good answer to it.
 struct Call {
-  Request request;  // without `done`
+  HttpRequest request;  // its `done` is empty
   Authorizer* authorizer = nullptr;
-  // Judges an answer with a status of success, whole or too long. After
-  // UNAVAILABLE and DATA_LOSS, which may pass, the request is made again. If
-  // empty, a whole answer is good. The message gives the reason only.
-  std::function<absl::Status(const Answer&)> judge;
+  // Judges an answer that has a status of success and is whole or too long.
+  // After an error that may pass (RetryPolicy::MayPass), such as DATA_LOSS, the
+  // request is made again. The message gives the reason only. If `judge` is
+  // empty, every whole answer is good.
+  std::function<absl::Status(const HttpResponse&)> judge;
   // Returns the URL that a redirect (3xx) leads to, or an error. The request is
-  // made there, without the authorizer's headers, as a part of the same
-  // attempt: the answer's time to the first byte is that of all of it. None
-  // leads from https to http. If empty, redirects are errors.
-  std::function<absl::StatusOr<std::string>(const Answer&)> follow;
-  // Returns the error of an answer that is no success. If empty, that is
-  // ErrorOf's.
-  std::function<absl::Status(const Answer&)> fault;
-  std::function<void(absl::StatusOr<Answer>)> done;
-  // Sees each answer, good or bad, before `done`, and the number of the attempt
-  // that it answers, from 1 on; may be empty. Must not call the client.
-  std::function<void(const Answer&, int attempt)> saw;
-  // Called when an attempt has failed and the next one is to begin later; may
-  // be empty. Must not call the client.
+  // made there as a part of the same attempt, without the authorizer's headers.
+  // HttpResponse::first_byte_nanos then counts from the beginning of the
+  // attempt. A redirect from https to http is an error. If `follow` is empty,
+  // all redirects are errors.
+  std::function<absl::StatusOr<std::string>(const HttpResponse&)> follow;
+  // Returns the error of an answer whose status is not a success. If empty,
+  // ErrorOf is used.
+  std::function<absl::Status(const HttpResponse&)> fault;
+  // Receives the good answer, or the error.
+  std::function<void(absl::StatusOr<HttpResponse>)> done;
+  // Sees each answer, good or bad, before `done`, with the number of its
+  // attempt, from 1 on. May be empty. Must not call the client.
+  std::function<void(const HttpResponse&, int attempt)> saw;
+  // Is called when an attempt has failed and the next one begins later. May be
+  // empty. Must not call the client.
   std::function<void()> paused;
-  // Called when that time has come: Continue then begins the attempt. If empty,
-  // the attempt begins by itself. May call nothing of the client but Continue.
+  // Is called when the time for the next attempt has come: Continue then begins
+  // it. If empty, the attempt begins by itself. It may call nothing of the
+  // client but Continue.
   std::function<void()> ready;
-  // The most attempts, where the policy allows more. While no byte has come,
-  // the patience decides instead, if there is one.
+  // The most attempts; the host's RetryPolicy may allow fewer. While no byte
+  // has come, `patience` limits the call instead, if it is set.
   int attempts = INT_MAX;
   Patience patience;
 
-  // These are for the ledger.
+  // The RequestLedger counts the requests under this job and kind.
   std::uint64_t job = 0;
   RequestKind kind = RequestKind::kOther;
-  bool hedge = false;  // made because another request is slow
+  // Whether the request is made because another one is slow.
+  bool hedge = false;
 };
 
 // Repeats calls until they have a good answer, as a RetryPolicy says. All
-// requests go through one client, which has a policy for each host, so that the
-// retries of one host have one budget and take nothing from another's. A call
-// counts for the host that its own URL names, wherever redirects lead.
+// requests go through one client, which has a policy for each host. The retries
+// to one host share a budget, and take nothing from the budgets of other hosts.
+// A call belongs to the host that its own URL names, wherever redirects lead.
 //
-// Only the engine's thread uses it, but for what is said otherwise. The engine
-// must outlive the client. Destruction happens on another thread, and answers
-// the calls that are left with CANCELLED. Nothing else blocks. Errors of calls:
-// those of ErrorOf, of their judge and of their authorizer; UNAVAILABLE, with
-// the host, the seconds and the last fault, where the patience has ended.
+// Only the engine's thread uses it, except where a method says otherwise. The
+// engine outlives the client. Destruction happens on another thread, and
+// answers the calls that are left with CANCELLED; nothing else blocks.
+//
+// Errors of calls are those of ErrorOf, of their judge and of their authorizer.
+// When a call's patience has ended, its error is UNAVAILABLE, with the host,
+// the seconds and the last fault.
 class Client {
  public:
   using Id = std::uint64_t;
@@ -83,21 +92,22 @@ class Client {
   Client(Engine* engine, const RetryOptions& options, std::uint64_t seed);
   ~Client();
 
-  // Never calls `done` before it returns.
+  // Starts a call, and never calls its `done` before Start returns.
   Id Start(Call call);
-  // Drops a call: no `done`, and no more writes to its memory.
+  // Drops a call: its `done` is not called, and its memory is not written to
+  // any more.
   void Cancel(Id id);
 
   // Begins the next attempt of a call that is ready for it.
   void Continue(Id id);
-  // Returns when a byte of an answer to the call came last, by the engine's
-  // clock; INT64_MIN if none came yet.
+  // Returns the time, by the engine's clock, of the last byte of an answer to
+  // the call; INT64_MIN if none has come.
   std::int64_t HeardNanos(Id id) const;
-  // Returns whether a request of the call is in flight, to which no byte of an
-  // answer has come.
+  // Whether a request of the call is in flight to which no byte of an answer
+  // has come.
   bool IsUnanswered(Id id) const;
-  // Takes a retry off the budget of the call's host for a request that is made
-  // beside the call. Returns false if there may be none now.
+  // Takes a retry off the budget of the call's host, for a request that is made
+  // beside the call. Returns false if the budget has none now.
   bool MayRepeat(Id id);
 
   // Returns the number of hosts that the client remembers.
@@ -106,80 +116,108 @@ class Client {
   Engine& engine() const { return *engine_; }
   // Returns the number of attempts so far beyond the first of their calls.
   std::uint64_t retries() const { return retries_; }
-  // Counts all requests that were made. Any thread may use it.
-  const Ledger& ledger() const { return ledger_; }
-  Ledger& ledger() { return ledger_; }
+  // Returns the counts of all requests that were made. Any thread may use it.
+  const RequestLedger& ledger() const { return ledger_; }
+  RequestLedger& ledger() { return ledger_; }
 
  private:
+  // A host, and what all calls to it share.
   struct Host {
     std::string origin;
     RetryPolicy policy;
-    // When a byte of an answer came last, without those of calls under way.
+    // The time of the last byte of an answer to a request that has ended.
+    // Calling::heard_nanos has the time of the request under way.
     std::int64_t heard_nanos = INT64_MIN;
   };
+  // A call that has not ended.
   struct Calling {
     Id id = 0;
     Call call;
     std::shared_ptr<Host> host;
     int attempts = 0;
-    Authorizer::Headers headers;   // of the authorizer
-    bool refused = false;          // the server did not accept headers
-    int redirects = 0;             // of this attempt
-    std::int64_t asked_nanos = 0;  // when it began
-    std::int64_t led_nanos = 0;    // from then until the last redirect
-    Engine::Id request = 0;        // under way; 0: none
-    std::optional<std::int64_t> first_asked_nanos;  // of the first attempt
-    bool is_answered = false;  // a byte has come that was no redirect's
-    std::string fault;         // of the last attempt that failed
-    // When a byte of an answer came last: to the request under way, and to
-    // those before it.
+    // The headers that the authorizer gave.
+    Authorizer::Headers headers;
+    // Whether the server has refused the authorizer's headers once.
+    bool refused = false;
+    // The redirects of this attempt.
+    int redirects = 0;
+    // The time at which this attempt began.
+    std::int64_t asked_nanos = 0;
+    // The nanoseconds from `asked_nanos` until the last redirect.
+    std::int64_t led_nanos = 0;
+    // The request under way; 0 if there is none.
+    Engine::Id request = 0;
+    // The time at which the first attempt began.
+    std::optional<std::int64_t> first_asked_nanos;
+    // Whether an earlier request got a byte of an answer that was not a
+    // redirect.
+    bool is_answered = false;
+    // The reason why the last attempt failed.
+    std::string fault;
+    // The times of the last byte of an answer to the request under way, and to
+    // the requests before it; INT64_MIN if none came.
     std::int64_t heard_nanos = INT64_MIN;
     std::int64_t heard_before_nanos = INT64_MIN;
   };
 
   const Calling* Find(Id id) const;
+  // Returns the host of the URL, and makes it if there is none. Forgets unused
+  // hosts now and then.
   std::shared_ptr<Host> FindHost(const std::string& url);
+  // Authorize, Attempt, Send: the steps of an attempt, in this order.
   void Authorize(const std::shared_ptr<Calling>& calling);
   void Attempt(const std::shared_ptr<Calling>& calling);
-  void Send(const std::shared_ptr<Calling>& calling, Request request);
-  // Returns whether the attempt goes on elsewhere; sets `error` if a redirect
-  // leads nowhere.
-  bool Follows(const std::shared_ptr<Calling>& calling, const Answer& answer,
-               absl::Status* error);
-  void OnAnswer(const std::shared_ptr<Calling>& calling, Answer answer);
-  absl::Status Judge(const Calling& calling, const Answer& answer) const;
-  // Returns whether other headers may do better, for the first time.
-  bool MayAuthorizeAgain(Calling* calling, const Answer& answer) const;
+  void Send(const std::shared_ptr<Calling>& calling, HttpRequest request);
+  // If the answer is a redirect, follows it within the attempt and returns
+  // true. Sets `*error` and returns false if the redirect may not be followed.
+  bool Follows(const std::shared_ptr<Calling>& calling,
+               const HttpResponse& answer, absl::Status* error);
+  // Handles the answer to a request: ends the call, follows a redirect, or
+  // repeats the request.
+  void OnAnswer(const std::shared_ptr<Calling>& calling, HttpResponse answer);
+  // Returns the error of the answer, by the call's own rules and by ErrorOf.
+  absl::Status Judge(const Calling& calling, const HttpResponse& answer) const;
+  // Whether an attempt with other headers may succeed. True at most once for
+  // each call.
+  bool MayAuthorizeAgain(Calling* calling, const HttpResponse& answer) const;
+  // After an error that may pass, sets a timer for the next attempt. After any
+  // other error, ends the call.
   void OnError(const std::shared_ptr<Calling>& calling, absl::Status error,
                std::int64_t asked_nanos);
-  // Returns when the next attempt begins; nullopt if there is none.
+  // Returns the time at which the next attempt begins; nullopt if there is
+  // none.
   std::optional<std::int64_t> NextAttempt(const Calling& calling,
                                           std::int64_t asked_nanos);
-  // The pause after an attempt is over.
+  // Ends the pause before an attempt.
   void Repeat(const std::shared_ptr<Calling>& calling);
 
   // Whether a byte of an answer, and not of a redirect, has come to the call.
   static bool IsAnswered(const Calling& calling) {
     return calling.is_answered || calling.heard_nanos != INT64_MIN;
   }
-  // Returns when the call's patience ends; INT64_MAX if it never does.
+  // Returns the time at which the call's patience ends; INT64_MAX if it never
+  // does.
   std::int64_t PatienceEnd(const Calling& calling) const;
-  // Ends the call at that time, if no byte has come until then.
+  // Sets a timer that ends the call when its patience ends, unless a byte has
+  // come by then.
   void WatchSilence(const std::shared_ptr<Calling>& calling);
+  // Returns the error of a call whose patience has ended.
   absl::Status SilenceError(const Calling& calling,
                             const std::string& reason) const;
   void Finish(const std::shared_ptr<Calling>& calling,
-              absl::StatusOr<Answer> result);
+              absl::StatusOr<HttpResponse> result);
 
   Engine* const engine_;
   const RetryOptions options_;
   const std::uint64_t seed_;
-  Ledger ledger_;
+  RequestLedger ledger_;
   Id last_id_ = 0;
   std::uint64_t retries_ = 0;
   std::unordered_map<Id, std::shared_ptr<Calling>> calls_;
-  std::unordered_map<std::string, std::shared_ptr<Host>> hosts_;  // by origin
-  std::size_t prune_at_;  // so many hosts
+  // The hosts by origin (OriginOf).
+  std::unordered_map<std::string, std::shared_ptr<Host>> hosts_;
+  // The number of hosts at which unused ones are forgotten.
+  std::size_t prune_at_;
 };
 
 }  // namespace forebay::storage::http

@@ -7,7 +7,9 @@
 namespace forebay::storage::http {
 namespace {
 
-// Takes a number and the character after it ('\0' at the end) off `text`.
+// Takes a decimal number and the character `after` behind it off `text`. With
+// '\0' the number must end the text. Returns nothing if there is no such
+// number.
 std::optional<std::uint64_t> TakeNumber(std::string_view* text, char after) {
   std::uint64_t number = 0;
   const char* const end = text->data() + text->size();
@@ -28,9 +30,9 @@ absl::Status Changed() {
       "was replaced or changed since the dataset was indexed");
 }
 
-// Returns why an answer has all of the object instead of a part, or is not the
-// object, as far as the answer tells.
-absl::Status IgnoresRanges(const Answer& answer) {
+// Returns the error of an answer with the whole object in place of a part, or
+// with a Content-Encoding that changes its length.
+absl::Status IgnoresRanges(const HttpResponse& answer) {
   const std::string* const encoding = answer.Header("content-encoding");
   return absl::UnimplementedError(
       absl::StrCat("the server does not send ranges of it, but all",
@@ -39,19 +41,22 @@ absl::Status IgnoresRanges(const Answer& answer) {
                        : absl::StrCat(", with Content-Encoding: ", *encoding)));
 }
 
-bool IsEncoded(const Answer& answer) {
+// Whether the server has compressed the body for this answer.
+bool IsEncoded(const HttpResponse& answer) {
   return answer.Header("content-encoding") != nullptr;
 }
 
-// The error for a part of a body that was compressed for this answer.
-absl::Status CompressesRanges(const Answer& answer) {
+// Returns the error of an answer with a part of a body that was compressed for
+// this answer.
+absl::Status CompressesRanges(const HttpResponse& answer) {
   return absl::UnimplementedError(absl::StrCat(
       "the server does not send ranges of it as it is stored, but of it with "
       "Content-Encoding: ",
       *answer.Header("content-encoding")));
 }
 
-absl::Status CheckPart(const Answer& answer, const ByteRange& range,
+// Checks an answer 206, Partial Content (RFC 9110, 15.3.7).
+absl::Status CheckPart(const HttpResponse& answer, const HttpRange& range,
                        std::uint64_t object_size) {
   const std::string* const header = answer.Header("content-range");
   const std::optional<ContentRange> got =
@@ -68,7 +73,8 @@ absl::Status CheckPart(const Answer& answer, const ByteRange& range,
   return absl::OkStatus();
 }
 
-absl::Status CheckWhole(const Answer& answer, const ByteRange& range,
+// Checks an answer 200, which has the whole object.
+absl::Status CheckWhole(const HttpResponse& answer, const HttpRange& range,
                         std::uint64_t object_size) {
   if (range.offset != 0 || range.length != object_size)
     return IgnoresRanges(answer);
@@ -95,12 +101,12 @@ std::optional<ContentRange> ParseContentRange(std::string_view value) {
   return ContentRange{*first, *last, size};
 }
 
-std::string RangeHeader(const ByteRange& range) {
+std::string RangeHeader(const HttpRange& range) {
   return absl::StrCat("Range: bytes=", range.offset, "-",
                       range.offset + range.length - 1);
 }
 
-absl::Status CheckRange(const Answer& answer, const ByteRange& range,
+absl::Status CheckRange(const HttpResponse& answer, const HttpRange& range,
                         std::uint64_t object_size) {
   absl::Status status =
       answer.status == 206   ? CheckPart(answer, range, object_size)
@@ -109,9 +115,10 @@ absl::Status CheckRange(const Answer& answer, const ByteRange& range,
                                    "the server answers ", answer.status,
                                    " to a request for a range"));
   if (!status.ok()) return status;
-  const bool is_longer = answer.failure == Failure::kTooLong;
+  const bool is_longer = answer.failure == HttpFailure::kTooLong;
   if (!is_longer && answer.filled == range.length) return absl::OkStatus();
-  // Compressed for this answer, so that its length was not known before.
+  // A body that is compressed for this answer has a length that the server did
+  // not know when it began.
   if (answer.status == 200 && IsEncoded(answer) &&
       answer.Header("content-length") == nullptr)
     return IgnoresRanges(answer);

@@ -12,26 +12,33 @@
 
 namespace forebay::storage::http {
 
-// The value of a header "Content-Range: bytes 5-9/100".
+// The value of a header "Content-Range: bytes 5-9/100" (RFC 9110, 14.4).
 struct ContentRange {
   std::uint64_t first = 0;
-  std::uint64_t last = 0;                    // first <= last
-  std::optional<std::uint64_t> object_size;  // > last; none: "*"
+  // The last byte of the range, which is not before `first`.
+  std::uint64_t last = 0;
+  // The bytes of the whole object, more than `last`. Nothing if the header has
+  // "*".
+  std::optional<std::uint64_t> object_size;
 };
 
-// Returns nullopt if it is malformed.
+// Returns the value of the header, or nullopt if it is malformed. Thread-safe;
+// never blocks.
 std::optional<ContentRange> ParseContentRange(std::string_view value);
 
-// Returns a header such as "Range: bytes=5-9".
-std::string RangeHeader(const ByteRange& range);
+// Returns the header line of a request for a range, such as "Range: bytes=5-9"
+// (RFC 9110, 14.2).
+std::string RangeHeader(const HttpRange& range);
 
 // Checks that an answer of success holds exactly `range` of an object of
-// `object_size` bytes: 206 with the right Content-Range, or 200 for the whole
-// object; and a complete body. Errors: FAILED_PRECONDITION (the object has
-// another size), UNIMPLEMENTED (the whole object came instead of a part, or not
-// as it is stored), UNAVAILABLE (another range came), DATA_LOSS (the body is
-// too short or too long).
-absl::Status CheckRange(const Answer& answer, const ByteRange& range,
+// `object_size` bytes. It is 206 with the right Content-Range, or 200 for the
+// whole object, and its body is complete. Thread-safe; never blocks. Errors:
+// - FAILED_PRECONDITION: the object has another size.
+// - UNIMPLEMENTED: the server sent the whole object instead of a part, or
+//   compressed it for this answer.
+// - UNAVAILABLE: another range came.
+// - DATA_LOSS: the body is too short or too long.
+absl::Status CheckRange(const HttpResponse& answer, const HttpRange& range,
                         std::uint64_t object_size);
 
 }  // namespace forebay::storage::http

@@ -16,18 +16,23 @@ namespace forebay::storage::http {
 namespace {
 
 constexpr std::int64_t kMillis = 1'000'000;
-constexpr std::size_t kEvents = 256;  // more wait for the next turn
+// The most events of a turn; further ones wait for the next.
+constexpr std::size_t kEvents = 256;
+// The time between two nudges, and the time until curl is asked again when it
+// had no memory.
 constexpr std::int64_t kNudgeNanos = 50 * kMillis;
 constexpr std::int64_t kRetryNanos = 10 * kMillis;
 
 std::int64_t Now() { return base::Clock::Monotonic()->NowNanos(); }
 
+// Starts libcurl once for the process. Returns whether that worked.
 bool GlobalInit() {
   static const bool done = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
   return done;
 }
 
-// Hangups and errors count as readable: curl reads, and finds out.
+// Returns curl's flags for epoll's events. Hangups and errors count as
+// readable: curl reads, and sees the error.
 int SelectedOf(std::uint32_t events) {
   int selected = 0;
   if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0)
@@ -86,8 +91,8 @@ void CurlMulti::Remove(CURL* easy) {
   KeepConnections();
 }
 
-// Curl counts the connections in use among those it keeps: with more of them
-// than its limit, it would close each when its transfer ends.
+// Curl's limit also counts the connections in use. If more than the limit are
+// in use, curl would close each when its transfer ends.
 void CurlMulti::KeepConnections() {
   curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS,
                     kept_connections_ + static_cast<long>(transfers_.size()));
@@ -123,9 +128,9 @@ void CurlMulti::LookAtDue() {
     look_nanos_ = std::min(look_nanos_, Now() + kRetryNanos);
 }
 
-// Curl 7.88 goes on to a host's next address when it next looks at the
-// transfer. It may have no socket or timer that makes it look. A pause that
-// ends does.
+// Curl 7.88 goes on to a host's next address only when it next looks at the
+// transfer. It may have no socket or timer that makes it look. The end of a
+// pause does, so each transfer is paused for a moment.
 void CurlMulti::Nudge() {
   if (young_.empty() || Now() < nudge_nanos_) return;
   nudge_nanos_ = Now() + kNudgeNanos;
@@ -154,14 +159,14 @@ int CurlMulti::MillisToWait(int millis) const {
   const std::int64_t next =
       young_.empty() ? look_nanos_ : std::min(look_nanos_, nudge_nanos_);
   if (next == INT64_MAX) return millis;
-  // Rounded up, so as not to wake too early and spin.
+  // The wait is rounded up: a wake-up before the time would spin.
   const std::int64_t left = (next - Now() + kMillis - 1) / kMillis;
   return static_cast<int>(
       std::clamp<std::int64_t>(left, 0, static_cast<std::int64_t>(millis)));
 }
 
-// A socket that cannot be watched is one that nothing is heard from: its
-// transfer times out.
+// If a socket cannot be watched, nothing is heard from it, and its transfer
+// times out.
 void CurlMulti::Watch(curl_socket_t socket, int what) const {
   epoll_event event = {};
   event.data.fd = socket;
@@ -171,8 +176,8 @@ void CurlMulti::Watch(curl_socket_t socket, int what) const {
   }
   if ((what & CURL_POLL_IN) != 0) event.events |= EPOLLIN;
   if ((what & CURL_POLL_OUT) != 0) event.events |= EPOLLOUT;
-  // Whether epoll knows it does not depend on curl alone: closing a socket
-  // makes epoll forget it, and the next has the same number.
+  // Curl's own view of what is watched may be out of date: epoll forgets a
+  // socket when it is closed, and the next socket gets its number.
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket, &event) != 0 &&
       errno == EEXIST)
     epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, socket, &event);

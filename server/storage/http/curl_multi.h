@@ -12,41 +12,45 @@
 
 namespace forebay::storage::http {
 
-// Curl's transfers, whose sockets epoll watches. So watching one of them costs
-// the same however many there are.
+// Runs libcurl's transfers, whose sockets epoll watches. The cost of one
+// transfer therefore does not grow with their number.
 //
-// One thread calls all but Wake, which any thread may call. The caller owns the
-// transfers' handles, and removes them before it ends one or this. Without
-// CURLOPT_QUICK_EXIT, Remove waits for names that are being resolved. Else only
-// Turn blocks. The process does not fork: curl closes some sockets before
-// it takes leave of them, and epoll would go on telling of a child's copy.
-// Errors: Create (INTERNAL, RESOURCE_EXHAUSTED); those of transfers are in
+// One thread calls everything but Wake, which any thread may call. The caller
+// owns the transfers' handles, and removes each before it ends the handle or
+// this object. Turn blocks. Without CURLOPT_QUICK_EXIT, Remove also blocks
+// while names are being resolved. No other call does.
+//
+// The process must not fork: curl closes some sockets before it removes them
+// from epoll, which would go on to report a child's copies of them. Errors:
+// Create gives INTERNAL and RESOURCE_EXHAUSTED; those of transfers are in
 // Finished.
 class CurlMulti {
  public:
+  // A transfer that has finished, and its result.
   struct Finished {
-    CURL* easy = nullptr;  // nullptr: no other has finished
+    CURL* easy = nullptr;  // nullptr if no other has finished
     CURLcode code = CURLE_OK;
   };
 
-  // Keeps about `kept_connections` open that wait for their next request,
-  // besides those that are in use.
+  // Makes an object that keeps about `kept_connections` idle connections open
+  // for later requests, besides those in use.
   static absl::StatusOr<std::unique_ptr<CurlMulti>> Create(
       int kept_connections);
   ~CurlMulti();
   CurlMulti(const CurlMulti&) = delete;
   CurlMulti& operator=(const CurlMulti&) = delete;
 
-  // Begins a transfer at the next Turn. False: no memory.
+  // Begins a transfer at the next Turn. Returns false if there is no memory.
   bool Add(CURL* easy);
-  // Drops a transfer that was added, if this was.
+  // Drops a transfer. Ignores one that was not added.
   void Remove(CURL* easy);
 
-  // Waits until a transfer can go on or Wake is called, at most so long, and
-  // has curl go on with what can.
+  // Waits until a transfer can go on or Wake is called, at most `millis`
+  // milliseconds. Then makes curl continue all transfers that can go on.
   void Turn(int millis);
 
-  // Returns a transfer that has finished, once. Remove it next.
+  // Returns a transfer that has finished, each only once. The caller then calls
+  // Remove for it.
   Finished NextFinished();
 
   // Ends the Turn that waits, or the next one.
@@ -55,11 +59,15 @@ class CurlMulti {
  private:
   CurlMulti(CURLM* multi, int kept_connections, base::Fd epoll, base::Fd wake);
 
+  // Tells curl how many connections to keep open.
   void KeepConnections();
+  // Returns the milliseconds that Turn may wait, at most `millis`.
   int MillisToWait(int millis) const;
+  // Makes curl look at its transfers if curl's own timer is due.
   void LookAtDue();
-  // Has curl look at the transfers that have asked for nothing yet.
+  // Makes curl look at the transfers that have not sent their request yet.
   void Nudge();
+  // Makes epoll watch a socket for the events that curl wants (CURL_POLL_...).
   void Watch(curl_socket_t socket, int what) const;
   static int WatchCallback(CURL* easy, curl_socket_t socket, int what,
                            void* multi, void* watched);
@@ -68,12 +76,14 @@ class CurlMulti {
   CURLM* const multi_;
   const int kept_connections_;
   std::unordered_set<CURL*> transfers_;
-  std::unordered_set<CURL*> young_;  // may have asked for nothing yet
-  std::int64_t nudge_nanos_ = 0;     // when to look at them next
+  // The transfers that may not have sent their request yet.
+  std::unordered_set<CURL*> young_;
+  // The time of the next Nudge.
+  std::int64_t nudge_nanos_ = 0;
   const base::Fd epoll_;
   const base::Fd wake_;  // an eventfd
-  // When curl wants to look, whatever its sockets do; by the monotonic clock,
-  // as curl's own timeouts are.
+  // The time at which curl wants to look at its transfers whatever their
+  // sockets do. By the monotonic clock, as curl's own timeouts are.
   std::int64_t look_nanos_ = INT64_MAX;
 };
 

@@ -9,12 +9,21 @@
 #include "server/base/status.h"
 #include "server/storage/http/transfer.h"
 
+// A turn of the loop runs the posted tasks and the timers that are due. It then
+// waits in curl for sockets, and answers the transfers that have finished and
+// those that are overdue. All callbacks run between curl's own calls, never
+// within them, so they may start and cancel requests.
+//
+// A handle is used again only after a transfer that went well.
+
 namespace forebay::storage::http {
 namespace {
 
+// The longest wait of a turn. Post and curl's sockets end it earlier.
 constexpr std::int64_t kMaxWaitMillis = 60'000;
 
-// An option that cannot be set shows when a server's certificate is checked.
+// Sets the certificates that a transfer trusts. A failure to set them shows
+// when the server's certificate is checked.
 void Trust(CURL* easy, const TrustedCertificates& trusted) {
   if (!trusted.file.empty())
     curl_easy_setopt(easy, CURLOPT_CAINFO, trusted.file.c_str());
@@ -30,7 +39,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(
                            CurlMulti::Create(options.kept_connections));
   std::unique_ptr<Engine> engine(new Engine(options, std::move(multi)));
   engine->thread_ = std::thread([raw = engine.get()] { raw->Run(); });
-  // Named here, so that the thread has its name once Create returns.
+  // The thread is named here, so that it has its name once Create returns.
   pthread_setname_np(engine->thread_.native_handle(), "forebay-net");
   return engine;
 }
@@ -60,7 +69,7 @@ void Engine::Post(std::function<void()> task) {
   if (first) multi_->Wake();
 }
 
-Engine::Id Engine::Start(Request request) {
+Engine::Id Engine::Start(HttpRequest request) {
   const Id id = ++last_id_;
   CURL* easy = nullptr;
   if (!idle_.empty()) {
@@ -138,11 +147,12 @@ void Engine::Collect() {
   }
   for (const auto& [id, code] : finished) {
     const auto found = transfers_.find(id);
-    if (found == transfers_.end()) continue;  // cancelled by one before
+    if (found == transfers_.end())
+      continue;  // an earlier `done` has cancelled it
     found->second->Conclude(code);
     const std::unique_ptr<Transfer> transfer = Take(id);
-    // A handle whose transfer failed keeps some of its state, and may then
-    // refuse to be set up again.
+    // The handle of a failed transfer keeps some of its state, and may refuse
+    // to be set up again.
     if (code == CURLE_OK)
       idle_.push_back(transfer->easy());
     else
@@ -150,7 +160,7 @@ void Engine::Collect() {
     transfer->Deliver();
   }
   for (const Id id : std::exchange(stillborn_, {}))
-    Finish(id, Failure::kInvalid, "no memory for another request");
+    Finish(id, HttpFailure::kInvalid, "no memory for another request");
 }
 
 void Engine::GiveUpOverdue() {
@@ -166,17 +176,17 @@ void Engine::GiveUpOverdue() {
       look_nanos_ = std::min(look_nanos_, transfer->LookAt(now));
   }
   for (const auto& [id, begun] : overdue)
-    Finish(id, begun ? Failure::kStalled : Failure::kTimeout,
+    Finish(id, begun ? HttpFailure::kStalled : HttpFailure::kTimeout,
            begun ? "the answer stalled" : "no answer came in time");
 }
 
 void Engine::CancelAll() {
   while (!transfers_.empty())
-    Finish(transfers_.begin()->first, Failure::kCancelled,
+    Finish(transfers_.begin()->first, HttpFailure::kCancelled,
            "the daemon is shutting down");
 }
 
-void Engine::Finish(Id id, Failure failure, std::string reason) {
+void Engine::Finish(Id id, HttpFailure failure, std::string reason) {
   const std::unique_ptr<Transfer> transfer = Take(id);
   if (transfer == nullptr) return;
   curl_easy_cleanup(transfer->easy());
@@ -203,7 +213,7 @@ int Engine::MillisToWait() {
   if (!timers_.empty()) next = std::min(next, timers_.begin()->first);
   const std::int64_t now = clock_->NowNanos();
   if (next <= now) return 0;
-  // Rounded up, so as not to wake too early and spin.
+  // The wait is rounded up: a wake-up before the time would spin.
   return static_cast<int>(
       std::min((next - now - 1) / 1'000'000 + 1, kMaxWaitMillis));
 }

@@ -23,23 +23,26 @@ namespace forebay::storage::http {
 
 class Transfer;
 
+// The limits and surroundings of an engine.
 struct EngineOptions {
-  int kept_connections = 256;  // open ones that wait for their next request
-  // Tells when timeouts end and timers are due.
+  // The idle connections that stay open for later requests.
+  int kept_connections = 256;
+  // The clock by which timeouts end and timers are due.
   const base::Clock* clock = base::Clock::Monotonic();
   TrustedCertificates trusted = {};
 };
 
-// Makes HTTP/1.1 requests, any number at once, on one thread named forebay-net;
-// connections stay open for later requests. The engine makes a request once:
-// the caller retries. Redirects are answers like any other.
+// Makes HTTP/1.1 requests, any number at once, on one thread named forebay-net.
+// Connections stay open for later requests. The engine makes a request once:
+// its caller retries. Redirects are answers like any other.
 //
-// Any thread may call Post; only the engine's own calls the rest, from tasks,
-// timers and `done`s, which must not block. The caller owns the engine. Its
-// destruction (on another thread) runs the posted tasks, drops the timers, and
-// answers the requests that are left with kCancelled. Post, Start, At and
-// Cancel do not block. Errors: Create (INTERNAL, RESOURCE_EXHAUSTED); those of
-// requests are in their answers.
+// Any thread may call Post. The rest may be called only on the engine's own
+// thread, from tasks, timers and `done`s, which must not block.
+//
+// The caller owns the engine. Its destruction, on another thread, runs the
+// posted tasks, drops the timers, and answers the requests that are left with
+// kCancelled. Post, Start, At and Cancel do not block. Errors: Create gives
+// INTERNAL and RESOURCE_EXHAUSTED; those of requests are in their answers.
 class Engine {
  public:
   using Id = std::uint64_t;
@@ -48,16 +51,16 @@ class Engine {
       const EngineOptions& options = {});
   ~Engine();
 
-  // Runs `task` on the engine's thread, soon, and reads the clock anew.
+  // Runs `task` on the engine's thread soon.
   void Post(std::function<void()> task);
 
-  // Never calls `done` before it returns. The memory of `into` must last until
-  // `done`, or until Cancel returns.
-  Id Start(Request request);
-  // Drops a request, if it is still in flight: no `done`.
+  // Starts a request, and never calls its `done` before Start returns. The
+  // memory of `into` lasts until `done`, or until Cancel returns.
+  Id Start(HttpRequest request);
+  // Drops a request that is in flight: its `done` is not called.
   void Cancel(Id id);
-  // Says, for people, what a request in flight whose answer has not begun waits
-  // for. Returns "" for any other.
+  // Returns, for people, what a request in flight waits for. Returns "" once
+  // its answer has begun, or if no such request is in flight.
   std::string StageOf(Id id) const;
   // Runs `task` once the clock shows `nanos`.
   void At(std::int64_t nanos, std::function<void()> task);
@@ -67,28 +70,34 @@ class Engine {
  private:
   Engine(const EngineOptions& options, std::unique_ptr<CurlMulti> multi);
 
+  // The loop of the engine's thread.
   void Run();
   void RunPosted();
   void RunTimers();
   // Answers and forgets the transfers that curl is done with.
   void Collect();
-  // Answers the requests that have waited too long.
+  // Answers the requests that have waited for too long.
   void GiveUpOverdue();
+  // Answers all requests with kCancelled.
   void CancelAll();
-  void Finish(Id id, Failure failure, std::string reason);
-  // Forgets a transfer; the caller keeps or ends its handle.
+  // Answers a request with a failure, and forgets it.
+  void Finish(Id id, HttpFailure failure, std::string reason);
+  // Forgets a transfer. The caller keeps its handle for reuse, or ends it.
   std::unique_ptr<Transfer> Take(Id id);
+  // Returns the milliseconds until the next timer or timeout is due.
   int MillisToWait();
 
   const base::Clock* const clock_;
   const TrustedCertificates trusted_;
   const std::unique_ptr<CurlMulti> multi_;
   std::unordered_map<Id, std::unique_ptr<Transfer>> transfers_;
-  std::vector<CURL*> idle_;    // handles to use again
-  std::vector<Id> stillborn_;  // to be answered soon
+  // The handles of finished transfers, for reuse.
+  std::vector<CURL*> idle_;
+  // The requests that could not be started, to be answered soon.
+  std::vector<Id> stillborn_;
   std::multimap<std::int64_t, std::function<void()>> timers_;
   Id last_id_ = 0;
-  // No transfer is overdue before.
+  // No transfer is overdue before this time.
   std::int64_t look_nanos_ = INT64_MAX;
   bool over_ = false;
 

@@ -12,23 +12,26 @@
 
 namespace forebay::storage::http {
 
-// Returns the stamp of an object's version that has this entity tag.
+// Returns the stamp of an object's version that has this entity tag (RFC 9110,
+// 8.8.3): a hash of the tag. Thread-safe; never blocks.
 std::int64_t StampOfTag(std::string_view tag);
 
-// Finds entity tags by their stamps, as long as it remembers them: a version
-// keeps the stamp only, and a server is asked by the tag. Keeps a bounded
-// number of tags, each in one place, where a later one takes the place of
-// another. Thread-safe; never blocks for long. No errors.
+// Finds entity tags by their stamps. A version keeps only the stamp, but a
+// server is asked by the tag. The number of tags is bounded: each stamp has one
+// place, where a later tag replaces an earlier one.
+//
+// Thread-safe. The user owns it. Never blocks for long. No errors: if a tag is
+// not found, the version is checked by the answer alone.
 class EntityTags {
  public:
-  // Tags that are longer are not kept.
+  // The longest tag that is kept, in bytes.
   static constexpr std::size_t kMaxBytes = 128;
 
   explicit EntityTags(std::size_t places = std::size_t{1} << 14)
       : tags_(places) {}
 
   void Add(std::string_view tag);
-  // Returns "" if it is not known.
+  // Returns the tag of that stamp, or "" if it is not kept.
   std::string Find(std::int64_t stamp) const;
 
  private:
@@ -38,7 +41,8 @@ class EntityTags {
   }
 
   mutable base::Mutex mutex_;
-  std::vector<std::string> tags_ ABSL_GUARDED_BY(mutex_);  // "": none
+  std::vector<std::string> tags_
+      ABSL_GUARDED_BY(mutex_);  // "" in an empty place
 };
 
 }  // namespace forebay::storage::http

@@ -8,7 +8,7 @@ namespace forebay::storage::http {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-// The number of first bytes that tell the usual time.
+// The number of first bytes after which the usual time is known.
 constexpr std::uint64_t kEnough = 20;
 
 }  // namespace
@@ -27,7 +27,7 @@ std::int64_t HedgePolicy::DelayNanos() const {
   if (first_bytes_.count() < kEnough) return options_.first_delay_nanos;
   const auto usual =
       static_cast<double>(first_bytes_.Quantile(options_.quantile));
-  // Bounded, so that it fits a clock.
+  // The bound of an hour keeps sums with the clock's time from overflowing.
   const double delay = std::min(options_.lateness * usual, 3600.0 * kSecond);
   return std::max(static_cast<std::int64_t>(delay), options_.min_delay_nanos);
 }

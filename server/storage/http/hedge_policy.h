@@ -8,18 +8,22 @@
 
 namespace forebay::storage::http {
 
+// The rules by which a late request is made a second time.
 struct HedgeOptions {
-  double share = 0.05;  // the most second requests per request; > 0
-  double burst = 8;     // so many more at a time
+  // The most second requests per request; more than 0.
+  double share = 0.05;
+  // The second requests that may be made at once beyond that share.
+  double burst = 8;
   // A first byte is late after `lateness` times the `quantile` of all times to
   // the first byte.
   double quantile = 0.95;
   double lateness = 2;
-  // The delay while too few first bytes have come to know the usual time, and
-  // the shortest delay.
+  // The delay while too few first bytes have come to know the usual time; and
+  // the shortest delay after that.
   std::int64_t first_delay_nanos = 1'000'000'000;
   std::int64_t min_delay_nanos = 2'000'000;
-  // No second requests for so long after a server asked for fewer requests.
+  // For this time after a server said that it is overloaded, no second requests
+  // are made.
   std::int64_t quiet_nanos = 1'000'000'000;
 };
 
@@ -27,31 +31,34 @@ struct HedgeOptions {
 // byte of its answer is late. Source: Dean and Barroso, "The tail at scale",
 // CACM 2013.
 //
-// Pure: time is an argument, nanoseconds that never run backwards. Not
-// thread-safe; never blocks; no errors.
+// Pure: time is an argument, in nanoseconds that never run backwards. Not
+// thread-safe; the user owns it. Never blocks; no errors.
 class HedgePolicy {
  public:
   explicit HedgePolicy(const HedgeOptions& options = {});
 
   // Counts a first request.
   void OnRequest() { ++requests_; }
-  // The first byte of a good answer came so long after the request.
+  // Counts the first byte of a good answer, which came `nanos` after the
+  // request.
   void OnFirstByte(std::int64_t nanos) { first_bytes_.Add(nanos); }
-  // A server answered that it is overloaded.
+  // Takes note that a server answered that it is overloaded.
   void OnBusy(std::int64_t now_nanos);
 
-  // Returns the time after which a first byte is late.
+  // Returns the nanoseconds after which a first byte is late.
   std::int64_t DelayNanos() const;
-  // Takes a second request off the budget; returns false if there may be none.
+  // Takes a second request off the budget. Returns false if there may be none
+  // now.
   bool TryHedge(std::int64_t now_nanos);
 
-  // Returns the usual time to the first byte, or 0 if unknown.
+  // Returns the median time to the first byte, or 0 if it is unknown.
   std::int64_t UsualNanos() const { return first_bytes_.Quantile(0.5); }
 
  private:
   const HedgeOptions options_;
   schedule::QuantileSketch first_bytes_;
-  // Its clock shows a second more with each request.
+  // The time of this bucket is the number of first requests, in seconds: each
+  // first request adds `share` of a second one.
   schedule::TokenBucket budget_;
   std::int64_t requests_ = 0;
   std::int64_t quiet_until_nanos_ = INT64_MIN;

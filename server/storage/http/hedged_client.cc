@@ -6,10 +6,21 @@
 #include "server/storage/http/engine.h"
 #include "server/storage/http/retry_policy.h"
 
+// A pair has two requests. The first is the call as it is, with all its
+// attempts. The second is a single attempt, made once the answer to the first
+// is late and the budget allows it.
+//
+// The request whose good answer begins first is taken (Take). The other one may
+// not write to the shared memory, and ends. If the taken request fails with an
+// error that may pass, either request may be taken next. While the first
+// request may still succeed, the second does not end the call with such an
+// error. If both fail, the error of the first counts.
+
 namespace forebay::storage::http {
 namespace {
 
-bool IsBusy(const Answer& answer) {
+// Whether the server says that it is overloaded.
+bool IsBusy(const HttpResponse& answer) {
   return answer.status == 429 || answer.status == 503;
 }
 
@@ -73,16 +84,17 @@ void HedgedClient::GoOn(const std::shared_ptr<Pair>& pair) {
   client_->Continue(pair->first);
 }
 
-// A pair's requests never outlive it, nor do their callbacks.
+// The callbacks use the raw pointer, since the pair's requests and their
+// callbacks end before the pair does.
 Client::Id HedgedClient::Launch(const std::shared_ptr<Pair>& pair, Side side) {
   Call call = pair->call;
   Pair* const raw = pair.get();
   call.request.begins = [this, raw, side] { return Take(raw, side); };
-  call.saw = [this](const Answer& answer, int attempt) {
+  call.saw = [this](const HttpResponse& answer, int attempt) {
     Saw(answer, attempt);
   };
   call.done = [this, weak = std::weak_ptr<Pair>(pair),
-               side](absl::StatusOr<Answer> result) {
+               side](absl::StatusOr<HttpResponse> result) {
     if (const auto held = weak.lock()) OnDone(held, side, std::move(result));
   };
   if (side == Side::kFirst) {
@@ -105,10 +117,10 @@ bool HedgedClient::Take(Pair* pair, Side side) {
 }
 
 void HedgedClient::OnDone(const std::shared_ptr<Pair>& pair, Side side,
-                          absl::StatusOr<Answer> result) {
+                          absl::StatusOr<HttpResponse> result) {
   (side == Side::kFirst ? pair->first : pair->second) = 0;
   if (!result.ok() && GoesOn(pair, side, result.status())) return;
-  // The second may have failed for what became of the first.
+  // The second request may have failed because of what became of the first.
   if (!result.ok() && !pair->failed.ok()) result = std::move(pair->failed);
   Finish(pair, std::move(result));
 }
@@ -116,12 +128,12 @@ void HedgedClient::OnDone(const std::shared_ptr<Pair>& pair, Side side,
 bool HedgedClient::GoesOn(const std::shared_ptr<Pair>& pair, Side side,
                           const absl::Status& error) {
   if (side == Side::kSecond && pair->first_pauses) TellPaused(pair.get());
-  // It was dropped for the other.
+  // This request was dropped for the other.
   if (pair->taken.has_value() && pair->taken != side) return true;
   const bool passing = RetryPolicy::MayPass(error);
   if (side == Side::kFirst) {
     if (!passing || pair->second == 0) return false;
-    // The second may take its place.
+    // The second request may take the first one's place.
     pair->taken.reset();
     pair->failed = error;
     return true;
@@ -137,7 +149,7 @@ bool HedgedClient::GoesOn(const std::shared_ptr<Pair>& pair, Side side,
 }
 
 void HedgedClient::Finish(const std::shared_ptr<Pair>& pair,
-                          absl::StatusOr<Answer> result) {
+                          absl::StatusOr<HttpResponse> result) {
   pairs_.erase(pair->id);
   Drop(pair.get());
   if (pair->done) pair->done(std::move(result));
@@ -148,8 +160,8 @@ void HedgedClient::Drop(Pair* pair) {
     if (const Client::Id id = std::exchange(*request, 0)) client_->Cancel(id);
 }
 
-void HedgedClient::Saw(const Answer& answer, int attempt) {
-  if (answer.failure == Failure::kCancelled) return;
+void HedgedClient::Saw(const HttpResponse& answer, int attempt) {
+  if (answer.failure == HttpFailure::kCancelled) return;
   ++answers_;
   if (answer.IsSuccess() && answer.first_byte_nanos > 0) {
     policy_.OnFirstByte(answer.first_byte_nanos);
@@ -167,7 +179,7 @@ void HedgedClient::Watch(const std::shared_ptr<Pair>& pair) {
   SetTimer();
 }
 
-// One timer for all: most answers begin before they are late.
+// A single timer serves all pairs: most answers begin before they are late.
 void HedgedClient::SetTimer() {
   if (timer_set_ || watched_.empty()) return;
   timer_set_ = true;

@@ -17,14 +17,15 @@
 
 namespace forebay::storage::http {
 
-// Makes calls of a Client. If an answer does not begin in time, makes the
-// request again beside the first, as a HedgePolicy says. Takes the first good
-// answer that begins, and drops the other request. Both have the same memory,
-// and only the one that is taken writes to it.
+// Makes calls of a Client. If an answer does not begin in time, it makes the
+// request again beside the first, as a HedgePolicy says. It takes the first
+// good answer that begins, and drops the other request. Both requests have the
+// same `into`, to which only the taken one writes.
 //
-// Used and destroyed on the engine's thread; may be made on any. Destruction
-// drops the calls that are left. The client must outlive it. Never blocks.
-// Errors: those of the client; if both requests fail, the last one's.
+// Only the engine's thread uses and destroys it; any thread may make it. The
+// client outlives it. Destruction drops the calls that are left. Never blocks.
+// Errors are those of the client; if both requests fail, the error is that of
+// the first one.
 class HedgedClient {
  public:
   using Id = std::uint64_t;
@@ -34,71 +35,94 @@ class HedgedClient {
   HedgedClient(const HedgedClient&) = delete;
   HedgedClient& operator=(const HedgedClient&) = delete;
 
-  // `call` without `begins` and `saw`. Its `paused` means that neither of the
-  // two requests is in flight. Never calls `done` before it returns.
+  // Starts `call`, whose `begins` and `saw` are empty. `paused` is called when
+  // neither of the two requests is in flight. Never calls `done` before Start
+  // returns.
   Id Start(Call call);
-  // As Client says.
+  // Continue and HeardNanos do what those of Client do, for both requests.
   void Continue(Id id);
   std::int64_t HeardNanos(Id id) const;
-  // Drops a call: no `done`, and no more writes to its memory.
+  // Drops a call: its `done` is not called, and its memory is not written to
+  // any more.
   void Cancel(Id id);
 
-  // Return the number of answers so far, and of those to first attempts that
-  // say that the server is overloaded: 429 and 503. An attempt that is refused
-  // once more tells nothing new, and what is not answered at all is stalled.
+  // Return the number of answers so far, and how many of them say that the
+  // server is overloaded (429 and 503). busy() counts only answers to first
+  // attempts: a repeated refusal tells nothing new.
   std::uint64_t answers() const { return answers_; }
   std::uint64_t busy() const { return busy_; }
-  // Returns the usual time to the first byte, or 0 if unknown.
+  // Returns the median time to the first byte, or 0 if it is unknown.
   std::int64_t usual_nanos() const { return policy_.UsualNanos(); }
-  // Returns the time after which a call that brings nothing is stalled.
+  // Returns the nanoseconds after which a call that brings nothing is stalled.
   std::int64_t stall_nanos() const { return stall_threshold_.nanos(); }
 
  private:
   enum class Side { kFirst, kSecond };
+  // A call, and its one or two requests.
   struct Pair {
     Id id = 0;
     Call call;
-    std::function<void(absl::StatusOr<Answer>)> done;
-    Client::Id first = 0;  // under way; 0: not
+    std::function<void(absl::StatusOr<HttpResponse>)> done;
+    // The requests under way; 0 if there is none.
+    Client::Id first = 0;
     Client::Id second = 0;
-    bool first_pauses = false;  // before its next attempt
-    bool is_paused = false;     // and no second is in flight: `paused` was told
+    // Whether the first request waits for its next attempt.
+    bool first_pauses = false;
+    // Whether neither request is in flight, so that `paused` was called.
+    bool is_paused = false;
+    // Whether the pair is in `watched_`.
     bool is_watched = false;
-    std::optional<Side> taken;  // whose answer has begun
-    absl::Status failed;        // why the first one ended, if the second may do
+    // The request whose answer has begun.
+    std::optional<Side> taken;
+    // The error of the first request, while the second may still succeed.
+    absl::Status failed;
   };
+  // A pair whose answer is late at `due_nanos`.
   struct Watched {
     std::int64_t due_nanos;
     std::weak_ptr<Pair> pair;
   };
 
-  // The first request waits for its next attempt.
+  // Takes note that the first request waits for its next attempt.
   void OnPaused(Pair* pair);
-  // The time of that attempt has come.
+  // Takes note that the time of that attempt has come.
   void OnReady(const std::shared_ptr<Pair>& pair);
+  // Calls the caller's `paused`, once for each pause.
   void TellPaused(Pair* pair);
+  // Begins the next attempt of the first request.
   void GoOn(const std::shared_ptr<Pair>& pair);
+  // Makes one of the two requests.
   Client::Id Launch(const std::shared_ptr<Pair>& pair, Side side);
+  // Returns whether the answer to this request is the one to take. The answer
+  // that begins first is.
   bool Take(Pair* pair, Side side);
+  // Handles the end of one of the two requests.
   void OnDone(const std::shared_ptr<Pair>& pair, Side side,
-              absl::StatusOr<Answer> result);
-  // Returns whether a call goes on after one of its requests failed.
+              absl::StatusOr<HttpResponse> result);
+  // Whether the call goes on after one of its requests has failed.
   bool GoesOn(const std::shared_ptr<Pair>& pair, Side side,
               const absl::Status& error);
-  void Finish(const std::shared_ptr<Pair>& pair, absl::StatusOr<Answer> result);
+  void Finish(const std::shared_ptr<Pair>& pair,
+              absl::StatusOr<HttpResponse> result);
+  // Cancels the requests that are under way.
   void Drop(Pair* pair);
-  void Saw(const Answer& answer, int attempt);
+  // Counts an answer, and tells the policy of it.
+  void Saw(const HttpResponse& answer, int attempt);
 
+  // Watches for the time at which the pair's answer is late.
   void Watch(const std::shared_ptr<Pair>& pair);
   void SetTimer();
+  // Makes second requests for the pairs that are late.
   void LookAtLate();
 
   Client* const client_;
   HedgePolicy policy_;
-  schedule::StallThreshold stall_threshold_;  // of times to the first byte
+  // The threshold is made of times to the first byte.
+  schedule::StallThreshold stall_threshold_;
   Id last_id_ = 0;
   std::unordered_map<Id, std::shared_ptr<Pair>> pairs_;
-  std::deque<Watched> watched_;  // about in the order in which they are due
+  // The watched pairs, about in the order in which they are due.
+  std::deque<Watched> watched_;
   // Tells timers whether this object still exists.
   const std::shared_ptr<const bool> here_ = std::make_shared<const bool>(true);
   bool timer_set_ = false;

@@ -20,7 +20,7 @@ absl::StatusOr<ObjectVersion> HttpLister::Stat(const Root& root,
                                                std::string_view object,
                                                const std::stop_token& stop) {
   const auto* const place = dynamic_cast<const HttpRoot*>(&root);
-  if (place == nullptr) return absl::InvalidArgumentError("is no http URL");
+  if (place == nullptr) return absl::InvalidArgumentError("is not an http URL");
   auto version = StatObject(client_, *place, object, stop);
   if (version.ok() && version->stamp == 0)
     return absl::InvalidArgumentError(absl::StrCat(

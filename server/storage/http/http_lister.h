@@ -12,9 +12,11 @@
 namespace forebay::storage::http {
 
 // Asks plain web servers about objects below HttpRoots: whether one exists, and
-// its version; they give no list. `client` must outlive it. Errors as
-// ObjectLister says; INVALID_ARGUMENT also if a server tells no size, or
-// nothing by which a change would show.
+// which version it has. These servers give no list.
+//
+// Thread-safe. The client outlives it. Calls block, as ObjectLister says.
+// Errors are ObjectLister's; INVALID_ARGUMENT also if a server tells no size,
+// or nothing by which a change would show.
 class HttpLister final : public ObjectLister {
  public:
   explicit HttpLister(Client* client) : client_(client) {}

@@ -13,8 +13,9 @@
 namespace forebay::storage::http {
 namespace {
 
-// Returns the stamp of a version, or 0 if nothing tells it from others.
-std::int64_t StampOf(const Answer& answer) {
+// Returns the stamp of the answer's version; 0 if the answer has neither an
+// entity tag nor Last-Modified.
+std::int64_t StampOf(const HttpResponse& answer) {
   const std::string* tag = answer.Header("etag");
   if (tag == nullptr) tag = answer.Header("last-modified");
   return tag == nullptr ? 0 : StampOfTag(*tag);
@@ -22,12 +23,12 @@ std::int64_t StampOf(const Answer& answer) {
 
 }  // namespace
 
-absl::StatusOr<Request> HttpProtocol::Ask(const ReadRequest& read,
-                                          const ByteRange& range) const {
+absl::StatusOr<HttpRequest> HttpProtocol::Ask(const ReadRequest& read,
+                                              const HttpRange& range) const {
   const auto* const root = dynamic_cast<const HttpRoot*>(read.root.get());
   if (root == nullptr)
     return absl::InvalidArgumentError("lies below no http URL");
-  Request request;
+  HttpRequest request;
   FOREBAY_ASSIGN_OR_RETURN(request.url, root->UrlOf(read.object));
   request.headers = {RangeHeader(range)};
   request.refuse_link_local = true;
@@ -35,10 +36,10 @@ absl::StatusOr<Request> HttpProtocol::Ask(const ReadRequest& read,
 }
 
 absl::Status HttpProtocol::Judge(const ReadRequest& read,
-                                 const ByteRange& range,
-                                 const Answer& answer) const {
+                                 const HttpRange& range,
+                                 const HttpResponse& answer) const {
   absl::Status in_range = CheckRange(answer, range, read.version.size);
-  // A compressed answer has an entity tag of its own.
+  // A compressed answer has an entity tag of its own, so its error comes first.
   if (absl::IsUnimplemented(in_range)) return in_range;
   if (StampOf(answer) != read.version.stamp)
     return absl::FailedPreconditionError(
@@ -46,7 +47,7 @@ absl::Status HttpProtocol::Judge(const ReadRequest& read,
   return in_range;
 }
 
-std::optional<std::uint32_t> HttpProtocol::Crc32cOf(const Answer&) const {
+std::optional<std::uint32_t> HttpProtocol::Crc32cOf(const HttpResponse&) const {
   return std::nullopt;
 }
 
@@ -60,7 +61,8 @@ absl::StatusOr<ObjectVersion> StatObject(Client* client, const HttpRoot& root,
   call.request.method = "HEAD";
   call.request.url = *url;
   call.request.refuse_link_local = true;
-  const absl::StatusOr<Answer> answer = Await(client, std::move(call), stop);
+  const absl::StatusOr<HttpResponse> answer =
+      Await(client, std::move(call), stop);
   if (!answer.ok()) return base::Annotate(answer.status(), name);
   const std::string* const length = answer->Header("content-length");
   ObjectVersion version;

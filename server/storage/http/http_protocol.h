@@ -15,21 +15,24 @@
 namespace forebay::storage::http {
 
 // The protocol of plain web servers: ranged GETs below HttpRoots. A version's
-// stamp is made from the entity tag, else from the date of the last change. It
-// is 0 if a server gives neither; then the size alone shows a change.
+// stamp is made from the entity tag, or from Last-Modified if there is no tag.
+// The stamp is 0 if a server gives neither; then only the size shows a change.
+//
+// Threads, ownership, blocking and errors are as Protocol says.
 class HttpProtocol final : public Protocol {
  public:
-  absl::StatusOr<Request> Ask(const ReadRequest& read,
-                              const ByteRange& range) const override;
-  absl::Status Judge(const ReadRequest& read, const ByteRange& range,
-                     const Answer& answer) const override;
-  std::optional<std::uint32_t> Crc32cOf(const Answer& answer) const override;
+  absl::StatusOr<HttpRequest> Ask(const ReadRequest& read,
+                                  const HttpRange& range) const override;
+  absl::Status Judge(const ReadRequest& read, const HttpRange& range,
+                     const HttpResponse& answer) const override;
+  std::optional<std::uint32_t> Crc32cOf(
+      const HttpResponse& answer) const override;
 };
 
-// Returns the current version of an object. Blocks, but not for long once
-// `stop` is requested; not to be called on the engine's thread. Errors as
-// ByteSource says; INVALID_ARGUMENT also if the server does not tell the size;
-// CANCELLED.
+// Returns the current version of an object, by a HEAD request. Blocks, but not
+// for long once `stop` is requested; must not be called on the engine's thread.
+// Errors are ByteSource's; INVALID_ARGUMENT also if the server does not tell
+// the size; CANCELLED if `stop` was requested.
 absl::StatusOr<ObjectVersion> StatObject(Client* client, const HttpRoot& root,
                                          std::string_view object,
                                          const std::stop_token& stop = {});

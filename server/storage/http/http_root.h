@@ -12,11 +12,14 @@
 
 namespace forebay::storage::http {
 
-// The objects of a web server whose URLs begin with a common one. Thread-safe
-// and immutable. Never blocks.
+// The objects of a web server whose URLs all begin with the URL of this root.
+//
+// Thread-safe and immutable; its readers share it. Never blocks. Errors are
+// those of Create and UrlOf.
 class HttpRoot final : public Root {
  public:
-  // INVALID_ARGUMENT names the URL and says why it cannot be a root.
+  // Returns the root. INVALID_ARGUMENT names the URL and says why it cannot be
+  // a root.
   static absl::StatusOr<std::shared_ptr<const HttpRoot>> Create(
       std::string_view url);
 
@@ -24,15 +27,16 @@ class HttpRoot final : public Root {
   std::shared_ptr<const std::string> identity() const override {
     return identity_;
   }
-  // URLs last.
+  // Returns the same identity, since a URL means the same after a restart.
   std::shared_ptr<const std::string> lasting_identity() const override {
     return identity();
   }
 
-  // Returns the origin (OriginOf) that all its URLs have.
+  // Returns the origin (OriginOf) that all URLs below the root have.
   const std::string& origin() const { return origin_; }
 
-  // INVALID_ARGUMENT: the name leads elsewhere. Only the reason is given.
+  // Returns the URL of an object. INVALID_ARGUMENT, with the reason alone, if
+  // the name leads elsewhere.
   absl::StatusOr<std::string> UrlOf(std::string_view object) const;
 
  private:

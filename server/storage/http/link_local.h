@@ -5,9 +5,9 @@
 
 namespace forebay::storage::http {
 
-// Returns whether `host` is an address, with or without brackets, that only
-// this link reaches, or one at which clouds tell a VM its secrets; or a name of
-// such a server. Thread-safe. Makes no look-up; never blocks.
+// Whether `host` is reached only on this link, or tells a VM of a cloud its
+// secrets. `host` is an address, with or without brackets, or a name. Names are
+// compared and not looked up. Thread-safe; never blocks.
 bool IsLinkLocal(const std::string& host);
 
 }  // namespace forebay::storage::http

@@ -18,18 +18,22 @@ namespace {
 
 // The most folders that are listed at once.
 constexpr std::size_t kThreads = 16;
+// The longest page, in bytes. A page has 1,000 names, of at most 1,024 bytes
+// each.
 constexpr std::uint64_t kMaxPageBytes = 16 << 20;
 // The most pages in a row that have nothing for the list. Some servers send
-// pages of what was deleted, or of what stands for folders.
+// pages of deleted objects, or of objects that stand for folders.
 constexpr int kMaxEmptyPages = 3'000;
 
-// Folders that wait for a thread to list them; the first error ends all.
+// Folders that wait for a thread to list them. After the first error, no
+// further folder is handed out. Thread-safe.
 class FolderQueue {
  public:
   explicit FolderQueue(std::vector<std::string> folders)
       : folders_(std::move(folders)) {}
 
-  // Returns false if there are no more.
+  // Takes the next folder. Returns false if there are no more, or after an
+  // error.
   bool Next(std::string* folder) {
     base::MutexLock lock(&mutex_);
     if (next_ == folders_.size() || !status_.ok()) return false;
@@ -54,7 +58,7 @@ class FolderQueue {
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Asks for a page. DATA_LOSS, after some attempts: there is none.
+// Asks for a page. DATA_LOSS if several attempts brought no page.
 absl::StatusOr<ListPage> FetchPage(Client* client, const PagedPlace& place,
                                    const std::string& token,
                                    const ListOptions& options) {
@@ -66,8 +70,8 @@ absl::StatusOr<ListPage> FetchPage(Client* client, const PagedPlace& place,
   call.authorizer = place.authorizer;
   call.kind = RequestKind::kList;
   call.fault = place.fault;
-  call.judge = [&](const Answer& answer) -> absl::Status {
-    if (answer.failure != Failure::kNone)
+  call.judge = [&](const HttpResponse& answer) -> absl::Status {
+    if (answer.failure != HttpFailure::kNone)
       return BrokenList("a page is too long");
     FOREBAY_ASSIGN_OR_RETURN(page, place.parse(answer.body));
     return absl::OkStatus();
@@ -105,7 +109,8 @@ absl::Status ListObjects(Client* client, const PagedPlace& place,
     for (std::string& folder : page.folders) {
       if (!options.folders) break;
       if (folder < last_folder) return BrokenList("its pages are out of order");
-      // Some servers say it at the end of a page and at the next one's begin.
+      // Some servers name a folder at the end of a page and at the beginning of
+      // the next one.
       if (folder == last_folder) continue;
       last_folder = folder;
       options.folders(std::move(folder));

@@ -12,48 +12,53 @@
 
 namespace forebay::storage::http {
 
-// Bytes of an object, at least one.
-struct ByteRange {
-  std::uint64_t offset = 0;
-  std::uint64_t length = 0;
+// A range of an object's bytes, at least one.
+struct HttpRange {
+  std::uint64_t offset = 0;  // bytes
+  std::uint64_t length = 0;  // bytes
 };
 
-// Makes the requests for ranges of objects of a kind of server, and checks its
-// answers. Thread-safe and immutable; the caller owns it. Never blocks. Errors
-// give the reason and leave the object's name to the caller.
+// Makes the requests for ranges of objects of one kind of server, and checks
+// the answers.
+//
+// Thread-safe and immutable; the caller owns it. Never blocks. Errors give the
+// reason; the caller adds the object's name.
 class Protocol {
  public:
   virtual ~Protocol() = default;
 
   // Returns the request for a range of the object that `read` names.
-  // INVALID_ARGUMENT: a root of another kind, a name that no object can have.
-  virtual absl::StatusOr<Request> Ask(const ReadRequest& read,
-                                      const ByteRange& range) const = 0;
+  // INVALID_ARGUMENT if its root is of another kind, or if no object can have
+  // that name.
+  virtual absl::StatusOr<HttpRequest> Ask(const ReadRequest& read,
+                                          const HttpRange& range) const = 0;
 
   // Checks that an answer of success has that range of that version of the
   // object. Errors: FAILED_PRECONDITION (another version), UNAVAILABLE or
-  // DATA_LOSS (another try may do better).
-  virtual absl::Status Judge(const ReadRequest& read, const ByteRange& range,
-                             const Answer& answer) const = 0;
+  // DATA_LOSS (another attempt may succeed).
+  virtual absl::Status Judge(const ReadRequest& read, const HttpRange& range,
+                             const HttpResponse& answer) const = 0;
 
-  // Returns the URL that a redirect (3xx) leads to. An error if it is none that
-  // is followed.
-  virtual absl::StatusOr<std::string> Follow(const Answer& answer) const {
+  // Returns the URL that a redirect (3xx) leads to, or an error if it is not
+  // followed.
+  virtual absl::StatusOr<std::string> Follow(const HttpResponse& answer) const {
     return Fault(answer);
   }
 
-  // Returns the error of an answer that is no success, with ErrorOf's codes.
-  virtual absl::Status Fault(const Answer& answer) const {
+  // Returns the error of an answer whose status is not a success, with
+  // ErrorOf's codes.
+  virtual absl::Status Fault(const HttpResponse& answer) const {
     return ErrorOf(answer);
   }
 
-  // Explains an error of Fault for such a read; keeps its code.
+  // Explains an error of Fault to the user, and keeps its code.
   virtual absl::Status Explain(const absl::Status& error) const {
     return error;
   }
 
-  // Returns the CRC32C of the whole object, if the answer tells it.
-  virtual std::optional<std::uint32_t> Crc32cOf(const Answer& answer) const = 0;
+  // Returns the CRC-32C of the whole object, if the answer tells it.
+  virtual std::optional<std::uint32_t> Crc32cOf(
+      const HttpResponse& answer) const = 0;
 };
 
 }  // namespace forebay::storage::http

@@ -34,11 +34,12 @@ schedule::ConcurrencyTunerOptions TunerOptions(int most) {
 
 }  // namespace
 
+// A read in flight. Callbacks of its parts find it through `underway_`.
 struct RangedSource::Reading {
   ReadRequest request;
-  std::shared_ptr<std::uint8_t> buffer;  // once the first part has begun
+  std::shared_ptr<std::uint8_t> buffer;  // null until a part begins
   std::uint64_t parts_left = 0;
-  std::vector<Queue::Id> asked;  // all parts, ever
+  std::vector<Queue::Id> asked;  // all parts that were queued
   std::vector<ReadPurpose> joined;
   std::optional<std::uint32_t> object_crc32c;
   int reads = 1;
@@ -74,11 +75,11 @@ RangedSource::~RangedSource() {
 }
 
 void RangedSource::Read(absl::Span<ReadRequest> requests) {
-  auto taken = std::make_shared<std::vector<ReadRequest>>(
+  auto posted = std::make_shared<std::vector<ReadRequest>>(
       std::make_move_iterator(requests.begin()),
       std::make_move_iterator(requests.end()));
-  client_->engine().Post([this, taken] {
-    for (ReadRequest& request : *taken) Begin(std::move(request));
+  client_->engine().Post([this, posted] {
+    for (ReadRequest& request : *posted) Begin(std::move(request));
     Dispatch();
   });
 }
@@ -139,7 +140,7 @@ void RangedSource::Begin(ReadRequest request) {
     tickets_[reading->request.ticket] = reading.get();
   const absl::Status status = Check(reading->request);
   if (!status.ok()) return Fail(reading, status);
-  // HTTP has no empty range, and no version has other bytes there.
+  // HTTP has no empty range, and an empty range is the same in all versions.
   if (reading->request.length == 0) return Complete(reading);
   Enqueue(reading);
 }
@@ -156,7 +157,7 @@ void RangedSource::Enqueue(const std::shared_ptr<Reading>& reading) {
     reading->asked.push_back(queue_.PushFor(PayersOf(request.purpose),
                                             LoadOf(part.range),
                                             request.purpose.urgency, part));
-    // If the object is read again.
+    // If the object is read again, readers have joined the read already.
     for (const ReadPurpose& purpose : reading->joined)
       Join(reading->asked.back(), purpose);
   }
@@ -261,11 +262,11 @@ void RangedSource::Tune() {
 void RangedSource::Leave(Queue::Id id) {
   const auto gone = underway_.extract(id);
   parts_.End(id);
-  // A failed request counts in full: how much came is unknown.
+  // A failed request counts in full, since nobody knows how much of it came.
   queue_.Complete(id, LoadOf(gone.mapped().part.range), Now());
 }
 
-schedule::Load RangedSource::LoadOf(const ByteRange& range) const {
+schedule::Load RangedSource::LoadOf(const HttpRange& range) const {
   const auto bytes = static_cast<std::int64_t>(range.length);
   return {.cost = meter_.cost() + bytes, .units = bytes};
 }
@@ -277,7 +278,7 @@ void RangedSource::StartPart(const Queue::Popped& part) {
     reading->buffer = std::shared_ptr<std::uint8_t>(
         new (std::nothrow) std::uint8_t[reading->request.length],
         std::default_delete<std::uint8_t[]>());
-  absl::StatusOr<Request> request =
+  absl::StatusOr<HttpRequest> request =
       protocol_->Ask(reading->request, part.item.range);
   if (reading->buffer == nullptr || !request.ok()) {
     queue_.Complete(part.id, {}, Now());
@@ -292,9 +293,10 @@ void RangedSource::StartPart(const Queue::Popped& part) {
   SetTimer();
 }
 
-Call RangedSource::CallFor(Queue::Id id, const Part& part, Request request) {
+Call RangedSource::CallFor(Queue::Id id, const Part& part,
+                           HttpRequest request) {
   const ReadRequest& read = part.reading->request;
-  const ByteRange range = part.range;
+  const HttpRange range = part.range;
   Call call;
   call.request = std::move(request);
   call.request.into =
@@ -304,13 +306,14 @@ Call RangedSource::CallFor(Queue::Id id, const Part& part, Request request) {
   call.authorizer = authorizer_;
   call.job = read.purpose.job;
   call.kind = RequestKind::kGet;
-  call.judge = [this, raw = part.reading.get(), range](const Answer& answer) {
+  call.judge = [this, raw = part.reading.get(),
+                range](const HttpResponse& answer) {
     return protocol_->Judge(raw->request, range, answer);
   };
-  call.follow = [this](const Answer& answer) {
+  call.follow = [this](const HttpResponse& answer) {
     return protocol_->Follow(answer);
   };
-  call.fault = [this](const Answer& answer) {
+  call.fault = [this](const HttpResponse& answer) {
     return protocol_->Fault(answer);
   };
   call.paused = [this, id] {
@@ -321,13 +324,14 @@ Call RangedSource::CallFor(Queue::Id id, const Part& part, Request request) {
     parts_.MakeReady(id);
     PostDispatch();
   };
-  call.done = [this, id](const absl::StatusOr<Answer>& answer) {
+  call.done = [this, id](const absl::StatusOr<HttpResponse>& answer) {
     OnPart(id, answer);
   };
   return call;
 }
 
-void RangedSource::OnPart(Queue::Id id, const absl::StatusOr<Answer>& answer) {
+void RangedSource::OnPart(Queue::Id id,
+                          const absl::StatusOr<HttpResponse>& answer) {
   tuner_.OnAnswer();
   const Underway underway = underway_.at(id);
   Leave(id);

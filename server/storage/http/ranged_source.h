@@ -28,32 +28,38 @@
 
 namespace forebay::storage::http {
 
+// The limits of the requests to one host.
 struct RangedSourceOptions {
-  int concurrency = 256;  // requests at once, at most; at least 1
-  // A longer read makes several requests at once.
+  // The most requests at once; at least 1.
+  int concurrency = 256;
+  // The bytes of a part. A longer read makes several requests at once.
   std::uint64_t part_bytes = std::uint64_t{8} << 20;
-  // The source makes no more requests while so many bytes are to come.
+  // While more bytes than this are still to come, the source makes no further
+  // request.
   std::uint64_t max_bytes = std::uint64_t{512} << 20;
-  // A job that has so many stalled or pausing parts gets no further ones. Their
-  // bytes do not count above, so that they hold up no other job.
+  // The most stalled or pausing parts of a job. A job that has this many gets
+  // no further parts. Bytes of such parts do not count towards `max_bytes`, so
+  // that they hold up no other job.
   std::size_t most_stalled = 64;
   Timeouts timeouts = {};
   HedgeOptions hedge = {};
 };
 
-// Reads objects of one host over HTTP by the requests of a Protocol, as many at
-// once as get the most bytes a second. Parts that pause between attempts, or
-// bring nothing for long, do not count among these (StartedParts). Jobs share
-// the requests by weight, within their caps. A request counts by its bytes and
-// by its cost besides, which is measured; within a job the most urgent goes
-// first. If an answer does not begin in time, the source makes the request once
-// more, beside the first. It compares whole objects with their CRC32C, if the
-// server tells that, and reads them again if it differs.
+// Reads objects of one host over HTTP by the requests of a Protocol.
+//
+// It adjusts the number of requests at once to get the most bytes a second.
+// Parts that pause between attempts, or bring nothing for long, do not count
+// (StartedParts). Jobs share the requests by weight, within their caps. A
+// request counts by its bytes and by its measured cost. Within a job the most
+// urgent read goes first. If an answer does not begin in time, the request is
+// made once more beside the first. A whole object is compared with its CRC-32C,
+// if the server tells that, and is read again if it differs.
 //
 // Thread-safe; calls each `done` on the engine's thread. `client`, `protocol`
-// and `authorizer` (which may be null) must outlive it; bytes that it gave may
-// outlive it. Destruction, on another thread than the engine's, fails the reads
-// that are left with CANCELLED. Read does not block. Errors as ByteSource says.
+// and `authorizer` (which may be null) outlive the source; bytes that it gave
+// may outlive it. Destruction, on another thread than the engine's, fails the
+// reads that are left with CANCELLED. Read does not block. Errors are as
+// ByteSource says.
 class RangedSource final : public SharedOutSource {
  public:
   RangedSource(Client* client, const Protocol* protocol,
@@ -67,16 +73,18 @@ class RangedSource final : public SharedOutSource {
   void SetCap(std::uint64_t job, double bytes_per_second) override;
   void Forget(std::uint64_t job) override;
 
-  // As it was when the engine's thread last began or ended a request. Its
-  // concurrency is the one found to be best. Does not block.
+  // Returns the state at the time when the engine's thread last began or ended
+  // a request. `concurrency` is the number of requests at once that was found
+  // best. Does not block.
   SourceState State() const override;
 
  private:
   // A read in flight, in one part or several.
   struct Reading;
+  // A part of a read: the range of one request.
   struct Part {
     std::shared_ptr<Reading> reading;
-    ByteRange range;
+    HttpRange range;
   };
   using Queue = schedule::SharedQueue<Part>;
 
@@ -84,37 +92,51 @@ class RangedSource final : public SharedOutSource {
   struct Underway {
     Part part;
     HedgedClient::Id call = 0;
-    // Nullopt once it has left the stretches that are measured.
+    // The part's request, as `meter_` counts it; nullopt once the part has
+    // given its place back.
     std::optional<RequestMeter::MeteredRequest> metered;
   };
 
   void Begin(ReadRequest request);
   absl::Status Check(const ReadRequest& request) const;
+  // Puts the parts of a read into the queue.
   void Enqueue(const std::shared_ptr<Reading>& reading);
+  // Adds a reader to a part.
   void Join(Queue::Id part, const ReadPurpose& purpose);
-  // Starts the parts whose turn it is, and tells the new state.
+  // Starts the parts whose turn it is, and publishes the new state.
   void Dispatch();
-  // Does so soon, for callers that must not call the client.
+  // Posts a call of Dispatch, for callers that must not call the client.
   void PostDispatch();
+  // Whether another part may be in flight.
   bool HasRoom() const;
+  // Begins the next attempts of parts that wait for a place.
   void ContinueParts();
+  // Begins parts from the queue.
   void StartParts();
-  // Makes Tune run now and then.
+  // Sets the timer that calls Tune every 50 ms while parts are under way.
   void SetTimer();
-  // Makes Dispatch run when caps let more through.
+  // Sets the timer that calls Dispatch when caps permit more parts.
   void WakeForCaps();
   std::int64_t Now() const { return client_->engine().clock().NowNanos(); }
+  // Finds stalled parts, and tells the tuner and the meter how many bytes have
+  // come.
   void Tune();
-  // Returns the cost of a part, as measured so far.
-  schedule::Load LoadOf(const ByteRange& range) const;
+  // Returns the load of a part: its bytes, and the cost of a request.
+  schedule::Load LoadOf(const HttpRange& range) const;
+  // Returns the callbacks by which parts_ gives back and takes places in
+  // `queue_`.
   StartedParts::Places PlacesInQueue();
   void StartPart(const Queue::Popped& part);
-  Call CallFor(Queue::Id id, const Part& part, Request request);
-  void OnPart(Queue::Id id, const absl::StatusOr<Answer>& answer);
-  // A part is over.
+  // Returns the call that makes the request of a part.
+  Call CallFor(Queue::Id id, const Part& part, HttpRequest request);
+  // Handles the end of a part's call.
+  void OnPart(Queue::Id id, const absl::StatusOr<HttpResponse>& answer);
+  // Forgets a part that is over.
   void Leave(Queue::Id id);
-  // All parts have come.
+  // Ends a read whose parts have all come, or reads it again if its checksum
+  // differs.
   void Complete(const std::shared_ptr<Reading>& reading);
+  // Ends a read with an error, and cancels its other parts.
   void Fail(const std::shared_ptr<Reading>& reading, const absl::Status& error);
   void CancelAll();
 
@@ -122,19 +144,25 @@ class RangedSource final : public SharedOutSource {
   const Protocol* const protocol_;
   Authorizer* const authorizer_;
   const RangedSourceOptions options_;
-  // Only the engine's thread uses these.
+  // Only the engine's thread uses the members from here to `caps_wake_at_`.
   Queue queue_;
   std::unordered_set<std::shared_ptr<Reading>> readings_;
-  std::unordered_map<std::uint64_t, Reading*> tickets_;  // of readings_
+  // The readings by ticket; readings_ owns them.
+  std::unordered_map<std::uint64_t, Reading*> tickets_;
   std::unordered_map<Queue::Id, Underway> underway_;
-  StartedParts parts_;                   // those of underway_
-  std::unique_ptr<HedgedClient> calls_;  // null: the source is ending
+  // The places of the parts in underway_.
+  StartedParts parts_;
+  // Null while the source is ending.
+  std::unique_ptr<HedgedClient> calls_;
   schedule::ConcurrencyTuner tuner_;
   RequestMeter meter_;
-  std::uint64_t arrived_ = 0;  // bytes, ever
-  bool starved_ = false;       // since the tuner looked
+  // All bytes that have come since the source was made.
+  std::uint64_t arrived_ = 0;
+  // Whether the queue had no part to start since the tuner last looked.
+  bool starved_ = false;
   bool timer_set_ = false;
   bool dispatch_posted_ = false;
+  // The time of the timer that WakeForCaps has set.
   std::int64_t caps_wake_at_ = INT64_MAX;
   mutable base::Mutex state_mutex_;
   SourceState state_ ABSL_GUARDED_BY(state_mutex_);

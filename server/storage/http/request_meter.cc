@@ -2,11 +2,20 @@
 
 #include <algorithm>
 
+// How a cost is measured: in a stretch the host is always busy, so its duration
+// is the time that its requests and their bytes took together. Two stretches
+// with different sizes of requests tell the two apart (schedule::RequestCost).
+//
+// A stretch ends after enough requests. Requests that are in flight at its end
+// are counted when they end, for the part of their time that lies in the
+// stretch. By then the next stretch has begun.
+
 namespace forebay::storage::http {
 namespace {
 
-// A stretch has so many rounds of the requests that may be in flight, and at
-// least so many requests: short enough that two in a row may differ.
+// A stretch has kRounds times as many requests as may be in flight at once, and
+// at least kMinRequests. Stretches are this short so that two in a row may have
+// requests of different sizes.
 constexpr std::size_t kRounds = 2;
 constexpr std::size_t kMinRequests = 32;
 
@@ -64,7 +73,7 @@ void RequestMeter::Look(std::int64_t now_nanos, std::size_t at_once,
     before_.reset();
   }
   if (!now_.has_value()) {
-    // Not while requests beyond the new limit are in flight.
+    // No stretch begins while requests beyond the new limit are in flight.
     if (under_way_ <= at_once_) now_ = Stretch{.begin_nanos = now_nanos};
     return;
   }

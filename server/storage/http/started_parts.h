@@ -11,20 +11,24 @@
 
 namespace forebay::storage::http {
 
-// Knows which of the parts of reads that a source has begun have a place among
-// those in flight. A part gives its place back while it pauses between two
-// attempts. It also does so once its attempt has brought nothing for long: then
-// it is stalled. It takes a place again when bytes come, whether there is room
-// or not, since nothing holds them up. For its next attempt it waits until
-// there is room, before all parts that have not begun: so attempts never add to
-// what is in flight, and what has waited longest goes on first.
+// Knows the parts of reads that a source has begun, and which of them have a
+// place among the parts in flight.
 //
-// Pure: time is an argument, nanoseconds that never run backwards. Not
-// thread-safe; never blocks. No errors. `places` must not call it.
+// A part gives its place back while it pauses between two attempts. It also
+// does so once its attempt has brought nothing for long: it is then stalled. A
+// stalled part takes a place again when bytes come, even if there is no room,
+// since nothing can hold the bytes up. For its next attempt a part waits until
+// there is room. It then goes before all parts that have not begun, and after
+// parts that have waited longer. Attempts therefore never raise the number of
+// parts in flight.
+//
+// Pure: time is an argument, in nanoseconds that never run backwards. Not
+// thread-safe; the user owns it. Never blocks; no errors. `places` must not
+// call it.
 class StartedParts {
  public:
   using Id = std::uint64_t;
-  // Told whenever a part gives its place back, or takes one again.
+  // The callbacks for a part that gives its place back or takes one again.
   struct Places {
     std::function<void(Id)> give_back;
     std::function<void(Id)> take;
@@ -32,24 +36,25 @@ class StartedParts {
 
   explicit StartedParts(Places places) : places_(std::move(places)) {}
 
-  // A part of so many bytes begins; it has a place.
+  // Begins a part of `bytes` bytes, which has a place.
   void Begin(Id id, std::uint64_t bytes, std::int64_t now_nanos);
-  // A part is over, whatever its state. Ignores one that is not known.
+  // Ends a part in any state. Ignores a part that is not here.
   void End(Id id);
 
-  // The part has no attempt under way.
+  // Takes note that the part has no attempt under way.
   void Pause(Id id);
-  // The pause is over: the part waits for a place.
+  // Ends the pause: the part waits for a place.
   void MakeReady(Id id);
-  // Gives a place to the part that has waited longest for one. Returns nullopt
-  // if none waits.
+  // Gives a place to the part that has waited longest for one, and returns it.
+  // Returns nullopt if no part waits.
   std::optional<Id> TakeNext(std::int64_t now_nanos);
 
-  // Finds the attempts that have brought nothing for `stall_nanos`, and those
-  // that go on. `heard` returns when a byte came to a part last, or less than
-  // its begin if none did. An attempt is stalled once two calls in a row find
-  // it so: bytes may wait for a thread that had no CPU before the first of
-  // them.
+  // Marks the parts whose attempts have brought nothing for `stall_nanos`
+  // nanoseconds as stalled, and ends the stall of parts to which bytes came.
+  // `heard` returns when the last byte of a part came; if none came, any time
+  // before the part's beginning. A part stalls only if two calls in a row find
+  // it silent: before the first call, its bytes may have waited for a thread
+  // that had no CPU.
   void Look(std::int64_t now_nanos, std::int64_t stall_nanos,
             const std::function<std::int64_t(Id)>& heard);
 
@@ -67,8 +72,10 @@ class StartedParts {
   struct Part {
     std::uint64_t bytes;
     State state;
-    std::int64_t begun_nanos;  // of its attempt
-    // Since when it was silent at the last look, if for too long.
+    // The beginning of the part's attempt.
+    std::int64_t begun_nanos;
+    // The time since which the part was silent at the last look; INT64_MIN if
+    // it was not silent for too long.
     std::int64_t late_since_nanos = INT64_MIN;
   };
 
@@ -77,7 +84,9 @@ class StartedParts {
 
   const Places places_;
   std::unordered_map<Id, Part> parts_;
-  std::deque<Id> ready_;  // and some that are so no longer
+  // The parts that wait for a place, and some that have ended meanwhile.
+  std::deque<Id> ready_;
+  // The bytes of the parts that have a place.
   std::uint64_t bytes_ = 0;
 };
 

@@ -11,47 +11,51 @@
 namespace forebay::storage::http {
 namespace {
 
+// The bytes of an error's body that are kept.
 constexpr std::size_t kErrorBodyBytes = 4096;
-// The longest body of an error that is read; longer ones end the connection.
+// The longest body of an error that is read. A longer one ends the connection.
 constexpr std::uint64_t kMaxErrorBytes = 1 << 20;
+// A server's Retry-After is cut to this, so that nanoseconds do not overflow.
 constexpr std::int64_t kMaxRetryAfterSeconds = 1 << 20;
-// For finding a host's addresses, and trying them. Half of what is left is for
-// the first of them, if there are more.
+// The time for finding a host's addresses and trying them. Curl gives the first
+// address half of what is left, if there are more.
 constexpr long kConnectMillis = 15'000;
+// The bytes that curl reads from a socket at once.
 constexpr long kReceiveBytes = 256 << 10;
 
-Failure FailureOf(CURLcode code) {
+// Returns the failure that curl's code means.
+HttpFailure FailureOf(CURLcode code) {
   switch (code) {
     case CURLE_OK:
-      return Failure::kNone;
+      return HttpFailure::kNone;
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_BAD_FUNCTION_ARGUMENT:
     case CURLE_OUT_OF_MEMORY:
-      return Failure::kInvalid;
+      return HttpFailure::kInvalid;
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
     case CURLE_COULDNT_CONNECT:
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_INTERFACE_FAILED:
-      return Failure::kConnect;
+      return HttpFailure::kConnect;
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_ISSUER_ERROR:
-      return Failure::kUntrusted;
+      return HttpFailure::kUntrusted;
     case CURLE_OPERATION_TIMEDOUT:
-      return Failure::kTimeout;
+      return HttpFailure::kTimeout;
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_BAD_CONTENT_ENCODING:
-      return Failure::kProtocol;
+      return HttpFailure::kProtocol;
     default:  // partial bodies, resets, broken TLS records
-      return Failure::kLost;
+      return HttpFailure::kLost;
   }
 }
 
 }  // namespace
 
-Transfer::Transfer(std::uint64_t id, Request request, CURL* easy,
+Transfer::Transfer(std::uint64_t id, HttpRequest request, CURL* easy,
                    const base::Clock& clock)
     : id_(id),
       request_(std::move(request)),
@@ -73,7 +77,7 @@ void Transfer::SetUp() {
   set(CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_CONNECTTIMEOUT_MS, kConnectMillis);
-  // No thread waits for a name that nobody asks for any more.
+  // With QUICK_EXIT no thread waits for a name that nobody asks for any more.
   set(CURLOPT_QUICK_EXIT, 1L);
   set(CURLOPT_BUFFERSIZE, kReceiveBytes);
   set(CURLOPT_HTTP_CONTENT_DECODING, 0L);
@@ -96,7 +100,7 @@ void Transfer::SetUp() {
         static_cast<curl_off_t>(request_.body.size()));
     set(CURLOPT_POSTFIELDS, request_.body.c_str());
   }
-  // Sends the body without a round trip to ask for permission.
+  // An empty Expect keeps curl from waiting for "100 Continue" before the body.
   if (request_.method == "POST") request_.headers.emplace_back("Expect:");
   for (const std::string& header : request_.headers) {
     curl_slist* const longer = curl_slist_append(headers_, header.c_str());
@@ -130,13 +134,13 @@ void Transfer::Conclude(CURLcode code) {
       1'000'000'000;
   if (!set_up_) code = CURLE_OUT_OF_MEMORY;
   // A callback that ended the transfer has set the reason.
-  if (code == CURLE_OK || answer_.failure != Failure::kNone) return;
+  if (code == CURLE_OK || answer_.failure != HttpFailure::kNone) return;
   answer_.failure = FailureOf(code);
   long asked = 0;
   curl_easy_getinfo(easy_, CURLINFO_REQUEST_SIZE, &asked);
-  // Such a server speaks a protocol that curl has no name for.
+  // Curl reports a server that does not speak HTTP as an unsupported protocol.
   if (code == CURLE_UNSUPPORTED_PROTOCOL && asked > 0)
-    answer_.failure = Failure::kProtocol;
+    answer_.failure = HttpFailure::kProtocol;
   answer_.reason = error_[0] != '\0' ? &error_[0] : curl_easy_strerror(code);
 }
 
@@ -157,18 +161,18 @@ void Transfer::ReadStatus() {
   answer_.status = static_cast<int>(status);
 }
 
-void Transfer::GiveUp(Failure failure, std::string reason) {
+void Transfer::GiveUp(HttpFailure failure, std::string reason) {
   answer_.failure = failure;
   answer_.reason = std::move(reason);
 }
 
 void Transfer::Deliver() {
-  const std::function<void(Answer)> done = std::move(request_.done);
+  const std::function<void(HttpResponse)> done = std::move(request_.done);
   if (done) done(std::move(answer_));
 }
 
-// Collects the lines of one answer. Forgets an interim answer (1xx) when the
-// next begins, and ignores trailers.
+// Collects the lines of one answer. Drops an interim answer (1xx) when the next
+// begins, and ignores trailers.
 bool Transfer::OnHeader(std::string_view line) {
   if (!begun_) {
     begun_ = true;
@@ -185,7 +189,7 @@ bool Transfer::OnHeader(std::string_view line) {
     ReadStatus();
     if (!answer_.IsSuccess() || !request_.begins || request_.begins())
       return true;
-    GiveUp(Failure::kCancelled, "another answer came first");
+    GiveUp(HttpFailure::kCancelled, "another answer came first");
     return false;
   }
   if (line.empty()) headers_done_ = true;
@@ -212,7 +216,7 @@ std::size_t Transfer::OnBody(const char* data, std::size_t size) {
                               : wanted ? request_.max_body
                                        : kMaxErrorBytes;
   if (received_ > limit) {
-    GiveUp(Failure::kTooLong,
+    GiveUp(HttpFailure::kTooLong,
            absl::StrCat("the body is longer than ", limit, " bytes"));
     return 0;
   }
@@ -222,18 +226,18 @@ std::size_t Transfer::OnBody(const char* data, std::size_t size) {
     if (request_.arrived != nullptr) *request_.arrived += size;
     return size;
   }
-  const std::size_t kept =
+  const std::size_t kept_bytes =
       wanted ? size
              : std::min(size, kErrorBodyBytes - std::min(kErrorBodyBytes,
                                                          answer_.body.size()));
-  answer_.body.append(data, kept);
+  answer_.body.append(data, kept_bytes);
   return size;
 }
 
-// Checks the address, whatever its name was; reused connections too.
+// The address is checked whatever name led to it, for reused connections too.
 bool Transfer::MayAsk(const char* address) {
   if (!IsLinkLocal(address)) return true;
-  GiveUp(Failure::kInvalid,
+  GiveUp(HttpFailure::kInvalid,
          absl::StrCat("leads to ", address, ", which is a link-local address"));
   return false;
 }

@@ -13,13 +13,15 @@
 
 namespace forebay::storage::http {
 
-// One request in flight: sets curl up, and collects the answer. Not
-// thread-safe. Owns its headers, not the handle. Never blocks. Errors are in
-// the answer.
+// A request in flight. It sets curl up, and collects the answer.
+//
+// Not thread-safe: only the engine's thread uses it. It owns its headers, but
+// not the handle. Never blocks. Errors are in the answer.
 class Transfer {
  public:
-  // Sets up `easy`, which is fresh or reset; `id` names the transfer.
-  Transfer(std::uint64_t id, Request request, CURL* easy,
+  // Sets up `easy`, which is new or reset, for the request. `id` names the
+  // transfer.
+  Transfer(std::uint64_t id, HttpRequest request, CURL* easy,
            const base::Clock& clock);
   ~Transfer();
   Transfer(const Transfer&) = delete;
@@ -28,30 +30,34 @@ class Transfer {
   std::uint64_t id() const { return id_; }
   CURL* easy() const { return easy_; }
 
-  // Returns when the transfer times out if nothing comes until then; moves the
-  // window on.
+  // Returns the time at which the transfer times out if nothing comes until
+  // then. Begins a new window if enough has come in the last one.
   std::int64_t OverdueAt(std::int64_t now_nanos);
   // Returns a time before which the transfer does not time out, whatever comes.
   std::int64_t LookAt(std::int64_t now_nanos);
 
-  // Fills in the answer when curl is done.
+  // Fills in the answer once curl is done.
   void Conclude(CURLcode code);
   // Fills in the answer of a transfer that the engine drops.
-  void GiveUp(Failure failure, std::string reason);
-  // Returns whether the answer has begun.
+  void GiveUp(HttpFailure failure, std::string reason);
+  // Whether the answer has begun.
   bool begun() const { return begun_; }
 
-  // Says, for people, what a transfer whose answer has not begun waits for.
+  // Returns, for people, what a transfer whose answer has not begun waits for.
   const char* Stage() const;
 
-  // Calls `done`; the last call.
+  // Calls `done`. This is the last call.
   void Deliver();
 
  private:
   void SetUp();
   void ReadStatus();
+  // Takes a line of the header. Returns false to end the transfer.
   bool OnHeader(std::string_view line);
+  // Takes bytes of the body, and returns how many it took: fewer end the
+  // transfer.
   std::size_t OnBody(const char* data, std::size_t size);
+  // Whether the request may be sent to that address.
   bool MayAsk(const char* address);
   static int ConnectedCallback(void* transfer, char* address, char* own,
                                int port, int own_port);
@@ -61,17 +67,22 @@ class Transfer {
                                   std::size_t count, void* transfer);
 
   const std::uint64_t id_;
-  Request request_;
+  HttpRequest request_;
   CURL* const easy_;
   const base::Clock& clock_;
   curl_slist* headers_ = nullptr;
   char error_[CURL_ERROR_SIZE] = {};
-  Answer answer_;
+  HttpResponse answer_;
   bool begun_ = false;
   bool headers_done_ = false;
+  // Whether curl has accepted all options.
   bool set_up_ = true;
-  std::uint64_t received_ = 0;  // bytes of body
-  std::int64_t window_nanos_;   // when the timeout's window began
+  // The bytes of the body that have come.
+  std::uint64_t received_ = 0;
+  // When the timeout's window began. Until the answer begins, this is when the
+  // request began.
+  std::int64_t window_nanos_;
+  // The bytes that had come when the window began.
   std::uint64_t window_received_ = 0;
 };
 

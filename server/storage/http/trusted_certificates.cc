@@ -8,6 +8,7 @@
 namespace forebay::storage::http {
 namespace {
 
+// The places where distributions keep all certificates in one file.
 constexpr const char* kKnownFiles[] = {
     "/etc/ssl/certs/ca-certificates.crt",  // Debian, Ubuntu, Arch, Alpine
     "/etc/pki/tls/certs/ca-bundle.crt",    // Fedora, RHEL and their kin
@@ -16,6 +17,7 @@ constexpr const char* kKnownFiles[] = {
     "/etc/ssl/cert.pem",
 };
 
+// Returns the value of an environment variable, or "" if it is not set.
 std::string Variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;

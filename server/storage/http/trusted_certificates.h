@@ -6,28 +6,35 @@
 
 namespace forebay::storage::http {
 
-// Where the certificates that TLS trusts lie; "" for the place where libcurl
+// The places of the certificates that TLS trusts. A place is "" where libcurl
 // looks by itself. Value type.
 struct TrustedCertificates {
-  std::string file;       // all of them, in PEM
-  std::string directory;  // one each, by the hash of its name
+  // A file with all certificates, in PEM.
+  std::string file;
+  // A directory with a file for each certificate, named by the hash of its
+  // subject.
+  std::string directory;
 
   bool operator==(const TrustedCertificates&) const = default;
 };
 
-// The parts of the process that a look-up uses; tests replace them.
+// The parts of the process that a look-up uses. Tests replace them.
 struct CertificatesEnvironment {
-  std::string file;       // SSL_CERT_FILE, as OpenSSL's own programs have
+  std::string file;       // SSL_CERT_FILE, as for OpenSSL's own programs
   std::string directory;  // SSL_CERT_DIR
-  std::string libcurls_default;  // the file of the host it was built for
+  // The file on the host that libcurl was built for.
+  std::string libcurls_default;
   std::function<bool(const std::string&)> exists;
 
+  // Returns the environment of this process.
   static CertificatesEnvironment OfProcess();
 };
 
-// Returns the variables' places if one is set, else libcurl's own if it exists,
-// else the first place where distributions keep them. A program that runs on
-// other hosts than the one that built it cannot know the place before.
+// Returns the places that the variables name, if one is set. If no variable is
+// set, returns libcurl's own place if it exists, or the first existing place
+// where distributions keep certificates. A program that runs on other hosts
+// than the one that built it cannot know the place beforehand. Thread-safe;
+// blocks for file I/O.
 TrustedCertificates FindTrustedCertificates(
     const CertificatesEnvironment& environment);
 

@@ -13,6 +13,7 @@
 namespace forebay::storage::http {
 namespace {
 
+// Frees a URL that curl has parsed.
 struct UrlDeleter {
   void operator()(CURLU* url) const { curl_url_cleanup(url); }
 };
@@ -30,7 +31,7 @@ std::string PartOf(CURLU* url, CURLUPart part) {
 
 std::string EscapeComponent(std::string_view text) {
   std::string escaped;
-  // Curl takes an empty piece for a C string.
+  // No piece is empty: for the length 0, curl would look for a null byte.
   while (!text.empty()) {
     const std::string_view piece = text.substr(0, INT_MAX / 4);
     char* const part =
@@ -61,15 +62,16 @@ absl::StatusOr<std::string> ParseBaseUrl(std::string_view url) {
   const std::unique_ptr<CURLU, UrlDeleter> parsed(curl_url());
   if (base.find('\0') != base.npos ||
       curl_url_set(parsed.get(), CURLUPART_URL, base.c_str(), 0) != CURLUE_OK)
-    return refuse("is no URL");
+    return refuse("is not a URL");
   const std::string scheme = PartOf(parsed.get(), CURLUPART_SCHEME);
   if (scheme != "http" && scheme != "https")
-    return refuse("is no http or https URL");
-  // Curl takes any number of slashes, and appended names need two.
+    return refuse("is not an http or https URL");
+  // Curl accepts any number of slashes, but the root's URL must have exactly
+  // two.
   const std::size_t slashes = base.find_first_not_of('/', scheme.size() + 1);
   if (slashes != scheme.size() + 3)
     return refuse("has no two slashes before its host");
-  // Names that look like others' are not told from those.
+  // A name in other scripts may look like a name in ASCII, so it is refused.
   for (const char c : PartOf(parsed.get(), CURLUPART_HOST)) {
     if (!absl::ascii_isascii(static_cast<unsigned char>(c)))
       return refuse("its host has to be written in ASCII (xn--...)");
@@ -105,7 +107,7 @@ std::string OriginOf(std::string_view url) {
   std::string origin(url.substr(0, end + 3));
   const bool is_encrypted = IsEncrypted(origin);
   origin += authority;
-  // The address of IPv6 has colons, within brackets.
+  // An address of IPv6 has colons, but within brackets.
   const std::size_t colon = authority.rfind(':');
   const bool has_port =
       colon != authority.npos && authority.find(']', colon) == authority.npos;
@@ -119,7 +121,7 @@ absl::StatusOr<std::string> PathOfFileUrl(std::string_view url) {
   const std::unique_ptr<CURLU, UrlDeleter> parsed(curl_url());
   const auto refuse = [&text] {
     return absl::InvalidArgumentError(
-        absl::StrCat(text, ": is no file:// URL of this host"));
+        absl::StrCat(text, ": is not a file:// URL of this host"));
   };
   if (parsed == nullptr || text.find('\0') != text.npos ||
       !text.starts_with("file://") ||

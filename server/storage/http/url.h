@@ -8,30 +8,31 @@
 
 namespace forebay::storage::http {
 
-// Returns `text` as one component of a URL: all but letters, digits and -._~
-// become %XX, "/" too.
+// Returns `text` as one component of a URL. All bytes but letters, digits and
+// -._~ become %XX, "/" included (RFC 3986, 2.1 and 2.3).
 std::string EscapeComponent(std::string_view text);
 
 // Returns `path` with each component escaped and its slashes kept.
 std::string EscapePath(std::string_view path);
 
-// Returns `url` without slashes at its end, if paths can be appended to it:
-// http or https, a host, no user, query or fragment. INVALID_ARGUMENT names it.
+// Returns `url` without slashes at its end, if paths can be appended to it. The
+// URL has http or https, a host, and no user, query or fragment.
+// INVALID_ARGUMENT names the URL.
 absl::StatusOr<std::string> ParseBaseUrl(std::string_view url);
 
-// Whether a URL is one of https.
+// Whether the scheme of a URL is https.
 bool IsEncrypted(std::string_view url);
 
-// Returns the host of such a URL.
+// Returns the host of a URL that ParseBaseUrl gave.
 std::string HostOf(const std::string& base_url);
 
-// Returns scheme, host and port of a URL (RFC 6454), such as
-// "https://host:443": in lower case, with the scheme's own port if the URL
-// names none. Returns "" if the URL names no host.
+// Returns the origin of a URL (RFC 6454, section 4): scheme, host and port,
+// such as "https://host:443". The origin is in lower case, and has the scheme's
+// own port if the URL names no port. Returns "" if the URL names no host.
 std::string OriginOf(std::string_view url);
 
-// Returns the path that a file:// URL names. INVALID_ARGUMENT names the URL: it
-// is no such URL, or names another host.
+// Returns the path that a file:// URL names. INVALID_ARGUMENT names the URL, if
+// it is not such a URL or names another host.
 absl::StatusOr<std::string> PathOfFileUrl(std::string_view url);
 
 }  // namespace forebay::storage::http

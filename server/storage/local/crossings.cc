@@ -3,6 +3,7 @@
 namespace forebay::storage::local {
 namespace {
 
+// Returns the object's directory, which is "" for the root itself.
 std::string_view DirectoryOf(std::string_view object) {
   const std::size_t slash = object.rfind('/');
   return slash == object.npos ? std::string_view() : object.substr(0, slash);

@@ -14,23 +14,26 @@
 namespace forebay::storage::local {
 
 // The directories beneath a root whose files lie on other file systems, through
-// links or mount points. The table goes by directory, since files of one mostly
-// lie together.
+// links or mount points. The table has directories, not files, since files of
+// one directory mostly lie together.
 //
-// Thread-safe. Never blocks. No errors. Once the table has kMost directories,
-// all others count as crossing, too.
+// Thread-safe. The root owns it. Never blocks. No errors: once the table has
+// kMost directories, all others count as crossing, too.
 class Crossings {
  public:
+  // The most directories in the table. It bounds the memory that a client's
+  // links can take.
   static constexpr std::size_t kMost = 16'384;
 
-  // Returns whether a file of the object's directory is known to lie on another
-  // file system.
+  // Whether a file of the object's directory is known to lie on another file
+  // system.
   bool Contains(std::string_view object) const;
 
-  // The way to the file leaves the root's file system.
+  // Notes that the path of the file leaves the root's file system.
   void Add(std::string_view object);
 
  private:
+  // Whether the table has any directory. It spares most reads the mutex.
   std::atomic<bool> any_ = false;
   mutable base::Mutex mutex_;
   std::set<std::string, std::less<>> directories_ ABSL_GUARDED_BY(mutex_);

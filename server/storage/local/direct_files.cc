@@ -10,10 +10,11 @@
 namespace forebay::storage::local {
 namespace {
 
-// Memory comes in pages; no file system in use asks for more.
+// The size of a page of memory, in bytes. No file system in use asks for a
+// larger alignment.
 constexpr std::uint64_t kPage = 4096;
-// From here on, what alignment adds (less than a page at each end) is within
-// what a source may hold for a read: see HeldBytes.
+// The shortest read that goes past the cache. Alignment adds less than a page
+// at each end; from this length on, HeldBytes covers these bytes.
 constexpr std::uint64_t kMinLength = 16 << 10;
 
 }  // namespace
@@ -32,17 +33,19 @@ DirectRange AlignedRange(std::uint64_t offset, std::uint64_t length,
 
 std::uint64_t DirectFiles::Switch(int file, std::uint64_t device) {
   const std::uint64_t alignment = AlignmentOf(file, device);
-  // Single files of a file system may refuse.
+  // A file may refuse although its file system permits such reads.
   if (alignment == 0 || fcntl(file, F_SETFL, O_DIRECT) != 0) return 0;
   return alignment;
 }
 
 std::uint64_t DirectFiles::AlignmentOf(int file, std::uint64_t device) {
-  if (const auto known = alignments_.find(device); known != alignments_.end())
-    return known->second;
+  if (const auto entry = alignments_.find(device); entry != alignments_.end())
+    return entry->second;
   struct statx stat = {};
-  std::uint64_t alignment = kPage;  // where the kernel does not know (6.1)
-  // Not the C library's statx: its headers and the kernel's exclude each other.
+  // Kernels before 6.1 do not tell the alignment, and a page suits them all.
+  std::uint64_t alignment = kPage;
+  // The call goes past the C library, whose header for statx cannot be included
+  // together with the kernel's.
   if (syscall(SYS_statx, file, "", AT_EMPTY_PATH, STATX_DIOALIGN, &stat) == 0 &&
       (stat.stx_mask & STATX_DIOALIGN) != 0) {
     alignment = std::max(stat.stx_dio_offset_align, stat.stx_dio_mem_align);

@@ -6,37 +6,42 @@
 
 namespace forebay::storage::local {
 
-// The part of a file that is read for a range of it, past the page cache.
+// The part of a file that is read past the page cache to get a range of it.
 struct DirectRange {
-  std::uint64_t offset = 0;  // both multiples of `alignment`
-  std::uint64_t length = 0;  // may reach beyond the file's end
+  // Where the part begins and how long it is, in bytes: both multiples of
+  // `alignment`. The part may reach beyond the file's end.
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
   std::uint64_t alignment = 1;
 };
 
-// Returns whether it pays to read such a range past the page cache.
+// Whether it pays to read a range of this offset and length past the page
+// cache.
 bool WorthReadingDirectly(std::uint64_t offset, std::uint64_t length);
 
-// Returns the part to read for such a range.
+// Returns the smallest part of that alignment that contains the range.
 DirectRange AlignedRange(std::uint64_t offset, std::uint64_t length,
                          std::uint64_t alignment);
 
 // Finds out which files can be read past the page cache (O_DIRECT), straight
-// into page-aligned memory, and how.
+// into page-aligned memory, and with which alignment.
 //
-// Not thread-safe. Remembers what it learned of file systems; the caller owns
-// the files. Does not block. No errors: other files are read in another way.
+// Not thread-safe. It remembers the alignment of each device. The caller owns
+// the files. Does not block. No errors: files that cannot be read so are read
+// through the cache.
 class DirectFiles {
  public:
-  // Switches the file, which lies on `device`, to such reads. Returns the
-  // alignment that they need, or 0 if the file cannot be read so; then it stays
-  // as it was.
+  // Switches the file, which lies on `device`, to O_DIRECT. Returns the
+  // alignment, in bytes, that its reads then need. Returns 0, and leaves the
+  // file as it was, if the file cannot be read so.
   std::uint64_t Switch(int file, std::uint64_t device);
 
  private:
-  // Returns 0 if there are no such reads.
+  // Returns the alignment, or 0 if the file system does not support O_DIRECT.
   std::uint64_t AlignmentOf(int file, std::uint64_t device);
 
-  std::unordered_map<std::uint64_t, std::uint64_t> alignments_;  // by device
+  // The alignment in bytes, by device.
+  std::unordered_map<std::uint64_t, std::uint64_t> alignments_;
 };
 
 }  // namespace forebay::storage::local

@@ -15,6 +15,7 @@ absl::string_view ToAbsl(std::string_view text) {
   return absl::string_view(text.data(), text.size());
 }
 
+// Returns the code for an errno, as ByteSource's contract has it.
 absl::StatusCode CodeOf(int error_number) {
   switch (error_number) {
     case ENOENT:
@@ -34,6 +35,7 @@ absl::StatusCode CodeOf(int error_number) {
   }
 }
 
+// Returns what an errno means to the user, and what helps.
 std::string ReasonOf(int error_number) {
   switch (error_number) {
     case ENOENT:

@@ -7,12 +7,12 @@
 
 namespace forebay::storage::local {
 
-// Returns the error "<path>: <reason>".
+// Returns the error "<path>: <reason>". Thread-safe; never blocks.
 absl::Status FileError(absl::StatusCode code, std::string_view path,
                        std::string_view reason);
 
-// Likewise for a failed system call, with the code that ByteSource's contract
-// gives it. A fault that may pass is UNAVAILABLE.
+// Returns the error of a failed system call, with the code that ByteSource's
+// contract gives it. A fault that may pass is UNAVAILABLE.
 absl::Status FileError(int error_number, std::string_view path);
 
 }  // namespace forebay::storage::local

@@ -19,16 +19,18 @@ struct FileStat {
   std::int64_t mtime_nanos = 0;
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
-  // Empty unless the file's file system was looked at too.
+  // The revision; empty unless the file's file system was asked as well.
   Revision revision = {};
 
   // Returns the version that a read of this file must find.
   ObjectVersion version() const { return {size, mtime_nanos, revision}; }
 };
 
+// Returns the facts, without the revision.
 FileStat ToFileStat(const struct stat& stat);
 
-// Returns "FIFO", "directory" and so on, for people; `mode` as in struct stat.
+// Returns the type for people, such as "FIFO" or "directory". `mode` is that of
+// struct stat.
 std::string_view FileTypeName(mode_t mode);
 
 }  // namespace forebay::storage::local

@@ -13,9 +13,11 @@
 
 namespace forebay::storage::local {
 
-// The system calls of a read, so that tests can make them fail. Thread-safe.
-// The caller owns it. All may block for the disk. Errors of Stat and Pread are
-// minus errno, as the kernel's.
+// The system calls of a read, so that tests can make them fail.
+//
+// Thread-safe. The caller owns it. All calls may block for the disk. On errors,
+// Stat and Pread return minus errno. The other calls have the errors of
+// LocalRoot.
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
@@ -31,7 +33,7 @@ class FileSystem {
   virtual ssize_t Pread(int fd, void* buffer, std::size_t length,
                         off_t offset) = 0;
 
-  // Returns the real one, which lives as long as the process.
+  // Returns the real system calls. The object lives as long as the process.
   static FileSystem* System();
 };
 

@@ -10,13 +10,15 @@ namespace forebay::storage::local {
 
 // Counts the reads that hang, for each job that wants them.
 //
-// Pure. Not thread-safe: the caller locks. No errors.
+// Not thread-safe: the caller holds its lock. The caller owns it. Never blocks;
+// no errors.
 class HungReads {
  public:
-  // A job may have `most_of_job` reads that hang.
+  // Lets each job have at most `most_of_job` reads that hang.
   explicit HungReads(int most_of_job) : most_of_job_(most_of_job) {}
 
-  // Returns whether a job that wants the read may have one more that hangs.
+  // Whether at least one job that wants the read may have one more read that
+  // hangs.
   bool MayBegin(const ReadPurpose& purpose) const {
     for (const std::uint64_t job : PayersOf(purpose)) {
       const auto found = by_job_.find(job);
@@ -26,10 +28,12 @@ class HungReads {
     return false;
   }
 
+  // Counts a read that begins to hang.
   void Add(const ReadPurpose& purpose) {
     for (const std::uint64_t job : PayersOf(purpose)) ++by_job_[job];
   }
-  // Ends what Add began, for a read with the same jobs.
+  // Takes a read off the counts. `purpose` has the same jobs as in the call of
+  // Add.
   void Remove(const ReadPurpose& purpose) {
     for (const std::uint64_t job : PayersOf(purpose)) {
       const auto found = by_job_.find(job);

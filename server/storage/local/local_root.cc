@@ -18,26 +18,27 @@
 #include "server/storage/local/mount.h"
 #include "server/storage/wrong_domain.h"
 
-// The kernel keeps every open beneath its directory (RESOLVE_BENEATH). It
-// refuses a link that leaves, with EXDEV; only then do we look for that link
-// ourselves, one component at a time, each step opened beneath the root and
-// without following links, so that a tree that changes meanwhile can mislead us
-// but never let us out. Where the link leads is an absolute path; the root with
-// the longest matching path takes over, and the kernel tries again from there.
+// The kernel keeps every open beneath its directory (RESOLVE_BENEATH), and
+// refuses a link that leaves it with EXDEV. Only then does LeaveRoot look for
+// that link. It opens one component after the other, beneath the root and
+// without following links. A tree that changes meanwhile can mislead it, but
+// never let it out. The link leads to an absolute path. The root whose path is
+// the longest beginning of it takes over, and the kernel tries again from
+// there.
 
 namespace forebay::storage::local {
 namespace {
 
-constexpr int kMaxLinks = 40;  // as the kernel's own limit
-// How often an open is tried again because of renames and mounts elsewhere on
-// the host, other threads being let through after the first few: it can take
-// thousands of tries until one falls between two of them.
+constexpr int kMaxLinks = 40;  // the kernel's own limit
+// An open is tried again because of renames and mounts elsewhere on the host.
+// Thousands of tries may pass until one falls between two such changes. After
+// the first few, each try yields to other threads.
 constexpr int kQuickTries = 16;
 constexpr int kMaxTries = 20'000;
 constexpr std::uint64_t kReading = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 constexpr std::uint64_t kBeneath = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
 
-// A descriptor, or minus errno.
+// Returns a descriptor, or minus errno.
 int OpenBeneath(int directory, const char* path, std::uint64_t flags,
                 std::uint64_t resolve) {
   struct open_how how = {};
@@ -47,8 +48,8 @@ int OpenBeneath(int directory, const char* path, std::uint64_t flags,
     const long fd = syscall(SYS_openat2, directory, path, &how, sizeof(how));
     if (fd >= 0) return static_cast<int>(fd);
     if (errno == EINTR) continue;
-    // EAGAIN: a rename or a mount beside us kept the kernel from being sure
-    // where ".." led, as happens often to long paths on a busy host.
+    // EAGAIN: during a rename or a mount the kernel cannot be sure where ".."
+    // leads. It happens often to long paths on a busy host.
     if (errno != EAGAIN || tries == kMaxTries) return -errno;
     if (++tries > kQuickTries) std::this_thread::yield();
   }
@@ -58,8 +59,8 @@ const char* OrDot(const std::string& path) {
   return path.empty() ? "." : path.c_str();
 }
 
-// The components of `path`, last one first, so that they can be taken from the
-// back.
+// Returns the components of `path` in reverse order: the caller takes them from
+// the back.
 std::vector<std::string> ReversedComponents(std::string_view path) {
   std::vector<std::string> result;
   while (!path.empty()) {
@@ -79,7 +80,7 @@ std::string JoinReversed(const std::vector<std::string>& components) {
   return result;
 }
 
-// Without ".", ".." and doubled slashes; `path` is absolute.
+// Returns an absolute path without ".", ".." and doubled slashes.
 std::string NormalizedAbsolute(std::string_view path) {
   std::vector<std::string> pending = ReversedComponents(path);
   std::vector<std::string> kept;
@@ -95,7 +96,7 @@ std::string NormalizedAbsolute(std::string_view path) {
   return result.empty() ? "/" : result;
 }
 
-// The target where `entry` (O_PATH | O_NOFOLLOW) is a link.
+// Returns the target if `entry` (O_PATH | O_NOFOLLOW) is a link.
 std::optional<std::string> LinkTarget(int entry) {
   struct stat stat;
   if (fstat(entry, &stat) != 0 || !S_ISLNK(stat.st_mode)) return std::nullopt;
@@ -120,8 +121,7 @@ absl::Status CheckDirectory(const base::Fd& directory, std::string_view name) {
   return absl::OkStatus();
 }
 
-// Tells trees apart: the inode and the device of each root, and its path. A
-// path ends where a null byte stands.
+// Returns the device, inode and path of each root. A null byte ends a path.
 absl::StatusOr<std::string> IdentityOf(const std::vector<ExtraRoot>& roots) {
   std::string identity = "local";
   for (const ExtraRoot& root : roots) {
@@ -134,7 +134,7 @@ absl::StatusOr<std::string> IdentityOf(const std::vector<ExtraRoot>& roots) {
   return identity;
 }
 
-// Null: what one of them holds lies on this host, or nobody knows where.
+// Returns null if a root lies on this host, or if its mount is unknown.
 std::shared_ptr<const std::string> LastingIdentityOf(
     const std::vector<ExtraRoot>& roots) {
   std::string identity = "remote";
@@ -193,8 +193,8 @@ absl::Status LocalRoot::Supported() {
   return absl::OkStatus();
 }
 
-// Where a link leads somewhere else for us than for who is asked to read, that
-// is another file, and the answer is no.
+// A link may lead elsewhere for the daemon than for the source that is asked to
+// read. The file is then another one, and the answer is false.
 bool LocalRoot::StillHas(const std::string& object,
                          const ObjectVersion& version) const {
   if (!on_this_host()) return false;
@@ -202,12 +202,12 @@ bool LocalRoot::StillHas(const std::string& object,
   if (!stat.has_value() || stat->st_dev != own_device_.number) return false;
   FileStat now = ToFileStat(*stat);
   now.revision = RevisionOf(*stat, own_device_.parts);
-  // Caches compare the marks of what they keep.
-  now.revision.mark = version.revision.mark;
+  // Caches compare the transaction ids of what they keep.
+  now.revision.transaction_id = version.revision.transaction_id;
   return now.type == FileType::kRegular && now.version() == version;
 }
 
-// A stat by name would wait for whatever is mounted, or linked to, on the way.
+// A stat by name would wait for whatever is mounted or linked to on the way.
 // The open of an O_PATH descriptor asks no file system.
 std::optional<struct stat> LocalRoot::CachedStat(
     const std::string& path) const {
@@ -232,7 +232,8 @@ bool LocalRoot::IsNamed(const std::string& path,
 
 std::string LocalRoot::FileSystemOf(std::string_view object) const {
   if (crossings_.Contains(object)) {
-    // Its first part is the directory's own.
+    // The part of the identity before the first null byte is the directory's
+    // own.
     const std::size_t extra = roots_.size() > 1 ? identity_->find('\0') + 1 : 0;
     return absl::StrCat(std::string(kBeyond), identity_->substr(extra));
   }
@@ -315,8 +316,6 @@ absl::StatusOr<base::Fd> LocalRoot::OpenFollowing(std::string_view path,
   return TooManyLinks(path);
 }
 
-// The place that `place` means when the first link on its way that leaves its
-// root is followed.
 absl::StatusOr<LocalRoot::ResolvedPath> LocalRoot::LeaveRoot(
     const ResolvedPath& place, std::string_view path,
     int& links_followed) const {
@@ -357,7 +356,7 @@ absl::StatusOr<LocalRoot::ResolvedPath> LocalRoot::LeaveRoot(
     for (std::string& part : ReversedComponents(*target))
       pending.insert(pending.end(), std::move(part));
   }
-  return ResolvedPath{place.root, walked};  // no longer leaves: it was changed
+  return ResolvedPath{place.root, walked};  // the tree was changed
 }
 
 std::string LocalRoot::NameIn(const std::string& absolute) const {

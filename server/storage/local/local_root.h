@@ -21,96 +21,107 @@
 
 namespace forebay::storage::local {
 
-// A further directory that links inside a dataset may lead into, and the
-// absolute path by which they name it.
+// A further directory into which symbolic links of a dataset may lead, and the
+// absolute path by which those links name it.
 struct ExtraRoot {
   base::Fd directory;
   std::string path;
 };
 
-// A directory that a client opened, and all that lies beneath it. The client's
-// descriptors are the capabilities: this class opens nothing outside of them,
-// whatever paths and links say. It follows a link that leaves the directory
-// only beneath an extra root, or back beneath the directory itself by its
-// absolute path.
+// A directory that a client opened, and everything that lies beneath it.
+//
+// The client's descriptors are the capabilities: this class opens nothing
+// outside of them, whatever paths and links say. It follows a link that leaves
+// the directory only beneath an extra root, or back beneath the directory
+// itself by its absolute path. Paths are relative to the root; "" is the root
+// itself.
 //
 // Thread-safe and immutable, except that it learns the file systems that are
-// mounted beneath it. Owns its descriptors. All calls may block for the disk,
-// except Supported and the accessors; none waits for the other end of a FIFO.
-// Errors of all calls name the path: NOT_FOUND, PERMISSION_DENIED (by the file
-// system, or because a link leads outside), INVALID_ARGUMENT (not that type of
-// file; a loop of links), UNAVAILABLE (anything else, which may pass).
+// mounted beneath it. It owns its descriptors. All calls may block for the
+// disk, except Supported, StillHas, CachedStat, IsNamed and the accessors. None
+// waits for the other end of a FIFO.
 //
-// Paths are relative to the root, "" is the root itself.
+// Errors of all calls name the path: NOT_FOUND, PERMISSION_DENIED (by the file
+// system, or because a link leads outside), INVALID_ARGUMENT (a file of another
+// type; a loop of links), UNAVAILABLE (anything else, which may pass).
 class LocalRoot final : public Root {
  public:
-  // `uri` is the directory's absolute path, with or without "file://"; links
-  // that name it by another absolute path need an extra root of that path.
-  // INVALID_ARGUMENT: not a directory, or an extra root's path is not absolute.
+  // Makes a root. `uri` is the directory's absolute path, with or without
+  // "file://". Links that name the directory by another absolute path need an
+  // extra root of that path. INVALID_ARGUMENT: `directory` is not a directory,
+  // or an extra root's path is not absolute.
   static absl::StatusOr<std::shared_ptr<const LocalRoot>> Create(
       base::Fd directory, std::string uri,
       std::vector<ExtraRoot> extra_roots = {});
 
-  // Returns whether this process may open files so at all. UNAVAILABLE if not;
-  // says why.
+  // Returns OK if this process may open files in this way. UNAVAILABLE says why
+  // it may not.
   static absl::Status Supported();
 
   const std::string& uri() const override { return uri_; }
-  // Made of the directories themselves and the paths by which links name them.
+  // Returns an identity that is made of the directories themselves and the
+  // paths by which links name them.
   std::shared_ptr<const std::string> identity() const override {
     return identity_;
   }
-  // Never blocks: answers by what the kernel's caches hold. Never true if the
-  // way to the file leaves the root's own file system, or if that may belong to
-  // another host.
+  // Answers from the kernel's caches alone, and never blocks. Returns false if
+  // the object's path leaves the root's own file system, or if that file system
+  // may belong to another host.
   bool StillHas(const std::string& object,
                 const ObjectVersion& version) const override;
-  // Null unless all directories lie on network file systems. Made of the
-  // sources of those, because devices get new numbers whenever a host starts.
+  // Returns null unless all directories lie on network file systems. The
+  // identity is made of the sources of their mounts, because devices get new
+  // numbers whenever a host starts.
   std::shared_ptr<const std::string> lasting_identity() const override {
     return lasting_identity_;
   }
 
-  // Opens a file for reading. It need not be a regular file: check before
-  // reading; reads do not block for a peer.
+  // Opens a file for reading. The caller checks that it is a regular file
+  // before it reads. Reads of the descriptor never wait for a peer, such as the
+  // writer of a FIFO.
   absl::StatusOr<base::Fd> Open(std::string_view path) const;
 
-  // Like Open, within the root's own file system. Notes the crossing and
-  // returns WrongDomain (wrong_domain.h) if the way to the file leaves that.
+  // Opens a file as Open does, within the root's own file system. If the path
+  // leaves that file system, notes it in crossings() and returns WrongDomain
+  // (wrong_domain.h).
   absl::StatusOr<base::Fd> OpenWithin(std::string_view path) const;
-  // Returns the file's stat if the kernel's caches have all of the way to it,
-  // within the root's own file system. Never blocks on a file system of this
-  // host.
+  // Returns the file's stat if the kernel's caches hold every component of its
+  // path, within the root's own file system. Never blocks on a file system of
+  // this host.
   std::optional<struct stat> CachedStat(const std::string& path) const;
-  // Returns whether the name stands for the file with that stat, as far as
-  // CachedStat tells. Another may have been renamed over it.
+  // Whether `path` still names the file with that stat, as far as CachedStat
+  // can tell. Another file may have been renamed to `path`.
   bool IsNamed(const std::string& path, const struct stat& file) const;
 
-  // Names the failure domain of the object, as far as is known: kDisk and the
-  // device if it lies on the root's own file system and that is one of this
-  // host, kMount and the device if that is another. If the way to the object
-  // leaves it: kBeyond and what the extra roots are, so that many folders with
-  // links to one disk are one domain; without extra roots, the root's identity.
+  // The beginnings of the names that FileSystemOf returns.
   static constexpr std::string_view kDisk = "disk ";
   static constexpr std::string_view kMount = "mount ";
   static constexpr std::string_view kBeyond = "beyond ";
+  // Returns the name of the object's failure domain, as far as is known:
+  // - kDisk and the device, if the object lies on the root's own file system,
+  //   and that file system belongs to this host.
+  // - kMount and the device, if that file system belongs to another host.
+  // - kBeyond, if the object's path leaves that file system. The extra roots
+  //   follow, so that roots with the same extra roots form one domain. Without
+  //   extra roots, the root's identity follows.
   std::string FileSystemOf(std::string_view object) const;
-  // The ways to files that leave the root's own file system.
+  // Returns the directories whose files lie on other file systems.
   Crossings& crossings() const { return crossings_; }
-  // Notes that the way to the object leaves that; returns WrongDomain.
+  // Notes that the object's path leaves the root's own file system. Returns
+  // WrongDomain.
   absl::Status Crossed(std::string_view object) const;
 
-  // For callers that open files themselves, beneath `directory` and as
-  // HowToRead says. On EXDEV, the way to the file leaves the root's own file
-  // system: then call Open.
+  // directory and HowToRead are for callers that open files themselves. The
+  // error EXDEV means that the path leaves the root's own file system. The
+  // caller then calls Open.
   int directory() const { return roots_.front().directory.get(); }
-  // Returns whether its file system is a disk or memory of this host: then
+  // Whether the root's file system is a disk or memory of this host, so that
   // opening a file never waits for another host.
   bool on_this_host() const { return own_device_.parts.ctime; }
   static const open_how& HowToRead();
 
-  // Returns the part of an absolute path that is this directory, by whatever
-  // name this process finds it, or "" if there is none. Opens nothing.
+  // Returns the beginning of `absolute`, a path of this process, that leads to
+  // this directory. Returns "" if none does. Opens nothing.
   std::string NameIn(const std::string& absolute) const;
 
   // Opens a directory for listing.
@@ -120,12 +131,12 @@ class LocalRoot final : public Root {
   // that stat.
   Revision RevisionOfOpen(int file, const struct stat& stat) const;
 
-  // Follows links; includes the revision.
+  // Returns the facts of a file, with its revision. Follows links.
   absl::StatusOr<FileStat> Stat(std::string_view path) const;
 
-  // Like Stat, of the entry `name` (one component) of the directory `path`,
-  // open as `directory`. If the entry is no link, it makes one system call and
-  // leaves the revision out.
+  // Returns the facts of the entry `name` (one component) of the directory
+  // `path`, which is open as `directory`. If the entry is not a link, makes
+  // only one system call and leaves the revision out.
   absl::StatusOr<FileStat> StatEntry(int directory, std::string_view path,
                                      std::string_view name) const;
 
@@ -150,18 +161,24 @@ class LocalRoot final : public Root {
         roots_(std::move(roots)),
         own_device_(own_device) {}
 
+  // Opens `path` with these flags, and follows links from root to root.
   absl::StatusOr<base::Fd> OpenFollowing(std::string_view path,
                                          std::uint64_t flags) const;
+  // Follows the first link in the path of `place` that leaves its root. Returns
+  // the place to which that leads. `path` is the caller's path, for errors.
   absl::StatusOr<ResolvedPath> LeaveRoot(const ResolvedPath& place,
                                          std::string_view path,
                                          int& links_followed) const;
+  // Returns where an absolute path lies: below the root whose own path is the
+  // longest beginning of it.
   absl::StatusOr<ResolvedPath> FindRoot(const std::string& absolute,
                                         std::string_view path) const;
 
   const std::string uri_;
   const std::shared_ptr<const std::string> identity_;
   const std::shared_ptr<const std::string> lasting_identity_;
-  const std::vector<ExtraRoot> roots_;  // the directory itself comes first
+  // The directory itself comes first, then the extra roots.
+  const std::vector<ExtraRoot> roots_;
   const OwnDevice own_device_;
   mutable RevisionPartsByDevice other_devices_;
   mutable Crossings crossings_;

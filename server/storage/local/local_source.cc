@@ -20,18 +20,22 @@
 namespace forebay::storage::local {
 namespace {
 
+// A call of Read wakes one thread, and one more for each kReadsPerWake
+// requests.
 constexpr std::size_t kReadsPerWake = 256;
-// The reads of a thread before it calls any `done`: little beside a batch.
+// The most reads that a thread makes before it calls their `done`: few compared
+// with a batch.
 constexpr std::size_t kRunReads = 16;
-// A read that was idle for so long waited for a disk.
+// A read that takes longer than this has waited for a disk, and so has a run
+// whose thread spent so long without the CPU.
 constexpr std::int64_t kWaitNanos = 50'000;
-// The most reads of a file whose ctime changes meanwhile.
+// The most times that a file is read while its revision changes.
 constexpr int kMaxTries = 5;
-// A thread that had no read for so long ends.
+// A thread that gets no read for this long ends.
 constexpr std::chrono::seconds kIdle{10};
 
-// Returns how many bytes the file has there, up to those wanted, or minus
-// errno.
+// Reads from `offset` on until `bytes` is full or the file ends. Returns the
+// number of bytes read, or minus errno.
 std::int64_t ReadAt(FileSystem& files, int file, std::uint64_t offset,
                     absl::Span<std::uint8_t> bytes) {
   std::uint64_t filled = 0;
@@ -76,7 +80,7 @@ LocalSource::~LocalSource() {
     ending_ = true;
     alarm = std::move(alarm_);
   }
-  alarm.reset();  // begins no thread any more
+  alarm.reset();  // from here on it begins no thread
   read_or_end_.NotifyAll();
   {
     base::MutexLock lock(&mutex_);
@@ -98,8 +102,8 @@ void LocalSource::Read(absl::Span<ReadRequest> requests) {
   {
     base::MutexLock lock(&mutex_);
     for (ReadRequest& request : requests) queue_.push_back(std::move(request));
-    // Few threads read the page cache fastest, without switches; more join when
-    // a read had to wait.
+    // A few threads read the page cache fastest, without switches. More threads
+    // join when a read had to wait.
     const std::size_t wanted = 1 + requests.size() / kReadsPerWake;
     for (std::size_t i = 0; i < wanted; ++i) WakeOrBeginLocked();
     if (!SetAlarmLocked() && active_ == 0) refused.swap(queue_);
@@ -296,7 +300,7 @@ void LocalSource::LookForHung() {
       reader.finished.clear();
       if (!reader.hangs && hung_ < most_hung_) BeginToHangLocked(reader);
     }
-    // Many of the waiting reads may hang: all threads try them at once.
+    // Many of the queued reads may hang, so all threads try them at once.
     while ((hung_ > 0 || active_ == 0) && WakeOrBeginLocked()) {
     }
     SetAlarmLocked();
@@ -365,13 +369,13 @@ absl::StatusOr<std::optional<ReadResult>> LocalSource::TryToRead(
                                   {buffer.get(), request.length});
   if (got < 0) return FileError(static_cast<int>(-got), request.object);
   const auto filled = static_cast<std::uint64_t>(got);
-  // A writer during the read would give us half of each version.
+  // If the file was written meanwhile, the bytes may be a mix of two versions.
   FOREBAY_ASSIGN_OR_RETURN(const Revision after,
                            CheckFile(root, file.get(), request));
   if (after != revision) return std::nullopt;
   if (filled < request.length) return EndsEarly(request, filled);
-  if (request.version.revision.mark != 0) {
-    FOREBAY_RETURN_IF_ERROR(CheckMark(
+  if (request.version.revision.transaction_id != 0) {
+    FOREBAY_RETURN_IF_ERROR(CheckTransactionId(
         request, [&](std::uint64_t offset, absl::Span<std::uint8_t> bytes) {
           return ReadAt(*files_, file.get(), offset, bytes) ==
                  static_cast<std::int64_t>(bytes.size());

@@ -24,41 +24,51 @@
 
 namespace forebay::storage::local {
 
+// The threads and surroundings of a LocalSource.
 struct LocalSourceOptions {
-  int threads = 4;  // reads at once, at least 1, without those that hang
-  // The most reads that may hang, each with a thread of its own, before the
-  // others wait for them.
+  // The most threads that read at once, not counting those whose reads hang; at
+  // least 1.
+  int threads = 4;
+  // The most reads that may hang, each on a thread of its own. A read that
+  // hangs beyond this number keeps one of the `threads` from other reads.
   int most_hung = 32;
-  // A job with so many reads that hang gets no further ones until one ends. A
-  // read that several jobs want passes while one of them may have more.
+  // The most reads of a job that may hang. A job with this many gets no further
+  // reads until one of them ends. A read that several jobs want may begin if at
+  // least one of them has fewer.
   int most_hung_of_job = 8;
-  // Whether every object that lies on another file system than its root is
-  // refused with WrongDomain (wrong_domain.h), and its file never opened.
+  // Whether to refuse each object on another file system than its root's with
+  // WrongDomain (wrong_domain.h), without opening its file.
   bool one_file_system = false;
-  // Bytes of returned buffers for the next reads. Beside them a read holds its
-  // length and up to a quarter more, until its last Bytes is gone.
+  // The bytes of returned buffers that are kept for later reads. A read also
+  // holds HeldBytes until the last copy of its Bytes is gone.
   std::size_t spare_bytes = std::size_t{16} << 20;
   FileSystem* files = FileSystem::System();
   const base::Clock* clock = base::Clock::Monotonic();
   // Tells the CPU time of the calling thread.
   const base::Clock* cpu_clock = base::Clock::ThreadCpu();
-  // Shared with other sources; null for a pool of its own with spare_bytes.
+  // The pool of buffers that this source shares with others. If null, the
+  // source makes its own, which keeps `spare_bytes`.
   std::shared_ptr<BufferPool> buffers = nullptr;
 };
 
-// Reads files beneath LocalRoots on threads of its own, named forebay-read-N,
-// in the order of the requests: a scheduler in front shares them among jobs.
-// Reads a file only while it is the version asked for. Threads begin when reads
-// wait for one, and end when they idle. A read that takes far longer than usual
-// (schedule/stall_threshold.h) hangs: another thread takes its thread's place,
-// and an alarm's thread answers what its thread had read before.
+// Reads files beneath LocalRoots on threads of its own, named forebay-read-N.
+//
+// Reads begin in the order of the requests: a scheduler in front shares them
+// among jobs. A file is read only while it is the version asked for. Threads
+// begin when reads wait for one, and end when they idle. A read that takes far
+// longer than usual (schedule/stall_threshold.h) is said to hang. Another
+// thread then takes the place of the hanging one. The thread forebay-hung
+// answers the reads that the hanging one had finished before.
 //
 // Thread-safe. The caller owns it; bytes that it gave may outlive it.
 // Destruction completes the reads in flight and fails those that wait with
-// CANCELLED. Read does not block. Errors as ByteSource says; a root that is no
-// LocalRoot is INVALID_ARGUMENT. A read that finds no thread, because the
-// system gives none, is UNAVAILABLE; its `done` is called before Read returns.
-// Every other `done` is called on a thread of the source. No lock is held then.
+// CANCELLED. Read does not block.
+//
+// Errors are as ByteSource says; INVALID_ARGUMENT for a root that is not a
+// LocalRoot. Reads for which the system gives no thread are UNAVAILABLE: Read
+// calls their `done` before it returns. The destructor calls the `done` of
+// cancelled reads. Every other `done` is called on a thread of the source. No
+// lock is held during `done`.
 class LocalSource final : public ByteSource {
  public:
   explicit LocalSource(const LocalSourceOptions& options = {});
@@ -67,59 +77,72 @@ class LocalSource final : public ByteSource {
   void Read(absl::Span<ReadRequest> requests) override;
   void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
 
-  // Returns the CPU time of all reads, without that of their `done`.
+  // Returns the CPU nanoseconds of all reads, without those of their `done`.
   std::int64_t cpu_nanos() const { return cpu_nanos_; }
 
  private:
+  // A read whose `done` has not been called.
   struct CompletedRead {
     ReadRequest read;
     absl::StatusOr<ReadResult> result;
   };
 
-  // A thread that reads. Guarded by mutex_, but for `thread`.
+  // A thread that reads. mutex_ guards all members but `thread`.
   struct Reader {
     std::thread thread = {};
-    std::int64_t begun_nanos = 0;  // of its read; 0: it has none
-    std::uint64_t ticket = 0;      // of its read
-    ReadPurpose purpose = {};      // of its read
-    // The reads of its run that are done, but not answered yet.
+    // When the reader began its present read; 0 if it is not reading.
+    std::int64_t begun_nanos = 0;
+    std::uint64_t ticket = 0;  // of that read
+    ReadPurpose purpose = {};  // of that read
+    // The finished reads of the reader's present run, whose `done` is not
+    // called yet.
     std::vector<CompletedRead> finished = {};
     bool hangs = false;
     bool ended = false;
   };
   using Readers = std::list<Reader>;
 
+  // The loop of a reader's thread.
   void Work(Readers::iterator reader, int number);
-  // Blocks until there is a read, and returns it; nullopt when the thread is to
-  // end.
+  // Blocks until there is a read, and returns it. Returns nullopt when the
+  // thread is to end.
   std::optional<ReadRequest> Await(Readers::iterator reader);
+  // Takes the next read that may begin from `queue_`, for `reader`. Moves reads
+  // whose jobs have too many reads that hang to `parked_`.
   std::optional<ReadRequest> NextLocked(Readers::iterator reader)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Puts the parked reads that may begin before those that wait.
+  // Moves the parked reads that may begin now to the front of `queue_`.
   void UnparkLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The reader's read is done.
+  // Takes note that the reader's read is done.
   void EndReadLocked(Reader& reader, std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Marks a reader whose read hangs. EndToHangLocked removes the mark.
   void BeginToHangLocked(Reader& reader) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndToHangLocked(Reader& reader) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Reads `first`, and more as long as none has to wait, so that they share the
-  // work around a read. Fills `run`, which is empty, with what is not answered.
+  // Makes the read `first`, and then further ones until a read has to wait for
+  // a disk. The reads of such a run share the work around a read. Fills `run`,
+  // which is empty, with the reads to answer.
   void ReadRun(Readers::iterator reader, ReadRequest first,
                std::vector<CompletedRead>* run);
+  // Calls the `done` of the reads.
   static void Answer(std::vector<CompletedRead>* reads);
-  // Makes one more thread read: notifies it, or begins it. Returns false if
-  // reads need no further thread, or may have none.
+  // Notifies a sleeping thread, or begins a new one. Returns false if the
+  // queued reads need no further thread, or if no further one may begin.
   bool WakeOrBeginLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Wakes one more thread if reads wait, after one had to wait for a disk.
+  // Wakes one more thread if reads are queued. ReadRun calls it after a read
+  // had to wait for a disk.
   void WakeAnother();
-  // Finds readers that hang, has others take their places, and answers what
-  // they had read.
+  // Marks the readers whose reads hang, lets other threads take their places,
+  // and answers the reads that they had finished.
   void LookForHung();
-  // Has LookForHung called when the next reader may hang, if anything waits for
-  // it. Returns false if the system refuses the alarm its thread.
+  // Sets the alarm that calls LookForHung to the time when the next reader may
+  // hang, if anything waits for that. Returns false if the system gives the
+  // alarm no thread.
   bool SetAlarmLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes out the readers that have ended, to be joined without the mutex.
   Readers TakeEndedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // OpenFile, CheckFile and TryToRead are the steps of a read. ReadFile repeats
+  // them while the file's revision changes.
   absl::StatusOr<base::Fd> OpenFile(const LocalRoot& root,
                                     const std::string& object);
   absl::StatusOr<Revision> CheckFile(const LocalRoot& root, int file,
@@ -141,17 +164,22 @@ class LocalSource final : public ByteSource {
   base::CondVar read_or_end_;
   std::deque<ReadRequest> queue_ ABSL_GUARDED_BY(mutex_);
   Readers readers_ ABSL_GUARDED_BY(mutex_);
-  int begun_ ABSL_GUARDED_BY(mutex_) = 0;   // threads so far
-  int active_ ABSL_GUARDED_BY(mutex_) = 0;  // that neither hang nor have ended
+  // The threads that have begun so far.
+  int begun_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The number of threads that neither hang nor have ended.
+  int active_ ABSL_GUARDED_BY(mutex_) = 0;
   int hung_ ABSL_GUARDED_BY(mutex_) = 0;
   HungReads hung_reads_ ABSL_GUARDED_BY(mutex_);
-  // Reads of which every job has as many reads that hang as it may have.
+  // Reads that may not begin yet: each of their jobs has most_hung_of_job reads
+  // that hang.
   std::deque<ReadRequest> parked_ ABSL_GUARDED_BY(mutex_);
   int asleep_ ABSL_GUARDED_BY(mutex_) = 0;
-  int waking_ ABSL_GUARDED_BY(mutex_) = 0;  // of those asleep
+  // The number of sleeping threads that were notified.
+  int waking_ ABSL_GUARDED_BY(mutex_) = 0;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   schedule::StallThreshold stall_threshold_ ABSL_GUARDED_BY(mutex_);
-  // Made when reads wait for threads for the first time.
+  // The thread forebay-hung. It is made when reads wait for threads for the
+  // first time.
   std::unique_ptr<base::Alarm> alarm_ ABSL_GUARDED_BY(mutex_);
 };
 

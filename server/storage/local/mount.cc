@@ -12,12 +12,12 @@
 namespace forebay::storage::local {
 namespace {
 
-// Takes the text up to the next `end`, and that, off the front.
+// Takes the text up to the next `end`, and `end` itself, off the front.
 std::string_view Take(std::string_view* text, char end) {
   const std::size_t at = std::min(text->find(end), text->size());
-  const std::string_view taken = text->substr(0, at);
+  const std::string_view token = text->substr(0, at);
   text->remove_prefix(std::min(at + 1, text->size()));
-  return taken;
+  return token;
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ std::optional<Mount> FindMount(std::string_view mountinfo,
     Take(&line, ' ');  // the mount's number
     Take(&line, ' ');  // its parent's
     if (Take(&line, ' ') != device) continue;
-    // Fields of which there may be any number end with a dash.
+    // A dash ends the optional fields, of which there may be any number.
     while (!line.empty() && Take(&line, ' ') != "-") {
     }
     Mount mount;

@@ -7,27 +7,27 @@
 
 namespace forebay::storage::local {
 
-// The type of a mounted file system, and where its files are.
+// The type of a mounted file system, and the place of its files.
 struct Mount {
-  std::string type;    // "nfs4"
-  std::string source;  // "server:/export"
+  std::string type;    // such as "nfs4"
+  std::string source;  // such as "server:/export"
 };
 
 // Returns the mount of the device "major:minor" in the text of a
-// /proc/PID/mountinfo. Of several, returns the one whose source comes first in
-// the alphabet, in whichever order they were made. Returns nullopt if there is
-// none. Source: proc(5).
+// /proc/PID/mountinfo, whose fields proc(5) describes. If there are several
+// such mounts, returns the one whose source comes first in the alphabet, so
+// that the order of mounting does not matter. Returns nullopt if there is no
+// such mount.
 std::optional<Mount> FindMount(std::string_view mountinfo,
                                std::string_view device);
 
-// Returns whether its files lie on other hosts, and its source always names the
-// same files. That excludes mounts through FUSE: their source may be any word,
-// and the numbers of files change with each mount.
+// Whether the mount's files lie on other hosts, and its source always names the
+// same files. Mounts through FUSE are excluded: their source may be any word,
+// and the numbers of their files change with each mount.
 bool IsNetworkFileSystem(const Mount& mount);
 
-// Returns the mount that an open directory lies in; the process that opened it
-// may know another. Returns nullopt if this process has no such mount. Blocks
-// for /proc alone.
+// Returns the mount that an open directory lies in, as this process sees it.
+// Returns nullopt if this process has no such mount. Blocks only for /proc.
 std::optional<Mount> MountOf(int directory);
 
 }  // namespace forebay::storage::local

@@ -13,7 +13,7 @@ std::shared_ptr<const OpenFiles::File> OpenFiles::Find(
     const ReadRequest& request) {
   const auto entry = Lookup(request);
   if (entry == entries_.end()) return nullptr;
-  // Another root may have come to lie where this one was.
+  // A new root may have the address of one that is gone.
   if (entry->root.lock() != request.root) {
     Erase(entry);
     return nullptr;
@@ -27,11 +27,11 @@ std::shared_ptr<const OpenFiles::File> OpenFiles::Keep(
   Drop(request);
   if (entries_.size() >= most_ && !MakeRoom())
     return std::make_shared<const File>(std::move(file));
-  std::shared_ptr<const File> kept = Share(std::move(file));
+  std::shared_ptr<const File> shared_file = Share(std::move(file));
   entries_.push_front(
-      {request.root, {request.root.get(), request.object}, kept});
+      {request.root, {request.root.get(), request.object}, shared_file});
   places_[entries_.front().key] = entries_.begin();
-  return kept;
+  return shared_file;
 }
 
 void OpenFiles::Drop(const ReadRequest& request) {

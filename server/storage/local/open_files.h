@@ -17,29 +17,35 @@
 
 namespace forebay::storage::local {
 
-// Keeps files open that are read in parts, such as shards. The ring knows them
-// by number, which spares the kernel a look-up. When full, closes the least
-// recently used file that no read uses.
+// Keeps open the files that are read in parts, such as shards. They are
+// registered with the ring under numbers, which saves the kernel a look-up at
+// each read. When full, it closes the least recently used file that no read
+// uses.
 //
-// Belongs to the ring's thread. The ring outlives it, and it outlives the reads
-// that share its files. Never blocks. No errors: a file that cannot stay open
-// is opened again.
+// Only the ring's thread uses it. The ring outlives it, and it outlives the
+// reads that share its files. Never blocks. No errors: a file that cannot stay
+// open is opened again.
 class OpenFiles {
  public:
+  // A file that is open for reads past the page cache.
   struct File {
     base::Fd fd;
-    std::uint64_t alignment = 0;                    // of reads
-    std::optional<unsigned> number = std::nullopt;  // in the ring
+    // The alignment of reads, in bytes.
+    std::uint64_t alignment = 0;
+    // The file's number in the ring, if it has one.
+    std::optional<unsigned> number = std::nullopt;
   };
 
-  // Keeps at most `most` files, not counting those still read after Drop.
+  // Keeps at most `most` files open, not counting dropped files that reads
+  // still use.
   OpenFiles(Ring* ring, std::size_t most);
 
-  // Returns null if the file is not open.
+  // Returns the object's file, or null if it is not open.
   std::shared_ptr<const File> Find(const ReadRequest& request);
-  // Keeps the file open, in place of any other of the same object.
+  // Keeps the file open, in place of any other file of the same object. If
+  // there is no room, the file closes after its reads.
   std::shared_ptr<const File> Keep(const ReadRequest& request, File file);
-  // Closes the object's file: another has its name.
+  // Closes the object's file, because another file has its name.
   void Drop(const ReadRequest& request);
   // Closes the files of roots that are gone.
   void DropOrphans();
@@ -47,21 +53,29 @@ class OpenFiles {
   std::size_t size() const { return entries_.size(); }
 
  private:
+  // An open file, and the root and object that it is found by.
   struct Entry {
     std::weak_ptr<const Root> root;
     std::pair<const Root*, std::string> key;
     std::shared_ptr<const File> file;
   };
-  using Entries = std::list<Entry>;  // the most recently used first
+  // The entries in the order of their last use, the most recent first.
+  using Entries = std::list<Entry>;
 
+  // Returns the object's entry, or the end of `entries_`.
   Entries::iterator Lookup(const ReadRequest& request);
   void Erase(Entries::iterator entry);
+  // Gives the file a number in the ring, if one is free. The number is freed
+  // when the last reference is gone.
   std::shared_ptr<const File> Share(File file);
+  // Closes the least recently used file that no read uses. Returns false if
+  // there is none.
   bool MakeRoom();
 
   Ring* const ring_;
   const std::size_t most_;
-  std::vector<unsigned> free_numbers_;  // in the ring
+  // The numbers in the ring that no file has.
+  std::vector<unsigned> free_numbers_;
   Entries entries_;
   absl::flat_hash_map<std::pair<const Root*, std::string>, Entries::iterator>
       places_;

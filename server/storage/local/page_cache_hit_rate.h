@@ -3,28 +3,35 @@
 
 namespace forebay::storage::local {
 
-// Decides whether a read asks the page cache: while the cache holds some of the
-// bytes that are read, and now and then besides, since that may change. Asking
-// for other bytes is not free: the kernel then reads them into the cache.
+// Decides whether a read tries the page cache first. Every read does while the
+// cache holds at least kWorthwhile of what is read. If it holds less, only
+// every kSkips-th read tries, since that may change. A vain try is not free:
+// the kernel reads the bytes into the cache.
 //
-// Pure; not thread-safe. No errors.
+// Pure; not thread-safe. The user owns it. Never blocks; no errors.
 class PageCacheHitRate {
  public:
-  // Returns whether the next read asks the cache; if so, call Saw with the
-  // result.
+  // Returns whether the next read tries the cache. If true, the caller calls
+  // Saw with the result.
   bool Ask() {
     if (held_ >= kWorthwhile) return true;
     skipped_ = (skipped_ + 1) % kSkips;
     return skipped_ == 0;
   }
+  // Takes note whether the cache held the bytes.
   void Saw(bool held) { held_ += ((held ? 1 : 0) - held_) / kMemory; }
 
  private:
+  // The share of reads that the cache must hold for all reads to try it.
   static constexpr double kWorthwhile = 1.0 / 8;
-  static constexpr double kMemory = 16;  // reads
-  static constexpr int kSkips = 64;      // reads from one trial to the next
+  // The reads over which the share is averaged.
+  static constexpr double kMemory = 16;
+  // The number of reads from one try to the next, while the cache holds too
+  // little.
+  static constexpr int kSkips = 64;
 
-  double held_ = 1;  // the share, of late
+  // The share of recent reads that the cache held.
+  double held_ = 1;
   int skipped_ = 0;
 };
 

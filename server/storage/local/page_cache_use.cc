@@ -8,6 +8,8 @@
 namespace forebay::storage::local {
 namespace {
 
+// Returns a hash of the range that is read. Equal ranges below roots of equal
+// identity have equal hashes.
 std::uint64_t HashOf(const ReadRequest& request) {
   const std::shared_ptr<const std::string> identity = request.root->identity();
   if (identity == nullptr)

@@ -13,35 +13,38 @@ namespace forebay::storage::local {
 
 // Decides which reads go through the page cache. While the cache has room for
 // all bytes that are read, all reads do: the next epoch then finds them there.
-// A larger working set would only push out itself and all other files, so it is
-// read past the cache, unless the cache turns out to hold some of it.
+// A larger working set would only evict itself and all other files. It is read
+// past the cache, unless the cache turns out to hold some of it.
 //
-// Not thread-safe. Owns nothing of the reads. Calls `room` now and then; never
-// blocks otherwise. No errors.
+// Not thread-safe. The ring's source owns it. Blocks only while it calls
+// `room`, now and then. No errors.
 class PageCacheUse {
  public:
   // `room` returns how many bytes of files the page cache can hold.
   explicit PageCacheUse(std::function<std::uint64_t()> room)
       : room_(std::move(room)) {}
 
-  // Notes a coming read. Returns whether it goes through the cache.
+  // Notes a read that comes next. Returns whether the read goes through the
+  // cache.
   bool Wants(const ReadRequest& request);
   // Notes whether a read of `job` through the cache found all of its bytes
   // there.
   void Saw(std::uint64_t job, bool held);
-  // A job has ended: estimates the working set of the others anew.
+  // Forgets a job that has ended: the working set of the others is estimated
+  // anew.
   void Forget(std::uint64_t job);
 
  private:
-  // Reads from one look at the room to the next.
+  // The number of reads from one call of `room_` to the next.
   static constexpr std::uint32_t kReadsALook = 1024;
 
   const std::function<std::uint64_t()> room_;
-  WorkingSetEstimate working_set_;  // of all jobs
+  // The working set of all jobs.
+  WorkingSetEstimate working_set_;
   bool fits_ = true;
   std::uint32_t reads_ = 0;
-  std::unordered_map<std::uint64_t, PageCacheHitRate>
-      page_cache_hit_rate_;  // by job
+  // The hit rates by job.
+  std::unordered_map<std::uint64_t, PageCacheHitRate> page_cache_hit_rate_;
 };
 
 }  // namespace forebay::storage::local

@@ -10,10 +10,13 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 
+// Returns the bytes of the fewest pages that hold `length` bytes: at least one
+// page.
 std::size_t WholePages(std::size_t length) {
   return (std::max<std::size_t>(length, 1) + kPage - 1) / kPage * kPage;
 }
 
+// Returns mapped memory, or null if there is none.
 std::uint8_t* Map(std::size_t length) {
   void* memory = mmap(nullptr, length, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -93,7 +96,7 @@ std::size_t PagePool::free() const {
   return sum;
 }
 
-// From the first part that is long enough.
+// The bytes come from the first part that is long enough.
 std::optional<std::size_t> PagePool::Cut(std::size_t length) {
   base::MutexLock lock(&mutex_);
   for (auto part = free_.begin(); part != free_.end(); ++part) {

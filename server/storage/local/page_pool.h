@@ -16,23 +16,24 @@ namespace forebay::storage::local {
 
 // Page-aligned buffers for reads past the page cache. The pool cuts them from
 // one piece of memory, which a ring can register with the kernel as a whole.
-// When the piece is used up, as it soon is if bytes are held for long, it maps
-// each on its own. It keeps some of these for reads of the same length: the
-// kernel need not clear them again.
+// Once the piece is used up, each further buffer is mapped by itself. This
+// happens soon if bytes are held for long. Some of the mapped buffers are kept
+// for reads of the same length, so that the kernel need not clear them again.
 //
-// Thread-safe. Shared: buffers keep their pool alive. Never blocks for I/O.
-// Take returns null if there is no memory.
+// Thread-safe. A pool is shared: its buffers keep it alive. Never blocks for
+// I/O. Take returns null if there is no memory.
 class PagePool : public std::enable_shared_from_this<PagePool> {
  public:
-  // Maps `bytes` in one piece: whole pages, touched only when used. Keeps at
-  // most `spare_bytes` of the buffers mapped beside it.
+  // Maps one piece of `bytes` bytes: whole pages, touched only when used. Keeps
+  // at most `spare_bytes` bytes of the buffers that are mapped beside it.
   explicit PagePool(std::size_t bytes, std::size_t spare_bytes = 0);
   ~PagePool();
 
-  // Returns at least `length` bytes, less than a page more, with any content.
+  // Returns a buffer of `length` bytes, rounded up to whole pages, with any
+  // content.
   std::shared_ptr<std::uint8_t> Take(std::size_t length);
 
-  // Returns the piece; empty if there was no memory for it.
+  // Returns the piece, which is empty if there was no memory for it.
   absl::Span<std::uint8_t> piece() const { return piece_; }
   // Returns the free bytes of the piece.
   std::size_t free() const;
@@ -40,19 +41,24 @@ class PagePool : public std::enable_shared_from_this<PagePool> {
   std::size_t spare() const;
 
  private:
+  // Cuts `length` bytes from the piece and returns their offset; nullopt if no
+  // free part is long enough.
   std::optional<std::size_t> Cut(std::size_t length);
+  // Joins a buffer with the free parts beside it.
   void GiveBack(std::uint8_t* buffer, std::size_t length);
+  // Returns a kept buffer of that length, or null if there is none.
   std::uint8_t* TakeSpare(std::size_t length);
+  // Keeps a buffer that lies beside the piece, or unmaps it.
   void GiveBackMapped(std::uint8_t* buffer, std::size_t length);
 
   const absl::Span<std::uint8_t> piece_;
   const std::size_t spare_bytes_;
   mutable base::Mutex mutex_;
-  // Beside the piece, by length.
+  // The kept buffers beside the piece, by length.
   std::map<std::size_t, std::vector<std::uint8_t*>> spares_
       ABSL_GUARDED_BY(mutex_);
   std::size_t spare_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Free parts of the piece: offset to length. No two touch.
+  // The free parts of the piece, as offset and length. No two parts touch.
   std::map<std::size_t, std::size_t> free_ ABSL_GUARDED_BY(mutex_);
 };
 

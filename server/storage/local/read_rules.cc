@@ -13,7 +13,8 @@
 namespace forebay::storage::local {
 namespace {
 
-// An unknown number agrees with any.
+// Whether the file's inode or ctime is the one wanted. A wanted 0 is unknown,
+// and matches any.
 template <typename Number>
 bool Agree(Number wanted, Number now) {
   return wanted == 0 || wanted == now;
@@ -63,7 +64,7 @@ absl::StatusOr<Revision> CheckVersion(const LocalRoot& root,
   if (!Agree(wanted.ctime_nanos, revision.ctime_nanos))
     return FileError(absl::StatusCode::kAborted, request.object,
                      "was touched since the dataset was indexed");
-  revision.mark = wanted.mark;
+  revision.transaction_id = wanted.transaction_id;
   return revision;
 }
 
@@ -74,11 +75,12 @@ absl::StatusOr<Revision> CheckOpenFile(const ReadRequest& request, int file,
   return CheckVersion(*root, request, file, *stat);
 }
 
-absl::Status CheckMark(const ReadRequest& request,
-                       const ObjectLayout::ReadPart& read) {
-  const std::uint64_t wanted = request.version.revision.mark;
+absl::Status CheckTransactionId(const ReadRequest& request,
+                                const ObjectLayout::ReadPart& read) {
+  const std::uint64_t wanted = request.version.revision.transaction_id;
   if (wanted == 0 || request.layout == nullptr) return absl::OkStatus();
-  if (request.layout->FindMark(read) == wanted) return absl::OkStatus();
+  if (request.layout->FindTransactionId(read) == wanted)
+    return absl::OkStatus();
   return Changed(request);
 }
 

@@ -13,34 +13,37 @@
 // The rules for reads of local files, for all sources that make them.
 namespace forebay::storage::local {
 
-// Returns the request's root. INVALID_ARGUMENT: it is no LocalRoot.
+// Returns the request's root, or INVALID_ARGUMENT if it is not a LocalRoot.
+// Like all functions of this header it is thread-safe, and does not block.
 absl::StatusOr<const LocalRoot*> LocalRootOf(const ReadRequest& request);
 
-// INVALID_ARGUMENT: the range lies outside the version asked for.
+// Returns INVALID_ARGUMENT if the range lies outside the version asked for.
 absl::Status CheckRange(const ReadRequest& request);
 
-// Returns the revision of an open file that has that stat. INVALID_ARGUMENT: it
-// is no regular file. FAILED_PRECONDITION: it is not the version asked for.
-// ABORTED: it is, except for its ctime. The revision has the version's mark,
-// which is not checked.
+// Returns the revision of an open file that has that stat. The revision has the
+// version's transaction id, which is not checked. Errors:
+// - INVALID_ARGUMENT: the file is not a regular file.
+// - FAILED_PRECONDITION: the file is not the version asked for.
+// - ABORTED: the file is that version, except for its ctime.
 absl::StatusOr<Revision> CheckVersion(const LocalRoot& root,
                                       const ReadRequest& request, int file,
                                       const struct stat& stat);
 
-// Does what CheckVersion does for an open file, and fills in its stat. Errors
-// also as FileError says of fstat.
+// Returns the revision of an open file as CheckVersion does, and fills in its
+// stat. If fstat fails, the error is FileError's.
 absl::StatusOr<Revision> CheckOpenFile(const ReadRequest& request, int file,
                                        struct stat* stat);
 
-// To be called after the file was read. FAILED_PRECONDITION: the version has a
-// mark, and the file, which `read` reads, another or none.
-absl::Status CheckMark(const ReadRequest& request,
-                       const ObjectLayout::ReadPart& read);
+// Checks the file's transaction id after a read, if the version has one. `read`
+// reads parts of the file. FAILED_PRECONDITION: the file has another
+// transaction id, or none.
+absl::Status CheckTransactionId(const ReadRequest& request,
+                                const ObjectLayout::ReadPart& read);
 
-// DATA_LOSS: the file gave only `filled` bytes of the range.
+// Returns DATA_LOSS: the file gave only `filled` bytes of the range.
 absl::Status EndsEarly(const ReadRequest& request, std::uint64_t filled);
 
-// CANCELLED: the source ends before it has begun this read.
+// Returns CANCELLED: the source ends before it has begun this read.
 absl::Status ShuttingDown(const ReadRequest& request);
 
 }  // namespace forebay::storage::local

@@ -6,7 +6,8 @@
 namespace forebay::storage::local {
 namespace {
 
-constexpr std::uint64_t kXfs = 0x58465342;  // not in linux/magic.h
+// The magic number of xfs, which linux/magic.h does not have.
+constexpr std::uint64_t kXfs = 0x58465342;
 
 }  // namespace
 
@@ -37,7 +38,8 @@ Revision RevisionOf(const struct stat& stat, const RevisionParts& parts) {
 }
 
 RevisionParts RevisionPartsByDevice::Learn(int file, std::uint64_t device) {
-  if (const auto known = Find(device); known.has_value()) return *known;
+  if (const auto parts_before = Find(device); parts_before.has_value())
+    return *parts_before;
   struct statfs system;
   if (fstatfs(file, &system) != 0) return {};
   const RevisionParts parts =
@@ -50,9 +52,9 @@ RevisionParts RevisionPartsByDevice::Learn(int file, std::uint64_t device) {
 std::optional<RevisionParts> RevisionPartsByDevice::Find(
     std::uint64_t device) const {
   base::MutexLock lock(&mutex_);
-  const auto known = parts_.find(device);
-  if (known == parts_.end()) return std::nullopt;
-  return known->second;
+  const auto entry = parts_.find(device);
+  if (entry == parts_.end()) return std::nullopt;
+  return entry->second;
 }
 
 }  // namespace forebay::storage::local

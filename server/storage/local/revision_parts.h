@@ -21,27 +21,31 @@ struct RevisionParts {
   bool operator==(const RevisionParts&) const = default;
 };
 
-// Returns the parts for a file system's magic number, as statfs(2) tells it:
-// inode and ctime on ext2 to ext4, xfs, btrfs, f2fs and tmpfs; the inode on
-// NFS, whose clients cache times for a while; neither on others, such as those
-// mounted through FUSE, which number files anew.
+// Returns the parts for a file system's magic number, as statfs(2) tells it.
+// They are inode and ctime on ext2 to ext4, xfs, btrfs, f2fs and tmpfs. NFS has
+// the inode alone, since its clients cache times for a while. Other file
+// systems have neither, such as those through FUSE, which number files anew at
+// each mount. Thread-safe; never blocks.
 RevisionParts RevisionPartsOf(std::uint64_t magic);
 
-// Returns nanoseconds since the epoch. Computed unsigned: a file's time may be
-// any number, and is only compared.
+// Returns `time` in nanoseconds since 1970. A file's time may be any number, so
+// the computation is unsigned and may wrap around: the result is only compared.
 std::int64_t NanosOf(const timespec& time);
 
 // Returns the revision of a file with that stat.
 Revision RevisionOf(const struct stat& stat, const RevisionParts& parts);
 
 // The revision parts of the file systems beneath a directory, by the devices of
-// their files. Thread-safe; never forgets. Learn makes one system call for a
-// new device. No errors: a file system that cannot be asked has no parts.
+// their files.
+//
+// Thread-safe. The root owns it. Entries stay for its whole life. Learn makes
+// one system call for a new device. No errors: a file system that cannot be
+// asked has no parts.
 class RevisionPartsByDevice {
  public:
   // Returns the parts of the device of an open file.
   RevisionParts Learn(int file, std::uint64_t device);
-  // Returns nullopt if Learn has seen no file of the device.
+  // Returns the parts of a device, or nullopt if Learn has seen no file of it.
   std::optional<RevisionParts> Find(std::uint64_t device) const;
 
  private:

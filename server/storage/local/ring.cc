@@ -13,9 +13,10 @@
 namespace forebay::storage::local {
 namespace {
 
-// From the newest kernels' way to the oldest's. DEFER_TASKRUN (6.1) and
-// COOP_TASKRUN (5.19) spare interrupts of the thread that waits anyway; a ring
-// starts disabled, since the first two belong to the thread that enables it.
+// The setups to try, from the newest kernels' to the oldest's. DEFER_TASKRUN
+// (6.1) and COOP_TASKRUN (5.19) spare interrupts of the thread that waits
+// anyway. A ring starts disabled: with SINGLE_ISSUER it belongs to the thread
+// that enables it.
 constexpr unsigned kSetups[] = {
     IORING_SETUP_R_DISABLED | IORING_SETUP_SINGLE_ISSUER |
         IORING_SETUP_DEFER_TASKRUN,
@@ -23,6 +24,7 @@ constexpr unsigned kSetups[] = {
     IORING_SETUP_R_DISABLED,
 };
 
+// An operation that the kernel must have, and its name for people.
 struct Operation {
   int code;
   const char* name;
@@ -33,11 +35,12 @@ constexpr Operation kOperations[] = {
     {IORING_OP_READ_FIXED, "READ_FIXED"},
 };
 
-// The most that one operation reads: its result counts bytes in an int.
+// The most bytes that one operation reads: its result counts bytes in an int.
 constexpr std::size_t kMaxLength = std::size_t{1} << 30;
-// Less is not worth a registration.
+// The least memory, in bytes, that is worth a registration.
 constexpr std::size_t kMinRegistered = 64 << 10;
 
+// Returns the error of a ring that the kernel refuses with this errno.
 absl::Status Refused(int error_number) {
   switch (error_number) {
     case ENOSYS:
@@ -58,6 +61,7 @@ absl::Status Refused(int error_number) {
   }
 }
 
+// Checks that the kernel's io_uring has all operations.
 absl::Status CheckOperations(io_uring* ring) {
   const std::unique_ptr<io_uring_probe, void (*)(io_uring_probe*)> probe(
       io_uring_get_probe_ring(ring), &io_uring_free_probe);
@@ -103,7 +107,8 @@ Ring::~Ring() { io_uring_queue_exit(&ring_); }
 absl::Status Ring::Enable() {
   const int error = -io_uring_enable_rings(&ring_);
   if (error != 0) return Refused(error);
-  // Spares looking the descriptor up at each call, where the kernel can do so.
+  // Registering spares the kernel a look-up of the descriptor at each call.
+  // Older kernels cannot register it, and work without.
   static_cast<void>(io_uring_register_ring_fd(&ring_));
   return absl::OkStatus();
 }
@@ -153,7 +158,8 @@ void Ring::UnregisterFile(unsigned number) {
 }
 
 std::size_t Ring::Register(absl::Span<std::uint8_t> memory) {
-  // Halves, since the kernel does not say how much the limit leaves.
+  // The size is halved until it fits: the kernel does not tell what the limit
+  // leaves.
   for (std::size_t size = std::min(memory.size(), kMaxLength);
        size >= kMinRegistered; size /= 2) {
     const iovec part = {memory.data(), size};
@@ -165,8 +171,8 @@ std::size_t Ring::Register(absl::Span<std::uint8_t> memory) {
 void Ring::Submit(bool wait) {
   const int result = wait ? io_uring_submit_and_wait(&ring_, 1)
                           : io_uring_submit_and_get_events(&ring_);
-  // Operations that the kernel did not take stay for the next call: it was
-  // interrupted, is short of memory, or wants its completions taken first.
+  // Operations that the kernel did not take stay for the next call. The kernel
+  // was interrupted, is short of memory, or wants its completions taken first.
   FOREBAY_CHECK(result >= 0 || result == -EINTR || result == -EAGAIN ||
                 result == -EBUSY || result == -ETIME);
 }

@@ -18,27 +18,30 @@ namespace forebay::storage::local {
 // takes. The caller prepares operations one by one, and submits them together.
 //
 // Enable, and all calls after it, belong to one thread; any thread may destroy
-// the ring when that one is done. The caller has no more operations in flight
-// than the ring was made for. It keeps buffers and descriptors until their
-// operations complete, and paths until the Submit. Only Submit blocks. Errors:
-// UNAVAILABLE (no ring may be made here, or this kernel's lacks an operation),
-// in one sentence.
+// the ring when that one is done. The caller has at most as many operations in
+// flight as the ring was made for. The caller keeps buffers and descriptors
+// until their operations complete, and paths until Submit has returned. Only
+// Submit blocks. Errors: UNAVAILABLE, in one sentence, if no ring may be made
+// here, or if the kernel's io_uring lacks an operation.
 class Ring {
  public:
-  // Makes a ring for `entries` operations at once. Call Enable next.
+  // Makes a ring for `entries` operations at once. The caller calls Enable
+  // next.
   static absl::StatusOr<std::unique_ptr<Ring>> Create(unsigned entries);
 
-  // Returns whether a ring works here: makes one, and has it do nothing once.
+  // Returns OK if a ring works here: makes a ring, and submits an operation
+  // that does nothing.
   static absl::Status Probe();
 
   ~Ring();
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
-  // Makes the calling thread the ring's one thread.
+  // Makes the calling thread the ring's only thread.
   absl::Status Enable();
 
-  // Completes with the descriptor. `how` is copied by the Submit.
+  // Prepares the open of a file, which completes with the descriptor. Submit
+  // copies `how`.
   void Open(std::uint64_t id, int directory, const char* path,
             const open_how* how);
   // A descriptor, or the number of a registered file.
@@ -47,35 +50,35 @@ class Ring {
     bool registered = false;
   };
 
-  // Completes with the number of bytes read, at most `length`. An eventfd has
-  // no `offset`.
+  // Prepares a read, which completes with the number of bytes read, at most
+  // `length`. The `offset` does not matter for an eventfd.
   void Read(std::uint64_t id, File file, void* buffer, std::size_t length,
             std::uint64_t offset);
 
-  // Like Read, into registered memory.
+  // Prepares a read into registered memory, as Read does.
   void ReadFixed(std::uint64_t id, File file, void* buffer, std::size_t length,
                  std::uint64_t offset);
 
-  // Makes room for `count` registered files, numbered from 0: the kernel need
-  // not look them up at each read. Returns how many, or 0 if it cannot do so.
-  // Call it once at most.
+  // Reserves `count` numbers, from 0 on, for registered files: the kernel need
+  // not look these up at each read. Returns how many it reserved; 0 if the
+  // kernel cannot do so. May be called once.
   std::size_t ReserveFiles(std::size_t count);
-  // Returns whether `number` now stands for the file.
+  // Registers the file under `number`. Returns whether that worked.
   bool RegisterFile(unsigned number, int file);
-  // Reads that were submitted still complete.
+  // Frees a number. Reads that were submitted with it still complete.
   void UnregisterFile(unsigned number);
 
-  // Registers as much of the memory, from its begin, as the limit of locked
-  // memory permits, and returns how much. The kernel pins it once, instead of
-  // at each read past the page cache. Call it once at most. The memory outlives
-  // the ring.
+  // Registers as much of the memory, from its beginning, as the limit of locked
+  // memory permits, and returns how many bytes. The kernel pins it once,
+  // instead of at each read past the page cache. May be called once. The memory
+  // outlives the ring.
   std::size_t Register(absl::Span<std::uint8_t> memory);
 
-  // Hands the prepared operations to the kernel; waits for a completion if
-  // `wait`.
+  // Hands the prepared operations to the kernel. If `wait` is true, waits for a
+  // completion.
   void Submit(bool wait);
 
-  // Calls `take(id, result)` for all completions; a result below 0 is minus
+  // Calls `take(id, result)` for all completions. A result below 0 is minus
   // errno. `take` may prepare operations.
   template <typename Take>
   void TakeCompletions(Take take) {
@@ -91,7 +94,9 @@ class Ring {
  private:
   Ring() = default;
 
+  // Returns the next free entry of the submission queue.
   io_uring_sqe* Next();
+  // Sets the id and the file's kind in a prepared entry.
   static void Finish(io_uring_sqe* entry, std::uint64_t id, File file);
 
   io_uring ring_ = {};

@@ -17,20 +17,20 @@
 #include "server/storage/payers.h"
 
 // A read has five steps: open, fstat, read, fstat again, close. Each step is
-// first tried without waiting, by a plain system call. That is the cheapest way
-// to the bytes in the kernel's caches, and then the read is done on the spot.
-// If a step would wait, the read takes a slot and the ring does the step; its
-// completion goes on from there. Neither fstat nor close waits on the file
-// systems that are read so. A file that is read in parts, past the page cache,
-// stays open.
+// first tried by a system call that does not wait. This is the cheapest way to
+// bytes in the kernel's caches, and completes the read on the spot. If a step
+// would wait, the read takes a slot, and the ring does the step. When it
+// completes, Resume goes on from there. On the file systems that a ring reads,
+// neither fstat nor close waits. A file that is read in parts, past the page
+// cache, stays open.
 
 namespace forebay::storage::local {
 namespace {
 
-// The reads that the thread makes on the spot before it calls any `done`, and
-// looks for completions: little beside a batch.
+// The most reads that the thread makes on the spot before it calls any `done`
+// and looks for completions: few compared with a batch.
 constexpr std::size_t kRunReads = 16;
-// The id of the eventfd's read; slots' ids are their places.
+// The id of the eventfd's read. The ids of other operations are their slots.
 constexpr std::uint64_t kWakeId = UINT64_MAX;
 
 // The most files that are read in parts and stay open.
@@ -42,7 +42,7 @@ absl::StatusOr<std::unique_ptr<UringSource>> UringSource::Create(
     const UringSourceOptions& options) {
   FOREBAY_CHECK(options.depth > 0);
   FOREBAY_RETURN_IF_ERROR(Ring::Probe());
-  // One more, for the eventfd.
+  // The eventfd takes one more entry.
   FOREBAY_ASSIGN_OR_RETURN(std::unique_ptr<Ring> ring,
                            Ring::Create(options.depth + 1));
   base::Fd wake(eventfd(0, EFD_CLOEXEC));
@@ -152,7 +152,7 @@ void UringSource::Work() {
       if (more) Begin(*std::move(next));
     }
     Answer();
-    // While no read has to wait, the kernel need not be asked.
+    // While no read is in the ring, there is nothing to ask the kernel for.
     if (more && free_slots_.size() == slots_.size()) continue;
     ring_->Submit(/*wait=*/!more && MayWait());
     ring_->TakeCompletions([this](std::uint64_t id, int result) {
@@ -165,7 +165,8 @@ void UringSource::Work() {
   Answer();
 }
 
-// Listens until the end, which always writes into the eventfd.
+// The ring reads the eventfd until the destructor, which writes to it, has set
+// `ending_`.
 void UringSource::ListenForWake() {
   std::vector<std::uint64_t> forgotten;
   {
@@ -234,7 +235,7 @@ void UringSource::Open(Task task, const LocalRoot& root) {
 void UringSource::Opened(Task task) {
   struct stat stat;
   const auto revision = CheckOpenFile(task.read, task.descriptor(), &stat);
-  // Another file may have the name of one that stayed open.
+  // Another file may by now have the name of a file that stayed open.
   const LocalRoot& root = **LocalRootOf(task.read);
   if (task.direct != nullptr &&
       (!revision.ok() || !root.IsNamed(task.read.object, stat))) {
@@ -247,7 +248,7 @@ void UringSource::Opened(Task task) {
   if (task.read.unless == *revision)
     return FinishRead(std::move(task), base::Bytes());
   if (task.past_cache && PreparePastCache(&task, stat)) {
-    // No memory: the threads may find some, or give the error.
+    // Without memory the read goes to the threads: they find some, or fail it.
     if (task.buffer == nullptr) return HandOver(std::move(task));
     return ReadOn(std::move(task));
   }
@@ -267,7 +268,7 @@ void UringSource::ReadThroughCache(Task task) {
                                          request.length, request.offset);
   if (got == -EOPNOTSUPP) return HandOver(std::move(task));
   page_cache_.Saw(request.purpose.job, got >= 0);
-  // If waiting is not the reason, the ring fails likewise.
+  // If it failed for another reason than waiting, so does the ring's read.
   if (got < 0) return ReadOn(std::move(task));
   WasRead(std::move(task), got);
 }
@@ -293,7 +294,7 @@ bool UringSource::PreparePastCache(Task* task, const struct stat& stat) {
 
 void UringSource::WasRead(Task task, std::uint64_t got) {
   task.filled += got;
-  // A read that stops off the alignment has reached the file's end.
+  // A read that ends at an unaligned offset has reached the file's end.
   if (got == 0 || task.complete() || task.filled % task.range.alignment != 0)
     return Verify(std::move(task));
   ReadOn(std::move(task));
@@ -313,7 +314,7 @@ void UringSource::ReadOn(Task task) {
   });
 }
 
-// A writer during the read would give us half of each version.
+// If the file was written meanwhile, the bytes may be a mix of two versions.
 void UringSource::Verify(Task task) {
   const ReadRequest& request = task.read;
   const std::uint64_t lead = task.lead();
@@ -324,9 +325,9 @@ void UringSource::Verify(Task task) {
   absl::Status status = revision.status();
   if (status.ok() && !task.complete())
     status = EndsEarly(request, task.filled - std::min(task.filled, lead));
-  if (status.ok() && request.version.revision.mark != 0) {
-    const auto checked = CheckMarkWithoutWaiting(request, task.descriptor(),
-                                                 task.direct != nullptr, stat);
+  if (status.ok() && request.version.revision.transaction_id != 0) {
+    const auto checked = CheckTransactionIdWithoutWaiting(
+        request, task.descriptor(), task.direct != nullptr, stat);
     if (!checked.has_value()) return HandOver(std::move(task));
     status = *checked;
   }
@@ -353,9 +354,9 @@ void UringSource::Resume(std::uint64_t slot, int result) {
     return Opened(std::move(task));
   }
   if (result == -EXDEV) return LeaveFileSystem(std::move(task));
-  // EAGAIN, EINTR: a signal, or a change of the file system meanwhile, for
-  // which the pool waits. EINVAL of a read: the file cannot be read past the
-  // cache after all.
+  // EAGAIN and EINTR mean a signal, or a change of the file system whose end
+  // the pool awaits. EINVAL of a read means that the file cannot be read past
+  // the cache after all.
   if (result == -EAGAIN || result == -EINTR ||
       (result == -EINVAL && task.range.alignment > 1))
     return HandOver(std::move(task));

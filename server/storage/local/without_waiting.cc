@@ -29,10 +29,9 @@ ssize_t ReadWithoutWaiting(int file, void* buffer, std::size_t length,
   return got >= 0 ? got : -errno;
 }
 
-std::optional<absl::Status> CheckMarkWithoutWaiting(const ReadRequest& request,
-                                                    int file,
-                                                    bool is_past_cache,
-                                                    const struct stat& stat) {
+std::optional<absl::Status> CheckTransactionIdWithoutWaiting(
+    const ReadRequest& request, int file, bool is_past_cache,
+    const struct stat& stat) {
   base::Fd opened;
   if (is_past_cache) {
     opened =
@@ -44,7 +43,7 @@ std::optional<absl::Status> CheckMarkWithoutWaiting(const ReadRequest& request,
       return std::nullopt;
   }
   bool failed = false;
-  absl::Status status = CheckMark(
+  absl::Status status = CheckTransactionId(
       request, [&](std::uint64_t offset, absl::Span<std::uint8_t> bytes) {
         failed = ReadWithoutWaiting(file, bytes.data(), bytes.size(), offset) !=
                  static_cast<ssize_t>(bytes.size());

@@ -13,25 +13,26 @@
 #include "server/storage/byte_source.h"
 #include "server/storage/local/local_root.h"
 
-// System calls that the kernel's caches answer at once. They fail if they would
-// wait for a disk, or if the kernel or the file system cannot tell.
-// Thread-safe.
+// The kernel answers the system calls of these functions at once, from its
+// caches. They fail if they would wait for a disk, or if the kernel or the file
+// system cannot tell. Thread-safe.
+
 namespace forebay::storage::local {
 
-// Returns a descriptor, which the caller closes, or minus errno.
+// Opens a file, and returns a descriptor that the caller closes, or minus
+// errno.
 int OpenWithoutWaiting(const LocalRoot& root, const std::string& path);
 
 // Returns the number of bytes read, or minus errno.
 ssize_t ReadWithoutWaiting(int file, void* buffer, std::size_t length,
                            std::uint64_t offset);
 
-// Checks the mark of the open file with that stat, as CheckMark says. A file
-// that is read past the page cache is opened once more, for small parts.
-// Returns nullopt if that would wait.
-std::optional<absl::Status> CheckMarkWithoutWaiting(const ReadRequest& request,
-                                                    int file,
-                                                    bool is_past_cache,
-                                                    const struct stat& stat);
+// Checks the transaction id of the open file with that stat, as
+// CheckTransactionId says. A file that is read past the page cache is opened
+// once more, for small parts. Returns nullopt if the check would wait.
+std::optional<absl::Status> CheckTransactionIdWithoutWaiting(
+    const ReadRequest& request, int file, bool is_past_cache,
+    const struct stat& stat);
 
 }  // namespace forebay::storage::local
 

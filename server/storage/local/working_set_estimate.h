@@ -7,26 +7,33 @@
 
 namespace forebay::storage::local {
 
-// Estimates the bytes of all distinct reads, of which most are repeated: what a
-// cache would have to hold to spare them all. Uses the reads whose hashes are
-// the lowest, and is right within some percent. Source of the method:
-// Waldspurger et al., "Efficient MRC construction with SHARDS", FAST 2015.
+// Estimates the total bytes of all distinct reads, where most reads are
+// repeated: what a cache would have to hold to serve all repetitions. The
+// estimate uses the reads with the lowest hashes, and is right within a few
+// percent. Source of the method: Waldspurger et al., "Efficient MRC
+// construction with SHARDS", FAST 2015.
 //
-// Pure; not thread-safe. Takes a fixed amount of memory. No errors.
+// Pure; not thread-safe. The user owns it. Takes a fixed amount of memory.
+// Never blocks; no errors.
 class WorkingSetEstimate {
  public:
-  // `hash` identifies the read, and is evenly distributed.
+  // Adds a read of `bytes` bytes. `hash` identifies the read, and is evenly
+  // distributed.
   void Add(std::uint64_t hash, std::uint64_t bytes);
 
-  // Returns the estimate; exact while there were few distinct reads.
+  // Returns the estimate in bytes. The estimate is exact for up to kMaxSamples
+  // distinct reads.
   double bytes() const;
 
  private:
+  // The most reads that the estimate keeps. The relative error is about 1 /
+  // sqrt(kMaxSamples), or 2%.
   static constexpr std::size_t kMaxSamples = 2048;
 
-  std::map<std::uint64_t, std::uint64_t> samples_;  // bytes by hash
+  // The bytes of the kept reads, by hash.
+  std::map<std::uint64_t, std::uint64_t> samples_;
   std::uint64_t sampled_bytes_ = 0;
-  // Hashes from here on are left out.
+  // Reads with this hash or a higher one are left out.
   std::uint64_t threshold_ = UINT64_MAX;
 };
 

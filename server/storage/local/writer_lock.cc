@@ -12,7 +12,7 @@ namespace forebay::storage::local {
 absl::StatusOr<bool> IsLockedByWriter(const LocalRoot& root,
                                       std::string_view path) {
   FOREBAY_ASSIGN_OR_RETURN(const base::Fd file, root.Open(path));
-  // The lock goes with the descriptor.
+  // Closing the descriptor drops the lock.
   int result = 0;
   do {
     result = flock(file.get(), LOCK_SH | LOCK_NB);

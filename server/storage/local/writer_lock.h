@@ -9,12 +9,12 @@
 namespace forebay::storage::local {
 
 // Returns whether a process holds the exclusive flock(2) of a file, as writers
-// of HDF5 do while they have it open. Takes the shared lock on a descriptor of
-// its own to find out, and drops it at once. Returns false where the file
+// of HDF5 do while they have it open. To find out, takes the shared lock on a
+// descriptor of its own, and drops it at once. Returns false where the file
 // system has no locks, or cannot be asked.
 //
 // Thread-safe. May block for the disk, or for the host of a network file
-// system, but never for the holder of the lock. Errors: those of
+// system, but never for the holder of the lock. Errors are those of
 // LocalRoot::Open.
 absl::StatusOr<bool> IsLockedByWriter(const LocalRoot& root,
                                       std::string_view path);

@@ -10,11 +10,14 @@
 
 namespace forebay::storage::memory {
 
-// Memory that a client filled and sealed, as one object of any name; or none,
-// of samples without bytes. As Root says; shares the memory.
+// Memory that a client filled and sealed. It is a single object, which every
+// name stands for. A dataset whose samples have no bytes has no memory.
+//
+// Thread-safe and immutable, as Root says. Shares the memory. Calls do not
+// block, and have no errors.
 class MemoryRoot final : public Root {
  public:
-  // `digest` is the content's.
+  // Makes a root. `digest` is the content's, which `identity` is made of.
   MemoryRoot(std::string uri, const std::string& digest,
              std::shared_ptr<const base::SealedMemory> memory)
       : uri_(std::move(uri)),
@@ -22,12 +25,13 @@ class MemoryRoot final : public Root {
         memory_(std::move(memory)) {}
 
   const std::string& uri() const override { return uri_; }
-  // Made of the content's digest.
+  // Returns an identity that is made of the content's digest, so that loaders
+  // which send equal content share it.
   std::shared_ptr<const std::string> identity() const override {
     return identity_;
   }
 
-  // Null if there is none: reads then return no bytes.
+  // Returns the memory. Null if there is none: reads then return no bytes.
   const std::shared_ptr<const base::SealedMemory>& memory() const {
     return memory_;
   }

@@ -9,6 +9,7 @@
 namespace forebay::storage::memory {
 namespace {
 
+// Returns a reference to the bytes that the request wants.
 absl::StatusOr<ReadResult> Find(const ReadRequest& request) {
   const auto* const root = dynamic_cast<const MemoryRoot*>(request.root.get());
   if (root == nullptr) {

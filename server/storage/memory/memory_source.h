@@ -6,13 +6,15 @@
 
 namespace forebay::storage::memory {
 
-// Reads below MemoryRoots: gives references to the memory itself, so that
-// caching or scheduling such reads gains nothing. As ByteSource says; completes
-// each read before Read returns. Errors: INVALID_ARGUMENT (another kind of
-// root, or a range outside the memory).
+// Reads below MemoryRoots. It gives references to the memory itself, so caching
+// or scheduling of its reads gains nothing.
+//
+// Thread-safe. The caller owns it. Never blocks: each read completes before
+// Read returns. INVALID_ARGUMENT if the root is of another kind, or the range
+// lies outside the memory.
 class MemorySource final : public ByteSource {
  public:
-  // Returns whether it reads below `root`.
+  // Whether this source reads below `root`.
   static bool Leads(const Root& root);
 
   void Read(absl::Span<ReadRequest> requests) override;

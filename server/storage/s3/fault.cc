@@ -20,8 +20,8 @@ std::string Cut(std::string_view text, std::size_t length) {
 }
 
 // Whether the bucket lies in another region than was asked. An answer to HEAD
-// has no code.
-bool IsElsewhere(const http::Answer& answer, const Fault& fault) {
+// has no error code.
+bool IsElsewhere(const http::HttpResponse& answer, const Fault& fault) {
   if (fault.region.empty()) return false;
   return answer.status == 301 || answer.status == 307 ||
          (answer.status == 400 &&
@@ -30,7 +30,7 @@ bool IsElsewhere(const http::Answer& answer, const Fault& fault) {
 
 }  // namespace
 
-Fault FaultIn(const http::Answer& answer) {
+Fault FaultIn(const http::HttpResponse& answer) {
   Fault fault;
   const std::string* const region = answer.Header("x-amz-bucket-region");
   if (region != nullptr) fault.region = Cut(*region, 63);
@@ -43,7 +43,7 @@ Fault FaultIn(const http::Answer& answer) {
   return fault;
 }
 
-absl::Status FaultOf(const http::Answer& answer) {
+absl::Status FaultOf(const http::HttpResponse& answer) {
   const Fault fault = FaultIn(answer);
   if (IsElsewhere(answer, fault))
     return absl::InvalidArgumentError(absl::StrCat(
@@ -60,14 +60,14 @@ absl::Status FaultOf(const http::Answer& answer) {
         "this host's clock differs from the server's: set it");
   if (fault.code == "NoSuchBucket")
     return absl::NotFoundError("there is no such bucket");
-  // The server's own words in place of the whole document.
-  http::Answer told;
+  // The error quotes the server's message in place of the whole document.
+  http::HttpResponse told;
   told.status = answer.status;
   told.headers = answer.headers;
   told.body = fault.code.empty()
                   ? answer.body
                   : absl::StrCat(fault.code, ": ", fault.message);
-  // A server that is busy, by a name that other statuses have too.
+  // These codes mean that the server is busy, whatever status they come with.
   if (fault.code == "SlowDown" || fault.code == "RequestTimeout")
     told.status = 503;
   return http::ErrorOf(told);

@@ -9,18 +9,22 @@
 
 namespace forebay::storage::s3 {
 
-// The error in an answer that is no success; "" where the server names none.
+// The error in an answer whose status is not a success. Its texts are "" where
+// the server names none.
 struct Fault {
-  std::string code;     // "AccessDenied"
+  std::string code;     // such as "AccessDenied"
   std::string message;  // for people
-  std::string region;   // the bucket's
+  std::string region;   // the region of the bucket
 };
 
-Fault FaultIn(const http::Answer& answer);
+// Returns the error that an answer names, in its headers or its XML.
+// Thread-safe; never blocks.
+Fault FaultIn(const http::HttpResponse& answer);
 
-// Returns the error of an answer that is no success, with ErrorOf's codes. The
-// message names the remedy, if there is one.
-absl::Status FaultOf(const http::Answer& answer);
+// Returns the error of an answer whose status is not a success, with ErrorOf's
+// codes. The message names the remedy, if there is one. Thread-safe; never
+// blocks.
+absl::Status FaultOf(const http::HttpResponse& answer);
 
 }  // namespace forebay::storage::s3
 

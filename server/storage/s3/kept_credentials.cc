@@ -19,13 +19,14 @@ namespace forebay::storage::s3 {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-// New credentials are not looked for more often.
+// The shortest time between two searches for new credentials.
 constexpr std::int64_t kBetweenRenewals = 20 * kSecond;
-// Servers accept what was signed 15 minutes before or after by their clock.
+// A difference of the clocks is corrected from this size on. Servers accept
+// signatures up to 15 minutes old or early, by their own clock.
 constexpr std::int64_t kMaxSkewSeconds = 300;
 
-// Splits a URL that has a host, and leaves out a port that is the scheme's own,
-// as clients do.
+// Splits a URL that has a host. A port that is the scheme's own is left out, as
+// clients leave it out of the header Host.
 void SplitUrl(std::string_view url, std::string* host, RequestToSign* request) {
   const std::size_t scheme = url.find("://");
   const std::string_view usual =
@@ -40,8 +41,9 @@ void SplitUrl(std::string_view url, std::string* host, RequestToSign* request) {
   request->path = slash < url.size() ? url.substr(slash) : "/";
 }
 
-// Adds the headers of a request that have to be signed.
-void AddOwnHeaders(const http::Request& request, RequestToSign* to_sign) {
+// Adds the headers of a request that have to be signed: those that begin with
+// x-amz-.
+void AddOwnHeaders(const http::HttpRequest& request, RequestToSign* to_sign) {
   for (const std::string& line : request.headers) {
     const std::size_t colon = line.find(':');
     std::string name = absl::AsciiStrToLower(line.substr(0, colon));
@@ -50,9 +52,9 @@ void AddOwnHeaders(const http::Request& request, RequestToSign* to_sign) {
   }
 }
 
-// Whether other credentials may be accepted where these are not. An answer to
-// HEAD has no code.
-bool MayHaveExpired(const http::Answer& answer, const std::string& code) {
+// Whether the server may accept new credentials after it refused these. An
+// answer to HEAD has no error code.
+bool MayHaveExpired(const http::HttpResponse& answer, const std::string& code) {
   if (code.empty()) return answer.status == 400 || answer.status == 403;
   return code == "ExpiredToken" || code == "InvalidToken" ||
          code == "InvalidTokenId" || code == "TokenRefreshRequired" ||
@@ -79,7 +81,8 @@ KeptCredentials::~KeptCredentials() {
   };
   pass();
   if (renewal_.joinable()) renewal_.join();
-  pass();  // what it has posted refers to this object
+  // The tasks that the thread has posted refer to this object.
+  pass();
 }
 
 absl::Status KeptCredentials::Renew() {
@@ -100,7 +103,7 @@ std::string KeptCredentials::name() const {
 }
 
 void KeptCredentials::Authorize(
-    const http::Request& request,
+    const http::HttpRequest& request,
     std::function<void(absl::StatusOr<Headers>)> ready) {
   if (renewing_ && !is_late_)
     waiting_.push_back({request, std::move(ready)});
@@ -108,7 +111,8 @@ void KeptCredentials::Authorize(
     ready(Sign(request));
 }
 
-KeptCredentials::Headers KeptCredentials::Sign(const http::Request& request) {
+KeptCredentials::Headers KeptCredentials::Sign(
+    const http::HttpRequest& request) {
   base::MutexLock lock(&mutex_);
   if (signer_ == nullptr) return {};
   RequestToSign to_sign;
@@ -134,7 +138,7 @@ KeptCredentials::Headers KeptCredentials::Sign(const http::Request& request) {
 }
 
 bool KeptCredentials::Refused(const Headers& headers,
-                              const http::Answer& answer) {
+                              const http::HttpResponse& answer) {
   const std::string code = FaultIn(answer).code;
   const bool is_late =
       code == "RequestTimeTooSkewed" || (code.empty() && answer.status == 403);
@@ -142,13 +146,13 @@ bool KeptCredentials::Refused(const Headers& headers,
   if (!MayHaveExpired(answer, code)) return false;
   if (renewing_ || AreNewer(headers)) return true;
   const std::int64_t since = wall_->NowNanos() - renewed_nanos_;
-  // Less than none: the clock was set back.
+  // A time below 0 means that the clock was set back.
   if (since >= 0 && since < kBetweenRenewals) return false;
   StartRenewal();
   return true;
 }
 
-bool KeptCredentials::CorrectClock(const http::Answer& answer) {
+bool KeptCredentials::CorrectClock(const http::HttpResponse& answer) {
   const std::string* const date = answer.Header("date");
   const std::int64_t server =
       date == nullptr ? -1 : curl_getdate(date->c_str(), nullptr);
@@ -159,7 +163,6 @@ bool KeptCredentials::CorrectClock(const http::Answer& answer) {
   return true;
 }
 
-// Whether the keys that are used now are others than those of the headers.
 bool KeptCredentials::AreNewer(const Headers& headers) const {
   base::MutexLock lock(&mutex_);
   if (signer_ == nullptr) return true;
@@ -187,7 +190,8 @@ void KeptCredentials::StartRenewal() {
               });
   if (renewal_.joinable()) renewal_.join();  // it has ended
   const auto renew = [this] {
-    // If none are found, the old ones are refused once more, and say why.
+    // If no credentials are found, the server refuses the old ones once more,
+    // and says why.
     Renew().IgnoreError();
     engine_->Post([this] { OnRenewed(); });
   };

@@ -17,24 +17,27 @@
 #include "server/storage/http/awaited_call.h"
 #include "server/storage/http/engine.h"
 #include "server/storage/http/message.h"
-#include "server/storage/s3/credentials.h"
+#include "server/storage/s3/s3_credentials.h"
 #include "server/storage/s3/signature.h"
 
 namespace forebay::storage::s3 {
 
-// Signs all requests with the daemon's credentials; signs none while there are
-// no credentials. If a server does not accept them, looks for new ones, on a
-// thread of its own, while requests wait, for kMaxWaitNanos at most: a file may
-// lie on a server that does not answer. If it finds that this host's clock is
-// wrong, signs by the server's from then on.
+// Signs all requests with the daemon's credentials, or none if the daemon has
+// no credentials.
 //
-// Any thread but the engine's may call Renew and name, which take turns; the
-// rest is an Authorizer's. `engine` and `wall` (nanoseconds since 1970) must
-// outlive it; all Authorize calls must be answered before it is destroyed, on
-// another thread than the engine's. Renew and destruction may block for file
-// I/O. Errors: those of `find`.
+// If a server does not accept the credentials, a thread of this object looks
+// for new ones, while requests wait. Requests wait for kMaxWaitNanos at most: a
+// file of credentials may lie on a server that does not answer. If this host's
+// clock proves wrong, requests are signed by the server's clock from then on.
+//
+// Any thread but the engine's may call Renew and name, which take turns. Only
+// the engine's thread calls the rest, as Authorizer says. `engine` and `wall`
+// (nanoseconds since 1970) outlive it. All Authorize calls are answered before
+// it is destroyed, on another thread than the engine's. Renew and destruction
+// may block for file I/O. Errors are those of `find`.
 class KeptCredentials final : public http::Authorizer {
  public:
+  // The nanoseconds that requests wait for new credentials at most.
   static constexpr std::int64_t kMaxWaitNanos =
       http::kAwaitedPatience.silent_host_nanos;
 
@@ -47,25 +50,33 @@ class KeptCredentials final : public http::Authorizer {
 
   // Looks for credentials, and uses them from now on.
   absl::Status Renew();
-  // Names the credentials, for people; "" before the first Renew.
+  // Returns the name of the credentials, for people; "" before the first Renew.
   std::string name() const;
 
-  void Authorize(const http::Request& request,
+  void Authorize(const http::HttpRequest& request,
                  std::function<void(absl::StatusOr<Headers>)> ready) override;
-  bool Refused(const Headers& headers, const http::Answer& answer) override;
+  bool Refused(const Headers& headers,
+               const http::HttpResponse& answer) override;
 
  private:
+  // A request that waits for new credentials.
   struct Waiting {
-    http::Request request;
+    http::HttpRequest request;
     std::function<void(absl::StatusOr<Headers>)> ready;
   };
 
-  Headers Sign(const http::Request& request);
+  // Returns the headers that sign a request, or none if there are no keys.
+  Headers Sign(const http::HttpRequest& request);
+  // Signs the requests that wait.
   void AnswerWaiting();
-  // Returns whether this host's clock is wrong by more than was known.
-  bool CorrectClock(const http::Answer& answer);
+  // Compares the answer's date with this host's clock. If the clock is wrong by
+  // much more than was known, corrects `ahead_seconds_` and returns true.
+  bool CorrectClock(const http::HttpResponse& answer);
+  // Whether the keys in use now differ from those that made the headers.
   bool AreNewer(const Headers& headers) const;
+  // Looks for new credentials on a thread of its own.
   void StartRenewal();
+  // Takes note that the renewal has ended, and answers the requests that wait.
   void OnRenewed();
 
   http::Engine* const engine_;
@@ -75,14 +86,16 @@ class KeptCredentials final : public http::Authorizer {
 
   mutable base::Mutex mutex_;
   std::string name_ ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<Signer> signer_ ABSL_GUARDED_BY(mutex_);  // null: no keys
+  std::unique_ptr<Signer> signer_ ABSL_GUARDED_BY(mutex_);  // null without keys
 
-  // Only the engine's thread uses these.
-  std::int64_t ahead_seconds_ = 0;  // the server's clock of ours
+  // Only the engine's thread uses the members from here on. `ahead_seconds_` is
+  // how far the server's clock is ahead of this host's.
+  std::int64_t ahead_seconds_ = 0;
   std::int64_t renewed_nanos_ = INT64_MIN / 2;
   bool renewing_ = false;
   std::int64_t renewals_ = 0;
-  bool is_late_ = false;  // the renewal: no request waits for it any more
+  // Whether the renewal takes so long that no request waits for it any more.
+  bool is_late_ = false;
   std::vector<Waiting> waiting_;
   std::thread renewal_;
   // Tells timers whether this object still exists.

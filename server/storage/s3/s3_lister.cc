@@ -6,19 +6,21 @@
 #include "server/storage/http/awaited_call.h"
 #include "server/storage/http/object_list.h"
 #include "server/storage/s3/fault.h"
-#include "server/storage/s3/listing.h"
+#include "server/storage/s3/s3_listing.h"
 #include "server/storage/s3/s3_protocol.h"
 
 namespace forebay::storage::s3 {
 namespace {
 
+// Returns the root as a bucket, or INVALID_ARGUMENT if it is of another kind.
 absl::StatusOr<const S3Root*> BucketOf(const Root& root) {
   const auto* const bucket = dynamic_cast<const S3Root*>(&root);
   if (bucket == nullptr) return absl::InvalidArgumentError("lies in no bucket");
   return bucket;
 }
 
-absl::StatusOr<ObjectVersion> VersionIn(const http::Answer& answer,
+// Returns the version that the headers of an answer tell.
+absl::StatusOr<ObjectVersion> VersionIn(const http::HttpResponse& answer,
                                         http::EntityTags* tags) {
   const std::string* const length = answer.Header("content-length");
   ObjectVersion version;

@@ -16,14 +16,15 @@
 
 namespace forebay::storage::s3 {
 
-// Lists objects below S3Roots. Lists the folders right below a root side by
-// side, on threads that end before List returns; a page has 1,000 objects.
+// Lists objects below S3Roots. The folders right below a root are listed side
+// by side, on threads that end before List returns. A page has 1,000 objects.
 //
-// `client`, `tags` and `authorizer` (which may be null) must outlive it. Errors
-// as ObjectLister says; PERMISSION_DENIED names the credentials that were used.
+// Thread-safe. `client`, `tags` and `authorizer` (which may be null) outlive
+// it. Calls block, as ObjectLister says. Errors are ObjectLister's;
+// PERMISSION_DENIED names the credentials that were used.
 class S3Lister final : public ObjectLister {
  public:
-  // `credentials` names those of the requests, for people.
+  // `credentials` returns the name of the requests' credentials, for people.
   S3Lister(http::Client* client, http::Authorizer* authorizer,
            http::EntityTags* tags, std::function<std::string()> credentials)
       : client_(client),
@@ -38,6 +39,7 @@ class S3Lister final : public ObjectLister {
                                      const std::stop_token& stop) override;
 
  private:
+  // Returns the error with the credentials' name, if access was denied.
   absl::Status Explained(const absl::Status& error) const;
 
   http::Client* const client_;

@@ -23,14 +23,14 @@ std::string_view PlainTag(std::string_view tag) {
              : std::string_view();
 }
 
-absl::StatusOr<http::Request> S3Protocol::Ask(
-    const ReadRequest& read, const http::ByteRange& range) const {
+absl::StatusOr<http::HttpRequest> S3Protocol::Ask(
+    const ReadRequest& read, const http::HttpRange& range) const {
   const auto* const root = dynamic_cast<const S3Root*>(read.root.get());
   if (root == nullptr) return absl::InvalidArgumentError("lies in no bucket");
-  http::Request request;
+  http::HttpRequest request;
   FOREBAY_ASSIGN_OR_RETURN(request.url, root->UrlOf(read.object));
-  // The server tells the checksum of what it sends: for a range that is a part
-  // of an upload, that of the part.
+  // The server tells the checksum of what it sends. For a range that is one
+  // part of a multipart upload, it would tell the checksum of that part.
   if (range.offset == 0 && range.length == read.version.size)
     request.headers.emplace_back("x-amz-checksum-mode: ENABLED");
   else
@@ -42,8 +42,8 @@ absl::StatusOr<http::Request> S3Protocol::Ask(
 }
 
 absl::Status S3Protocol::Judge(const ReadRequest& read,
-                               const http::ByteRange& range,
-                               const http::Answer& answer) const {
+                               const http::HttpRange& range,
+                               const http::HttpResponse& answer) const {
   const std::string* const header = answer.Header("etag");
   const std::string_view tag =
       header == nullptr ? std::string_view() : PlainTag(*header);
@@ -56,7 +56,7 @@ absl::Status S3Protocol::Judge(const ReadRequest& read,
   return http::CheckRange(answer, range, read.version.size);
 }
 
-absl::Status S3Protocol::Fault(const http::Answer& answer) const {
+absl::Status S3Protocol::Fault(const http::HttpResponse& answer) const {
   return FaultOf(answer);
 }
 
@@ -66,9 +66,10 @@ absl::Status S3Protocol::Explain(const absl::Status& error) const {
 }
 
 std::optional<std::uint32_t> S3Protocol::Crc32cOf(
-    const http::Answer& answer) const {
+    const http::HttpResponse& answer) const {
   const std::string* const header = answer.Header("x-amz-checksum-crc32c");
-  // One of parts' checksums ends with their number.
+  // A checksum that is made of the parts' checksums ends with their number, and
+  // is not valid base64.
   std::string raw;
   if (answer.status != 200 || header == nullptr ||
       !absl::Base64Unescape(*header, &raw) || raw.size() != 4)

@@ -13,27 +13,30 @@
 
 namespace forebay::storage::s3 {
 
-// Returns an ETag as versions are made of it: without its quotes. Returns "" if
-// none can be of that form.
+// Returns the part of an ETag that versions are made of: the tag without its
+// quotes. Returns "" if no ETag can have that form.
 std::string_view PlainTag(std::string_view tag);
 
 // The protocol of S3: GETs below S3Roots. A version's stamp is made from the
-// object's ETag. An answer with another is an error. Where `tags`, which must
-// outlive it, knows the ETag, requests name it, so that the server refuses
-// another (412).
+// object's ETag, and an answer with another ETag is an error. If `tags` knows
+// the ETag, requests name it, so that the server refuses another (412).
+//
+// `tags` outlives it. Threads, ownership, blocking and errors are as Protocol
+// says.
 class S3Protocol final : public http::Protocol {
  public:
   explicit S3Protocol(http::EntityTags* tags) : tags_(tags) {}
 
-  absl::StatusOr<http::Request> Ask(
-      const ReadRequest& read, const http::ByteRange& range) const override;
-  absl::Status Judge(const ReadRequest& read, const http::ByteRange& range,
-                     const http::Answer& answer) const override;
-  absl::Status Fault(const http::Answer& answer) const override;
+  absl::StatusOr<http::HttpRequest> Ask(
+      const ReadRequest& read, const http::HttpRange& range) const override;
+  absl::Status Judge(const ReadRequest& read, const http::HttpRange& range,
+                     const http::HttpResponse& answer) const override;
+  absl::Status Fault(const http::HttpResponse& answer) const override;
   absl::Status Explain(const absl::Status& error) const override;
-  // Of an object that was written with that checksum, where all of it came.
+  // Returns the checksum of an object that was written with one, if the whole
+  // object came.
   std::optional<std::uint32_t> Crc32cOf(
-      const http::Answer& answer) const override;
+      const http::HttpResponse& answer) const override;
 
  private:
   http::EntityTags* const tags_;

@@ -13,13 +13,14 @@
 namespace forebay::storage::s3 {
 namespace {
 
-// Source: "General purpose bucket naming rules" and "Naming Amazon S3 objects"
-// in the S3 User Guide. Other servers take underscores, too.
+// The lengths of names, in bytes. Source: "General purpose bucket naming rules"
+// and "Naming Amazon S3 objects" in the S3 User Guide. Other servers take
+// underscores, too.
 constexpr std::size_t kMinBucketBytes = 3;
 constexpr std::size_t kMaxBucketBytes = 63;
 constexpr std::size_t kMaxKeyBytes = 1024;
 
-// A bucket's name may become part of a host's.
+// Whether a bucket can have that name, which may become part of a host's name.
 bool IsBucketName(std::string_view name) {
   return name.size() >= kMinBucketBytes && name.size() <= kMaxBucketBytes &&
          std::all_of(name.begin(), name.end(),
@@ -33,8 +34,8 @@ bool IsBucketName(std::string_view name) {
          name.find("..") == name.npos;
 }
 
-// Whether a part of the key between slashes is "." or "..": some servers, and
-// proxies before them, take such parts out, and so read elsewhere.
+// Whether a part of the key between slashes is "." or "..". Some servers, and
+// proxies in front of servers, remove such parts and would read another object.
 bool HasDots(std::string_view key) {
   for (;;) {
     const std::size_t slash = key.find('/');

@@ -15,6 +15,7 @@ namespace {
 
 constexpr char kDefaultRegion[] = "us-east-1";
 
+// Returns the variable `name`, or `otherwise` if that is empty or not set.
 std::string FromEnvironment(const char* name, const char* otherwise = nullptr) {
   const char* value = std::getenv(name);
   if ((value == nullptr || *value == '\0') && otherwise != nullptr)
@@ -22,13 +23,14 @@ std::string FromEnvironment(const char* name, const char* otherwise = nullptr) {
   return value == nullptr ? "" : value;
 }
 
+// Returns the text without blanks around it.
 std::string_view Trimmed(std::string_view text) {
   const absl::string_view trimmed =
       absl::StripAsciiWhitespace({text.data(), text.size()});
   return std::string_view(trimmed.data(), trimmed.size());
 }
 
-// A region becomes part of a host's name.
+// Whether a region can have that name, which becomes part of a host's name.
 bool IsRegion(std::string_view name) {
   return !name.empty() && name.size() <= 63 &&
          std::all_of(name.begin(), name.end(), [](unsigned char c) {
@@ -36,9 +38,9 @@ bool IsRegion(std::string_view name) {
          });
 }
 
-// Returns the keys of the profile in the config file; none if there is no such
-// file or profile.
-absl::StatusOr<Profile> ReadConfig(const Settings& settings,
+// Returns the keys of the profile in the config file, or none if there is no
+// such file or profile.
+absl::StatusOr<Profile> ReadConfig(const S3Settings& settings,
                                    const Environment& environment) {
   if (environment.config_file.empty()) return Profile();
   const auto text = ReadSmallFile(environment.config_file);
@@ -52,8 +54,8 @@ absl::StatusOr<Profile> ReadConfig(const Settings& settings,
       .value_or(Profile());
 }
 
-// Returns the first that is not empty: of the configuration, of the
-// environment, of the profile.
+// Returns the first value that is not empty: the configured one, the
+// environment's, the profile's.
 std::string FirstOf(const std::string& configured,
                     const std::string& in_environment, const Profile& profile,
                     const std::string& key) {
@@ -63,6 +65,8 @@ std::string FirstOf(const std::string& configured,
   return found == profile.end() ? "" : found->second;
 }
 
+// Returns how URLs name buckets. Only Amazon's server is known to accept a
+// bucket in the host's name.
 Endpoint::Style StyleOf(const std::string& addressing, bool is_amazons) {
   if (addressing == "path") return Endpoint::Style::kPath;
   if (addressing == "virtual") return Endpoint::Style::kVirtual;
@@ -100,10 +104,11 @@ std::string Endpoint::UrlOf(std::string_view bucket) const {
   return absl::StrCat(url.substr(0, host), name, ".", url.substr(host));
 }
 
-absl::StatusOr<Endpoint> FindEndpoint(const Settings& settings,
+absl::StatusOr<Endpoint> FindEndpoint(const S3Settings& settings,
                                       const Environment& environment) {
   Profile profile;
-  // A file that decides nothing may be unreadable.
+  // The file is read only if a setting may come from it. If none may, the file
+  // may even be unreadable.
   if ((settings.region + environment.region).empty() ||
       (settings.endpoint + environment.endpoint).empty()) {
     FOREBAY_ASSIGN_OR_RETURN(profile, ReadConfig(settings, environment));
@@ -131,7 +136,7 @@ std::optional<Profile> FindProfile(std::string_view text,
                                    std::string_view section) {
   std::optional<Profile> found;
   bool inside = false;
-  // Some editors mark a text as UTF-8.
+  // Some editors put a byte order mark of UTF-8 in front.
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   while (!text.empty()) {
     const std::string_view row = text.substr(0, text.find('\n'));
@@ -145,7 +150,8 @@ std::optional<Profile> FindProfile(std::string_view text,
       continue;
     }
     const std::size_t equals = line.find('=');
-    // Indented lines belong to a key that has keys of its own.
+    // Indented lines belong to a key that has keys of its own, and are left
+    // out.
     if (!inside || equals == line.npos || row.front() == ' ' ||
         row.front() == '\t')
       continue;

@@ -11,7 +11,7 @@
 namespace forebay::storage::s3 {
 
 // The settings of S3 in the daemon's configuration.
-struct Settings {
+struct S3Settings {
   std::string region;                // "": see FindEndpoint
   std::string endpoint;              // "": see FindEndpoint
   std::string addressing = "auto";   // "auto", "path" or "virtual"
@@ -19,23 +19,27 @@ struct Settings {
   std::string profile;               // "": see FindKeys
 };
 
-// The settings of the daemon's environment, by the names of Amazon's libraries;
-// "" if unset.
+// The settings of the daemon's environment, by the names of Amazon's libraries.
+// A setting is "" if it is not set.
 struct Environment {
-  std::string region;            // AWS_REGION, else AWS_DEFAULT_REGION
-  std::string endpoint;          // AWS_ENDPOINT_URL_S3, else AWS_ENDPOINT_URL
-  std::string key_id;            // AWS_ACCESS_KEY_ID
-  std::string secret;            // AWS_SECRET_ACCESS_KEY
-  std::string token;             // AWS_SESSION_TOKEN
-  std::string credentials_file;  // AWS_SHARED_CREDENTIALS_FILE, else
-                                 // HOME/.aws/credentials
-  std::string config_file;       // AWS_CONFIG_FILE, else HOME/.aws/config
-  std::string profile;           // AWS_PROFILE
+  // AWS_REGION, or AWS_DEFAULT_REGION if that is not set.
+  std::string region;
+  // AWS_ENDPOINT_URL_S3, or AWS_ENDPOINT_URL if that is not set.
+  std::string endpoint;
+  std::string key_id;  // AWS_ACCESS_KEY_ID
+  std::string secret;  // AWS_SECRET_ACCESS_KEY
+  std::string token;   // AWS_SESSION_TOKEN
+  // AWS_SHARED_CREDENTIALS_FILE, or HOME/.aws/credentials if that is not set.
+  std::string credentials_file;
+  // AWS_CONFIG_FILE, or HOME/.aws/config if that is not set.
+  std::string config_file;
+  std::string profile;  // AWS_PROFILE
 
+  // Returns the environment of this process.
   static Environment OfProcess();
 };
 
-// Where buckets lie.
+// The server of buckets, and how a bucket's URL is made.
 struct Endpoint {
   enum class Style {
     kPath,       // https://server/bucket/key
@@ -44,29 +48,30 @@ struct Endpoint {
                  // covers that
   };
 
-  std::string url;  // of the server
+  std::string url;  // the URL of the server
   std::string region;
   Style style = Style::kPath;
 
-  // Returns the URL that a bucket's objects are named below.
+  // Returns the URL below which a bucket's objects lie.
   std::string UrlOf(std::string_view bucket) const;
 };
 
-// Returns the endpoint that is configured, else the environment's, else that of
-// the profile in the config file (endpoint_url), else Amazon's for the region.
-// The region is the configured one, else the environment's, else the profile's,
-// else "us-east-1".
-// Blocks for file I/O. Errors: INVALID_ARGUMENT (a URL or region that is none),
-// and those of the config file unless it is missing.
-absl::StatusOr<Endpoint> FindEndpoint(const Settings& settings,
+// Returns the first endpoint that is named: by the configuration, by the
+// environment, by the profile in the config file (endpoint_url). If none is
+// named, returns Amazon's endpoint for the region. The region is found in the
+// same order, and is "us-east-1" if none is named.
+//
+// Thread-safe; blocks for file I/O. Errors: INVALID_ARGUMENT (a malformed URL
+// or region), and those of the config file unless it is missing.
+absl::StatusOr<Endpoint> FindEndpoint(const S3Settings& settings,
                                       const Environment& environment);
 
 // The keys of one section of a file of Amazon's kind: "[section]", "key =
 // value".
 using Profile = std::map<std::string, std::string>;
 
-// Returns nullopt if `text` has no such section. Lines that are neither
-// sections nor keys are left out.
+// Returns the section's keys, or nullopt if `text` has no such section. Lines
+// that are neither sections nor keys are left out.
 std::optional<Profile> FindProfile(std::string_view text,
                                    std::string_view section);
 

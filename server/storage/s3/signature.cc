@@ -13,6 +13,13 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/check.h"
 
+// The steps of a signature, by the names of the IAM User Guide: the canonical
+// request has the method, path, query, headers and the body's hash. The string
+// to sign has the algorithm, the time, the scope and the canonical request's
+// SHA-256. The signing key is made of the secret by four HMACs: of the day, the
+// region, the service and "aws4_request". The signature is the HMAC of the
+// string to sign.
+
 namespace forebay::storage::s3 {
 namespace {
 
@@ -32,14 +39,15 @@ std::string HexSha256(std::string_view text) {
 std::string HmacSha256(std::string_view key, std::string_view text) {
   unsigned char digest[SHA256_DIGEST_LENGTH];
   unsigned size = 0;
-  // It fails for want of memory only.
+  // HMAC fails only for want of memory.
   FOREBAY_CHECK(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
                      Data(text), text.size(), digest, &size) != nullptr &&
                 size == sizeof(digest));
   return std::string(reinterpret_cast<const char*>(digest), sizeof(digest));
 }
 
-// Returns `value` without blanks around it, and with one for several within.
+// Returns `value` without blanks around it. Several blanks within become a
+// single one.
 std::string Trimmed(std::string_view value) {
   std::string trimmed;
   for (const char c : value) {
@@ -52,7 +60,7 @@ std::string Trimmed(std::string_view value) {
   return trimmed;
 }
 
-// Returns the fields in the order of their names, then their values.
+// Returns the query's fields in the order of their names, then of their values.
 std::string CanonicalQuery(std::string_view query) {
   std::vector<std::pair<std::string_view, std::string_view>> fields;
   while (!query.empty()) {
@@ -70,8 +78,8 @@ std::string CanonicalQuery(std::string_view query) {
   return canonical;
 }
 
-// Returns the headers in the order of their names; values of one name keep
-// theirs, and are joined.
+// Returns the headers in the order of their names. Values of one name keep
+// their order, and are joined by commas.
 std::vector<std::pair<std::string, std::string>> CanonicalHeaders(
     const RequestToSign& request) {
   auto sorted = request.headers;
@@ -88,6 +96,7 @@ std::vector<std::pair<std::string, std::string>> CanonicalHeaders(
   return canonical;
 }
 
+// Returns the names of the signed headers, joined by semicolons.
 std::string SignedNames(const RequestToSign& request) {
   std::string names;
   for (const auto& [name, value] : CanonicalHeaders(request))

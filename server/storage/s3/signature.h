@@ -11,9 +11,11 @@ namespace forebay::storage::s3 {
 
 // The secrets that requests are signed with.
 struct Keys {
-  std::string id;      // of the access key
-  std::string secret;  // of the access key
-  std::string token;   // of the session, for keys that expire; else ""
+  // The id and the secret of the access key.
+  std::string id;
+  std::string secret;
+  // The token of the session, for keys that expire; "" for others.
+  std::string token;
 
   bool operator==(const Keys&) const = default;
 };
@@ -21,27 +23,33 @@ struct Keys {
 // The parts of a request that are signed.
 struct RequestToSign {
   std::string method;
-  std::string path;   // as it stands in the URL, from its slash on
-  std::string query;  // as it stands in the URL, after the question mark
-  // Names in lower case. "host" and "x-amz-date" must be among them.
+  // The path as it stands in the URL, from its slash on.
+  std::string path;
+  // The query as it stands in the URL, after the question mark.
+  std::string query;
+  // The signed headers, by names in lower case. "host" and "x-amz-date" are
+  // among them.
   std::vector<std::pair<std::string, std::string>> headers;
-  std::string body_sha256;  // in hex
+  // The SHA-256 of the body, in hex.
+  std::string body_sha256;
 };
 
-// The SHA-256 of no bytes, in hex.
+// The SHA-256 of an empty body, in hex.
 inline constexpr char kEmptySha256[] =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 // Returns a time as the header x-amz-date has it: "20150830T123600Z".
 std::string SigningTime(std::int64_t unix_seconds);
 
-// Returns the text that stands for a request in its signature.
+// Returns the text that stands for a request in its signature ("canonical
+// request").
 std::string CanonicalRequest(const RequestToSign& request);
 
 // Signs requests by AWS's Signature Version 4. Source: "AWS Signature Version 4
 // for API requests" in the IAM User Guide.
 //
-// Not thread-safe: keeps the key of the last day. Never blocks. No errors.
+// Not thread-safe: it keeps the key of the last day. The user owns it. Never
+// blocks. No errors.
 class Signer {
  public:
   Signer(Keys keys, std::string region, std::string service = "s3");
@@ -57,7 +65,7 @@ class Signer {
   const std::string region_;
   const std::string service_;
   std::string day_;
-  std::string key_;  // of that day
+  std::string key_;  // the signing key of that day
 };
 
 }  // namespace forebay::storage::s3

@@ -5,14 +5,15 @@
 namespace forebay::storage::s3 {
 namespace {
 
-// Some 10 elements an object. What they take in memory is bounded so: 64 bytes
-// each, besides the text.
+// The most tags and attributes: about 10 elements for each of 1,000 objects,
+// with two tags each, and room. The bound limits memory, since an element takes
+// 64 bytes besides its text.
 constexpr std::ptrdiff_t kMaxTags = 50'000;
 
 }  // namespace
 
 bool ParseXml(std::string_view text, pugi::xml_document* document) {
-  // An attribute takes as much as an element.
+  // An attribute, which has "=", takes as much memory as an element.
   const auto counts = [](char c) { return c == '<' || c == '='; };
   if (std::count_if(text.begin(), text.end(), counts) > kMaxTags) return false;
   return static_cast<bool>(document->load_buffer(

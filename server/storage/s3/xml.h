@@ -6,9 +6,10 @@
 
 namespace forebay::storage::s3 {
 
-// Parses an answer of a server's into `document`: elements and text, with XML's
-// own five entities and no others, no document types. Returns whether it is one
-// document, of no more elements than a page of 1,000 objects may have.
+// Parses a server's answer into `document`: elements and text, with XML's own
+// five entities and no others, and no document types. Returns whether it is one
+// document that has at most as many elements as a page of 1,000 objects.
+// Thread-safe; never blocks.
 bool ParseXml(std::string_view text, pugi::xml_document* document);
 
 }  // namespace forebay::storage::s3

@@ -37,7 +37,8 @@ class ClusterSource final : public SharedOutSource {
     ranged_.SetCap(job, bytes_per_second);
   }
   void Forget(std::uint64_t job) override { ranged_.Forget(job); }
-  // Reads whose versions are asked for count as stalled: they have no place.
+  // Returns the state of the RangedSource. Reads whose versions are asked for
+  // count as stalled: they have no place among those in flight.
   SourceState State() const override {
     SourceState state = ranged_.State();
     state.stalled += versioned_.checking();
@@ -45,7 +46,8 @@ class ClusterSource final : public SharedOutSource {
   }
 
  private:
-  // Goes after the source below it, which ends its reads.
+  // `ranged_` is destroyed first, which ends its reads. `versioned_` still
+  // exists to take their results.
   VersionedSource versioned_;
   http::RangedSource ranged_;
 };

@@ -9,11 +9,11 @@ absl::StatusOr<http::Call> ChecksumCall(const HdfsRoot& root,
                                         std::string_view object) {
   http::Call call;
   FOREBAY_ASSIGN_OR_RETURN(call.request.url, root.ChecksumUrl(object));
-  // Name nodes lead to hosts of their own choice.
+  // A name node leads to hosts of its own choice.
   call.request.refuse_link_local = true;
   call.fault = &FaultOf;
   call.follow = &DataNodeOf;
-  call.judge = [](const http::Answer& answer) {
+  call.judge = [](const http::HttpResponse& answer) {
     return ParseChecksum(answer.body).status();
   };
   return call;

@@ -9,11 +9,13 @@
 
 namespace forebay::storage::webhdfs {
 
-// Returns the call that asks for a file's checksum, without its `done`: its
-// answer is one for ParseChecksum. The name node leads to a data node, which
-// asks those that have the file's blocks. A gateway answers itself; its error
-// is INVALID_ARGUMENT if it knows no checksums. Never blocks. INVALID_ARGUMENT
-// gives the reason only: no file can have that name.
+// Returns the call, without its `done`, that asks for a file's checksum.
+// ParseChecksum takes its answer.
+//
+// The name node leads to a data node, which asks the data nodes that have the
+// file's blocks. A gateway answers itself; its error is INVALID_ARGUMENT if it
+// knows no checksums. Thread-safe; never blocks. INVALID_ARGUMENT, with the
+// reason alone, if no file can have that name.
 absl::StatusOr<http::Call> ChecksumCall(const HdfsRoot& root,
                                         std::string_view object);
 

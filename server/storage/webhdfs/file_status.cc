@@ -19,19 +19,22 @@ namespace {
 using http::BrokenList;
 using Json = nlohmann::json;
 
+// Returns a field of an object, or null if there is none.
 const Json* ChildOf(const Json& parent, const char* key) {
   if (!parent.is_object()) return nullptr;
   const auto found = parent.find(key);
   return found == parent.end() ? nullptr : &*found;
 }
 
+// Returns the text of a field, or "" if there is no such text.
 std::string TextIn(const Json& parent, const char* key) {
   const Json* const child = ChildOf(parent, key);
   return child != nullptr && child->is_string() ? child->get<std::string>()
                                                 : "";
 }
 
-// Returns whether there is such a number that is at least 0.
+// Sets `*number` to an integer field. Returns whether there is such a field,
+// and it is at least 0.
 bool ReadNumber(const Json& parent, const char* key, std::int64_t* number) {
   const Json* const child = ChildOf(parent, key);
   if (child == nullptr || !child->is_number_integer()) return false;
@@ -42,8 +45,9 @@ bool ReadNumber(const Json& parent, const char* key, std::int64_t* number) {
   return *number >= 0;
 }
 
+// Returns a "FileStatus" object of the WebHDFS REST API.
 absl::StatusOr<FileStatus> ReadStatus(const Json& item) {
-  if (!item.is_object()) return BrokenList("an entry is no object");
+  if (!item.is_object()) return BrokenList("an entry is not an object");
   FileStatus status;
   status.name = TextIn(item, "pathSuffix");
   const std::string type = TextIn(item, "type");
@@ -60,31 +64,32 @@ absl::StatusOr<FileStatus> ReadStatus(const Json& item) {
     return BrokenList("a file has no length");
   if (!ReadNumber(item, "modificationTime", &modified))
     return BrokenList("a file has no time of modification");
-  // Numbers begin at 16,385, that of the root.
+  // Numbers of files begin at 16,385, which is the root's.
   status.has_number = ReadNumber(item, "fileId", &number) && number > 0;
   status.version.size = static_cast<std::uint64_t>(length);
   status.version.stamp = http::StampOfTag(absl::StrCat(number, " ", modified));
   return status;
 }
 
-// Whether it can be the name of something in a folder.
+// Whether an entry of a folder can have that name.
 bool IsName(const std::string& name) {
   return !name.empty() && name != "." && name != ".." &&
          name.find_first_of(std::string_view("/\0", 2)) == name.npos;
 }
 
-// Gathers the entries of a folder's list, and no more of the text: a document
-// of it would take twenty times its size. Stops at the first that is none.
+// Gathers the entries of a folder's list while it is parsed, and keeps no more
+// of the text: a document of it would take twenty times its size. Stops at the
+// first malformed entry.
 class FolderEvents final : public base::JsonEvents {
  public:
   const absl::Status& status() const { return status_; }
 
-  // Returns the list, once all is read.
+  // Returns the list, once everything is read.
   absl::StatusOr<FolderList> Take() {
     if (is_part_ && !ReadNumber(part_, "remainingEntries", &list_.remaining))
       return BrokenList("a part does not say how much is left");
     if (!has_entries_) return BrokenList("an answer has no entries");
-    // The list of a file is the file.
+    // A server answers a list of a file with the file itself.
     if (is_file_) return absl::InvalidArgumentError("is a file, and no folder");
     return std::move(list_);
   }
@@ -114,7 +119,7 @@ class FolderEvents final : public base::JsonEvents {
     return JsonEvents::end_object();
   }
   bool start_array(std::size_t size) override {
-    if (AreEntries()) return Fail("an entry is no object");
+    if (AreEntries()) return Fail("an entry is not an object");
     Open();
     if (entries_depth_ == 0 &&
         (open_ == Path{"", "FileStatuses", "FileStatus"} ||
@@ -134,7 +139,8 @@ class FolderEvents final : public base::JsonEvents {
  private:
   using Path = std::vector<std::string>;
 
-  // Whether what is read lies right in the array of entries, or in one of them.
+  // Whether the parser is directly in the array of entries (AreEntries), or
+  // directly in an entry (IsEntry).
   bool AreEntries() const {
     return entries_depth_ > 0 && open_.size() == entries_depth_;
   }
@@ -152,9 +158,9 @@ class FolderEvents final : public base::JsonEvents {
     return false;
   }
 
-  // Keeps a value that is asked for.
+  // Keeps a value that is needed.
   bool Add(Json value) {
-    if (AreEntries()) return Fail("an entry is no object");
+    if (AreEntries()) return Fail("an entry is not an object");
     if (IsEntry() &&
         (key_ == "pathSuffix" || key_ == "type" || key_ == "length" ||
          key_ == "modificationTime" || key_ == "fileId"))
@@ -165,6 +171,7 @@ class FolderEvents final : public base::JsonEvents {
     return true;
   }
 
+  // Adds the entry that ends here. Returns false if it is malformed.
   bool AddEntry() {
     auto entry = ReadStatus(item_);
     if (!entry.ok()) {
@@ -182,10 +189,14 @@ class FolderEvents final : public base::JsonEvents {
     return true;
   }
 
-  Path open_;        // what objects and arrays are called that are open
-  std::string key_;  // of the value that comes next; "": it lies in an array
-  std::size_t entries_depth_ = 0;  // of the array of entries; 0: none is open
-  Json item_;                      // of the entry that is open
+  // The names of the objects and arrays that are open.
+  Path open_;
+  // The name of the value that comes next; "" if it lies in an array.
+  std::string key_;
+  // The depth of the array of entries; 0 if it is not open.
+  std::size_t entries_depth_ = 0;
+  // The entry that is open.
+  Json item_;
   Json part_;
   bool is_part_ = false;
   bool has_entries_ = false;
@@ -235,16 +246,16 @@ absl::StatusOr<std::string> ParseChecksum(std::string_view json) {
   return absl::StrCat(algorithm, " ", bytes);
 }
 
-absl::StatusOr<std::string> DataNodeOf(const http::Answer& answer) {
+absl::StatusOr<std::string> DataNodeOf(const http::HttpResponse& answer) {
   const std::string* const place = answer.Header("location");
   if (answer.status != 307 || place == nullptr) return FaultOf(answer);
   if (!place->starts_with("http://") && !place->starts_with("https://"))
     return absl::InvalidArgumentError(
-        "the name node leads to a place that is no http or https URL");
+        "the name node leads to a place that is not an http or https URL");
   return *place;
 }
 
-absl::Status FaultOf(const http::Answer& answer) {
+absl::Status FaultOf(const http::HttpResponse& answer) {
   const auto parsed = base::ParseJsonObject(answer.body);
   const Json* const remote =
       parsed.ok() ? ChildOf(*parsed, "RemoteException") : nullptr;
@@ -260,12 +271,13 @@ absl::Status FaultOf(const http::Answer& answer) {
         "the daemon's token of delegation has expired or was cancelled: write "
         "a "
         "new one to hdfs.token_file, for datasets that are opened then");
-  // The file has become shorter than the offset of a read.
+  // This error means that the file has become shorter than the offset of a
+  // read.
   if (name == "IOException" &&
       message.find("out of the range [0, ") != message.npos)
     return absl::FailedPreconditionError(
         "was replaced or changed since the dataset was indexed");
-  http::Answer told;
+  http::HttpResponse told;
   told.status = answer.status;
   told.headers = answer.headers;
   told.body = absl::StrCat(name, ": ", message);

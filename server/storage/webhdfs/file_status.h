@@ -13,18 +13,19 @@
 
 namespace forebay::storage::webhdfs {
 
-// A file or folder, as its cluster tells of it.
+// A file or folder, as its cluster describes it.
 struct FileStatus {
   enum class Kind { kFile, kFolder, kOther };
 
-  std::string name;  // in its folder; "" if it was asked for by its path
+  // The name in its folder; "" if it was asked for by its path.
+  std::string name;
   Kind kind = Kind::kOther;
-  // The stamp is made of the file's number, which no other file ever has, and
-  // of its time of modification.
+  // The file's version. Its stamp is made of the file's number (fileId), which
+  // no other file ever has, and of its time of modification.
   ObjectVersion version;
   // Whether the server tells the number. Some gateways do not: another file of
-  // the same size and time has the same version, unless their checksums are a
-  // part of it.
+  // the same size and time then has the same version, unless versions include
+  // the files' checksums.
   bool has_number = false;
 };
 
@@ -36,24 +37,27 @@ ObjectVersion VersionByChecksum(const FileStatus& status,
 // A folder's list, or a part of it.
 struct FolderList {
   std::vector<FileStatus> entries;
-  std::int64_t remaining = 0;  // entries that follow; 0: this is all
+  // The number of entries that follow this part; 0 if none do.
+  std::int64_t remaining = 0;
 };
 
 // Parse answers to GETFILESTATUS, LISTSTATUS and LISTSTATUS_BATCH. DATA_LOSS
-// says why an answer is none. ParseFolder returns INVALID_ARGUMENT for a file.
+// says why an answer is malformed. ParseFolder returns INVALID_ARGUMENT for a
+// file. All functions of this header are thread-safe and never block.
 absl::StatusOr<FileStatus> ParseFileStatus(std::string_view json);
 absl::StatusOr<FolderList> ParseFolder(std::string_view json);
 // Parses an answer to GETFILECHECKSUM. Returns the checksum as the server
 // writes it, with its algorithm; "" if the file has none.
 absl::StatusOr<std::string> ParseChecksum(std::string_view json);
 
-// Returns the URL that a name node leads to, which is a data node's. Errors:
-// those of FaultOf, INVALID_ARGUMENT (it leads to no web server).
-absl::StatusOr<std::string> DataNodeOf(const http::Answer& answer);
+// Returns the URL of the data node that a name node leads to. Errors are those
+// of FaultOf, and INVALID_ARGUMENT if it does not lead to a web server.
+absl::StatusOr<std::string> DataNodeOf(const http::HttpResponse& answer);
 
-// Returns the error of an answer that is no success, with http::ErrorOf's
-// codes: by the exception that it names, since many have status 403.
-absl::Status FaultOf(const http::Answer& answer);
+// Returns the error of an answer whose status is not a success, with
+// http::ErrorOf's codes. The exception that the answer names decides, since
+// many have status 403.
+absl::Status FaultOf(const http::HttpResponse& answer);
 
 }  // namespace forebay::storage::webhdfs
 

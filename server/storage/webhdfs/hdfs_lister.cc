@@ -19,10 +19,13 @@
 namespace forebay::storage::webhdfs {
 namespace {
 
+// The longest answer, in bytes.
 constexpr std::uint64_t kMaxAnswerBytes = 16 << 20;
-// The deepest folder below a root.
+// The greatest depth of a folder below a root. It ends the walk of a folder
+// that lists itself as a child.
 constexpr std::ptrdiff_t kMaxDepth = 100;
 
+// Returns the root as HDFS's, or INVALID_ARGUMENT if it is of another kind.
 absl::StatusOr<const HdfsRoot*> HdfsOf(const Root& root) {
   const auto* const hdfs = dynamic_cast<const HdfsRoot*>(&root);
   if (hdfs == nullptr) return absl::InvalidArgumentError("lies in no HDFS");
@@ -30,13 +33,14 @@ absl::StatusOr<const HdfsRoot*> HdfsOf(const Root& root) {
 }
 
 // Asks a server for checksums in place of numbers that it does not tell.
+// Thread-safe.
 class Checksums {
  public:
   Checksums(http::Client* client, const HdfsRoot* root, std::stop_token stop)
       : client_(client), root_(root), stop_(std::move(stop)) {}
 
-  // Makes the file's checksum a part of its version, if it has one and lacks a
-  // number. `object` is its name below the root.
+  // If the file has no number but a checksum, makes the checksum a part of its
+  // version. `object` is its name below the root.
   absl::Status AddTo(std::string_view object, FileStatus* status) {
     if (status->kind != FileStatus::Kind::kFile || status->has_number ||
         !server_has_them_)
@@ -44,7 +48,8 @@ class Checksums {
     FOREBAY_ASSIGN_OR_RETURN(http::Call call, ChecksumCall(*root_, object));
     call.kind = http::RequestKind::kList;
     const auto answer = http::Await(client_, std::move(call), stop_);
-    // Deleted since it was listed, or not to be read: its read tells that.
+    // A file that was deleted meanwhile or cannot be read keeps its version:
+    // reading it gives the error.
     if (absl::IsNotFound(answer.status()) ||
         absl::IsPermissionDenied(answer.status()))
       return absl::OkStatus();
@@ -83,7 +88,7 @@ class TreeWalk {
     std::int64_t remaining = INT64_MAX;
     while (remaining > 0) {
       FOREBAY_ASSIGN_OR_RETURN(FolderList part, PartOf(folder, entries));
-      // Else it might have no end.
+      // Each part must leave fewer entries, or the list might have no end.
       if (part.remaining >= std::exchange(remaining, part.remaining) ||
           (part.remaining > 0 && part.entries.empty()) ||
           (!entries.empty() && !part.entries.empty() &&
@@ -107,7 +112,7 @@ class TreeWalk {
   // Calls `each` with the files below a folder, in the order of their names.
   absl::Status Walk(const std::string& folder,
                     const std::function<void(ListedObject)>& each) const {
-    // Files and folders that are left; the next is the last.
+    // The files and folders that are left; the next one is at the back.
     std::vector<FileStatus> left(1);
     left.front().name = folder;
     left.front().kind = FileStatus::Kind::kFolder;
@@ -129,8 +134,8 @@ class TreeWalk {
   }
 
  private:
-  // Asks for what follows `entries`. All comes at once from a server that knows
-  // no lists in parts.
+  // Asks for the entries that follow `entries`. A server that knows no lists in
+  // parts gives all entries at once.
   absl::StatusOr<FolderList> PartOf(
       const std::string& folder, const std::vector<FileStatus>& entries) const {
     const std::string after = entries.empty() ? "" : entries.back().name;
@@ -139,6 +144,7 @@ class TreeWalk {
     return Ask(root_->ListUrl(folder));
   }
 
+  // Returns the list, or the part of it, that the URL names.
   absl::StatusOr<FolderList> Ask(const absl::StatusOr<std::string>& url) const {
     if (!url.ok()) return url.status();
     FolderList list;
@@ -148,8 +154,8 @@ class TreeWalk {
     call.request.refuse_link_local = root_->is_chosen_by_client();
     call.kind = http::RequestKind::kList;
     call.fault = &FaultOf;
-    call.judge = [&list](const http::Answer& answer) -> absl::Status {
-      if (answer.failure != http::Failure::kNone)
+    call.judge = [&list](const http::HttpResponse& answer) -> absl::Status {
+      if (answer.failure != http::HttpFailure::kNone)
         return absl::InvalidArgumentError(
             "a folder has more files than fit into one answer, and the server "
             "sends no parts");
@@ -200,7 +206,7 @@ absl::StatusOr<ObjectVersion> HdfsLister::Stat(const Root& root,
   call.request.url = *url;
   call.request.refuse_link_local = hdfs->is_chosen_by_client();
   call.fault = &FaultOf;
-  call.judge = [&status](const http::Answer& answer) -> absl::Status {
+  call.judge = [&status](const http::HttpResponse& answer) -> absl::Status {
     FOREBAY_ASSIGN_OR_RETURN(status, ParseFileStatus(answer.body));
     return absl::OkStatus();
   };

@@ -11,14 +11,17 @@
 
 namespace forebay::storage::webhdfs {
 
-// Lists files below HdfsRoots, as their cluster has them: no links. Lists the
-// folders right below a root side by side, on threads that end before List
-// returns, and the files of one in the order of their names. A folder's list
-// comes in parts, where the server can. Asks for the checksum of each file that
-// the server tells no number of, as long as it tells any: it is then a part of
-// the version.
+// Lists files below HdfsRoots. Leaves out what is neither file nor folder, such
+// as links. The folders right below a root are listed side by side, on threads
+// that end before List returns. The files of one folder come in the order of
+// their names. A folder's list comes in parts, where the server can.
 //
-// `client` must outlive it. Errors as ObjectLister says.
+// If the server tells no number of a file, the lister asks for its checksum.
+// The checksum becomes a part of the version. A server that knows no
+// checksums is not asked again.
+//
+// Thread-safe. `client` outlives it. Calls block, as ObjectLister says. Errors
+// are ObjectLister's.
 class HdfsLister final : public ObjectLister {
  public:
   explicit HdfsLister(http::Client* client) : client_(client) {}

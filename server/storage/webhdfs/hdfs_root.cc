@@ -12,10 +12,11 @@
 namespace forebay::storage::webhdfs {
 namespace {
 
-// HDFS refuses longer paths.
+// The longest path, in bytes: HDFS refuses longer ones.
 constexpr std::size_t kMaxPathBytes = 8000;
 
-// Whether `path` is names between slashes, with none that leads elsewhere.
+// Whether `path` consists of names between slashes, none of which is empty or
+// leads elsewhere.
 bool IsBelow(std::string_view path) {
   for (;;) {
     const std::size_t slash = path.find('/');
@@ -31,12 +32,12 @@ bool IsBelow(std::string_view path) {
 // Returns the URL of the web server that a URI names, without a path.
 absl::StatusOr<std::string> ServerOf(std::string_view scheme,
                                      std::string_view authority,
-                                     const Settings& settings) {
+                                     const WebHdfsSettings& settings) {
   if (scheme != "hdfs")
     return http::ParseBaseUrl(absl::StrCat(
         scheme == "swebhdfs" ? "https://" : "http://", std::string(authority)));
   if (!settings.endpoint.empty()) return http::ParseBaseUrl(settings.endpoint);
-  // The port is that of another protocol.
+  // The URI's port, which is of Hadoop's own protocol, is left out.
   FOREBAY_ASSIGN_OR_RETURN(
       const std::string named,
       http::ParseBaseUrl(absl::StrCat("http://", std::string(authority))));
@@ -60,14 +61,14 @@ HdfsRoot::HdfsRoot(std::string uri, std::string url, std::string user_query,
       is_chosen_by_client_(is_chosen_by_client) {}
 
 absl::StatusOr<std::shared_ptr<const HdfsRoot>> HdfsRoot::Create(
-    std::string_view uri, const Settings& settings) {
+    std::string_view uri, const WebHdfsSettings& settings) {
   std::string name(uri);
   const std::size_t end = uri.find("://");
   const std::string_view scheme = uri.substr(0, end);
   if (end == uri.npos ||
       (scheme != "hdfs" && scheme != "webhdfs" && scheme != "swebhdfs"))
     return absl::InvalidArgumentError(
-        absl::StrCat(name, ": is no URI hdfs://namenode/path"));
+        absl::StrCat(name, ": is not a URI hdfs://namenode/path"));
   std::string_view path = uri.substr(end + 3);
   const std::string_view authority = path.substr(0, path.find('/'));
   path.remove_prefix(authority.size());

@@ -11,32 +11,37 @@
 
 namespace forebay::storage::webhdfs {
 
-// The settings of HDFS: the daemon's configuration's, else its environment's;
-// "" if unset.
-struct Settings {
+// The settings of HDFS, from the daemon's configuration. A setting that is
+// missing there comes from its environment. A setting is "" if it is not set.
+struct WebHdfsSettings {
   std::string endpoint;  // the URL of hdfs://'s web server
-  std::string user;      // else HADOOP_USER_NAME
-  std::string token;     // of delegation, as WebHDFS gives it: HADOOP_TOKEN
+  // The user, whom HADOOP_USER_NAME names if the configuration does not.
+  std::string user;
+  // The delegation token, as WebHDFS gives it, or that of HADOOP_TOKEN.
+  std::string token;
 };
 
-// The folder of a cluster's file system below which a dataset lies. Thread-safe
-// and immutable. Never blocks.
+// The folder of a cluster's file system below which a dataset lies.
+//
+// Thread-safe and immutable; its readers share it. Never blocks. Errors are
+// those of Create and of the URLs.
 class HdfsRoot final : public Root {
  public:
-  // "hdfs://namenode/path", whose web server is the one that is configured,
-  // else port 9870 of that host; or "webhdfs://host:port/path" and
-  // "swebhdfs://..." (by TLS), which name it themselves. A token is shown to
-  // the web server that is configured, and to no other. INVALID_ARGUMENT names
-  // the URI and says why it cannot be a root.
+  // Returns the root of a URI. "hdfs://namenode/path" uses the web server that
+  // is configured, or port 9870 of that host. "webhdfs://host:port/path" and
+  // "swebhdfs://..." (by TLS) name the web server themselves. A token is shown
+  // only to the web server that is configured. INVALID_ARGUMENT names the URI
+  // and says why it cannot be a root.
   static absl::StatusOr<std::shared_ptr<const HdfsRoot>> Create(
-      std::string_view uri, const Settings& settings);
+      std::string_view uri, const WebHdfsSettings& settings);
 
   const std::string& uri() const override { return uri_; }
-  // Equal for equal places that are read as the same user.
+  // Returns an identity that two roots share if they are the same place and are
+  // read as the same user.
   std::shared_ptr<const std::string> identity() const override {
     return identity_;
   }
-  // URLs last.
+  // Returns the same identity, since a URL means the same after a restart.
   std::shared_ptr<const std::string> lasting_identity() const override {
     return identity();
   }
@@ -46,14 +51,15 @@ class HdfsRoot final : public Root {
   bool is_chosen_by_client() const { return is_chosen_by_client_; }
 
   // Return the URL of an operation on an object, or on a folder ("", or a name
-  // that ends with a slash). INVALID_ARGUMENT gives the reason only: no object
-  // can have that name.
+  // that ends with a slash). INVALID_ARGUMENT, with the reason alone, if no
+  // object can have that name.
   absl::StatusOr<std::string> StatusUrl(std::string_view object) const;
   absl::StatusOr<std::string> ChecksumUrl(std::string_view object) const;
   absl::StatusOr<std::string> OpenUrl(std::string_view object,
                                       std::uint64_t offset,
                                       std::uint64_t length) const;
-  // The list of a folder, all of it or the part of it after a name.
+  // Return the URL of a folder's list: the whole list, or the part of it after
+  // `name`.
   absl::StatusOr<std::string> ListUrl(std::string_view folder) const;
   absl::StatusOr<std::string> ListUrlAfter(std::string_view folder,
                                            std::string_view name) const;
@@ -62,13 +68,15 @@ class HdfsRoot final : public Root {
   HdfsRoot(std::string uri, std::string url, std::string user_query,
            std::string_view reader, bool is_chosen_by_client);
 
+  // Returns the URL of an operation, with the user or the token.
   absl::StatusOr<std::string> UrlOf(std::string_view name,
                                     std::string_view operation) const;
 
   const std::string uri_;
   const std::string url_;  // without a slash at its end
   const std::string origin_;
-  const std::string user_query_;  // "&user.name=...", or ""
+  const std::string
+      user_query_;  // "&user.name=..." or "&delegation=...", or ""
   const std::shared_ptr<const std::string> identity_;
   const bool is_chosen_by_client_;
 };

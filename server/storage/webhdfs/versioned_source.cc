@@ -18,11 +18,13 @@ absl::Status Changed() {
       "was replaced or changed since the dataset was indexed");
 }
 
+// Whether two versions are equal except for their revisions, which HDFS does
+// not have.
 bool AreSame(const ObjectVersion& one, const ObjectVersion& other) {
   return one.size == other.size && one.stamp == other.stamp;
 }
 
-// Returns the error of a read that has too few bytes of a file that did not
+// Returns the error of a read that got too few bytes although the file did not
 // change.
 absl::Status Short(const std::string& object) {
   return base::Annotate(
@@ -30,7 +32,7 @@ absl::Status Short(const std::string& object) {
       object);
 }
 
-// Returns the error of a look at the version, with the object's name.
+// Returns the error of a request for the version, with the object's name.
 absl::Status Named(const absl::Status& error, const std::string& object) {
   return base::Annotate(
       absl::IsNotFound(error)
@@ -58,10 +60,10 @@ void VersionedSource::Read(absl::Span<ReadRequest> requests) {
   std::vector<ReadRequest> below;
   below.reserve(requests.size());
   for (ReadRequest& request : requests) {
-    auto kept = std::make_shared<ReadRequest>(std::move(request));
-    below.push_back(*kept);
-    below.back().done = [this, kept](absl::StatusOr<ReadResult> result) {
-      Check(std::move(*kept), std::move(result));
+    auto held = std::make_shared<ReadRequest>(std::move(request));
+    below.push_back(*held);
+    below.back().done = [this, held](absl::StatusOr<ReadResult> result) {
+      Check(std::move(*held), std::move(result));
     };
   }
   below_->Read(absl::MakeSpan(below));
@@ -71,8 +73,8 @@ void VersionedSource::Share(std::uint64_t ticket, const ReadPurpose& purpose) {
   below_->Share(ticket, purpose);
 }
 
-// A file whose bytes make no sense, or are too few, may have been replaced: its
-// version decides.
+// If a file's bytes make no sense or are too few, the file may have been
+// replaced: its version decides.
 void VersionedSource::Check(ReadRequest request,
                             absl::StatusOr<ReadResult> result) {
   const auto* const root = dynamic_cast<const HdfsRoot*>(request.root.get());
@@ -81,7 +83,7 @@ void VersionedSource::Check(ReadRequest request,
   if (root == nullptr || (!result.ok() && !is_doubtful))
     return request.done(std::move(result));
   const auto url = root->StatusUrl(request.object);
-  // No version has other bytes there.
+  // An empty range is the same in all versions.
   if (!url.ok() || request.length == 0) return request.done(std::move(result));
   const std::uint64_t number = ++last_number_;
   Checked& checked = checked_[number];
@@ -93,18 +95,19 @@ void VersionedSource::Check(ReadRequest request,
   call.request.url = *url;
   call.request.refuse_link_local = root->is_chosen_by_client();
   call.fault = &FaultOf;
-  call.judge = [](const http::Answer& answer) {
+  call.judge = [](const http::HttpResponse& answer) {
     return ParseFileStatus(answer.body).status();
   };
   Ask(number, std::move(call), &VersionedSource::OnStatus);
 }
 
-void VersionedSource::Ask(std::uint64_t number, http::Call call,
-                          void (VersionedSource::*then)(std::uint64_t,
-                                                        const http::Answer&)) {
+void VersionedSource::Ask(
+    std::uint64_t number, http::Call call,
+    void (VersionedSource::*then)(std::uint64_t, const http::HttpResponse&)) {
   Checked& checked = checked_.at(number);
   call.job = checked.request.purpose.job;
-  call.done = [this, number, then](const absl::StatusOr<http::Answer>& answer) {
+  call.done = [this, number,
+               then](const absl::StatusOr<http::HttpResponse>& answer) {
     if (answer.ok()) return (this->*then)(number, *answer);
     Finish(number, Named(answer.status(), checked_.at(number).request.object));
   };
@@ -112,7 +115,7 @@ void VersionedSource::Ask(std::uint64_t number, http::Call call,
 }
 
 void VersionedSource::OnStatus(std::uint64_t number,
-                               const http::Answer& answer) {
+                               const http::HttpResponse& answer) {
   Checked& checked = checked_.at(number);
   const ReadRequest& request = checked.request;
   checked.status = *ParseFileStatus(answer.body);
@@ -128,7 +131,7 @@ void VersionedSource::OnStatus(std::uint64_t number,
 }
 
 void VersionedSource::OnChecksum(std::uint64_t number,
-                                 const http::Answer& answer) {
+                                 const http::HttpResponse& answer) {
   Decide(number, VersionByChecksum(checked_.at(number).status,
                                    *ParseChecksum(answer.body)));
 }

@@ -19,16 +19,18 @@
 
 namespace forebay::storage::webhdfs {
 
-// Reads files of HdfsRoots through a source that cannot tell their versions,
-// and then asks for these, once more where the answer is late. A file that has
-// the version now had it when it was read: its number and time of modification
-// never come back. A version that is no such number and time is one by the
-// checksum: see HdfsLister.
+// Reads files of HdfsRoots through a source that cannot tell their versions.
+// After each read, asks for the file's version, and once more if the answer is
+// late.
 //
-// Thread-safe; calls each `done` on the engine's thread. `client` must outlive
-// it. `below`, which is of the same client, goes first, and so ends its reads.
-// Destruction, on another thread than the engine's, fails those that are left
-// with CANCELLED. Read does not block. Errors as ByteSource says.
+// A file that has the version afterwards had it when it was read: its number
+// and time of modification never come back. If the server tells no number, the
+// checksum is a part of the version (HdfsLister).
+//
+// Thread-safe; calls each `done` on the engine's thread. `client` outlives it.
+// `below`, which uses the same client, is destroyed first, which ends its
+// reads. Destruction, on another thread than the engine's, fails the reads that
+// are left with CANCELLED. Read does not block. Errors are as ByteSource says.
 class VersionedSource final : public ByteSource {
  public:
   VersionedSource(http::Client* client, ByteSource* below,
@@ -41,36 +43,43 @@ class VersionedSource final : public ByteSource {
   void Read(absl::Span<ReadRequest> requests) override;
   void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
 
-  // Returns the number of reads whose bytes are there and whose version is
+  // Returns the number of reads whose bytes have come and whose version is
   // asked for.
   std::size_t checking() const { return checking_; }
 
  private:
-  // A read whose bytes are there.
+  // A read whose bytes have come.
   struct Checked {
     ReadRequest request;
     ReadResult result;
-    absl::Status error;  // of the read, if it has no result
-    FileStatus status;   // once it is known
+    // The error of the read, if it has no result.
+    absl::Status error;
+    // The file's status, once the server has told it.
+    FileStatus status;
     http::HedgedClient::Id call = 0;
   };
 
+  // Asks for the version of a file that was read.
   void Check(ReadRequest request, absl::StatusOr<ReadResult> result);
   // Makes a call about a read that is checked, and goes on with its answer.
   void Ask(std::uint64_t number, http::Call call,
-           void (VersionedSource::*then)(std::uint64_t, const http::Answer&));
-  void OnStatus(std::uint64_t number, const http::Answer& answer);
-  void OnChecksum(std::uint64_t number, const http::Answer& answer);
+           void (VersionedSource::*then)(std::uint64_t,
+                                         const http::HttpResponse&));
+  // OnStatus, OnChecksum, Decide: the steps from the status to the verdict.
+  void OnStatus(std::uint64_t number, const http::HttpResponse& answer);
+  void OnChecksum(std::uint64_t number, const http::HttpResponse& answer);
   void Decide(std::uint64_t number, const ObjectVersion& version);
+  // Gives the reader the bytes, or the error `verdict`.
   void Finish(std::uint64_t number, absl::Status verdict);
 
   http::Client* const client_;
   ByteSource* const below_;
-  // Only the engine's thread uses these.
+  // Only the engine's thread uses the members from here to `last_number_`.
   std::unique_ptr<http::HedgedClient> calls_;
   std::unordered_map<std::uint64_t, Checked> checked_;
   std::uint64_t last_number_ = 0;
-  std::atomic<std::size_t> checking_ = 0;  // the size of checked_, for others
+  // The size of checked_, for other threads.
+  std::atomic<std::size_t> checking_ = 0;
 };
 
 }  // namespace forebay::storage::webhdfs

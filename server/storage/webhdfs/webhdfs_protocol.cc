@@ -7,46 +7,47 @@
 
 namespace forebay::storage::webhdfs {
 
-absl::StatusOr<http::Request> WebHdfsProtocol::Ask(
-    const ReadRequest& read, const http::ByteRange& range) const {
+absl::StatusOr<http::HttpRequest> WebHdfsProtocol::Ask(
+    const ReadRequest& read, const http::HttpRange& range) const {
   const auto* const root = dynamic_cast<const HdfsRoot*>(read.root.get());
   if (root == nullptr) return absl::InvalidArgumentError("lies in no HDFS");
-  http::Request request;
+  http::HttpRequest request;
   FOREBAY_ASSIGN_OR_RETURN(
       request.url, root->OpenUrl(read.object, range.offset, range.length));
-  // Name nodes lead to hosts of their own choice.
+  // A name node leads to hosts of its own choice.
   request.refuse_link_local = true;
   return request;
 }
 
 absl::Status WebHdfsProtocol::Judge(const ReadRequest&,
-                                    const http::ByteRange& range,
-                                    const http::Answer& answer) const {
+                                    const http::HttpRange& range,
+                                    const http::HttpResponse& answer) const {
   if (answer.status != 200)
     return absl::UnavailableError(
         absl::StrCat("the server answers ", answer.status, " to OPEN"));
-  if (answer.failure == http::Failure::kTooLong)
+  if (answer.failure == http::HttpFailure::kTooLong)
     return absl::DataLossError(absl::StrCat("the server sends more than the ",
                                             range.length,
                                             " bytes of its answer"));
   if (answer.filled == range.length) return absl::OkStatus();
-  // Nothing tells the end of such an answer from a connection that was lost.
+  // If an answer has neither header, its end looks the same as a lost
+  // connection.
   if (answer.Header("content-length") == nullptr &&
       answer.Header("transfer-encoding") == nullptr)
     return absl::DataLossError(absl::StrCat("the server sends less than the ",
                                             range.length,
                                             " bytes of its answer"));
-  // All of the answer came, so the file is shorter now.
+  // The whole answer came, so the file is shorter now.
   return absl::FailedPreconditionError(
       "was replaced or changed since the dataset was indexed");
 }
 
 absl::StatusOr<std::string> WebHdfsProtocol::Follow(
-    const http::Answer& answer) const {
+    const http::HttpResponse& answer) const {
   return DataNodeOf(answer);
 }
 
-absl::Status WebHdfsProtocol::Fault(const http::Answer& answer) const {
+absl::Status WebHdfsProtocol::Fault(const http::HttpResponse& answer) const {
   return FaultOf(answer);
 }
 

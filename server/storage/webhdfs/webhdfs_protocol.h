@@ -15,16 +15,20 @@ namespace forebay::storage::webhdfs {
 // The protocol of WebHDFS: the operation OPEN below HdfsRoots. A name node
 // leads to the data node that has the bytes. No answer tells the version: a
 // VersionedSource asks for that.
+//
+// Threads, ownership, blocking and errors are as Protocol says.
 class WebHdfsProtocol final : public http::Protocol {
  public:
-  absl::StatusOr<http::Request> Ask(
-      const ReadRequest& read, const http::ByteRange& range) const override;
-  absl::Status Judge(const ReadRequest& read, const http::ByteRange& range,
-                     const http::Answer& answer) const override;
-  absl::StatusOr<std::string> Follow(const http::Answer& answer) const override;
-  absl::Status Fault(const http::Answer& answer) const override;
+  absl::StatusOr<http::HttpRequest> Ask(
+      const ReadRequest& read, const http::HttpRange& range) const override;
+  absl::Status Judge(const ReadRequest& read, const http::HttpRange& range,
+                     const http::HttpResponse& answer) const override;
+  absl::StatusOr<std::string> Follow(
+      const http::HttpResponse& answer) const override;
+  absl::Status Fault(const http::HttpResponse& answer) const override;
   absl::Status Explain(const absl::Status& error) const override;
-  std::optional<std::uint32_t> Crc32cOf(const http::Answer&) const override {
+  std::optional<std::uint32_t> Crc32cOf(
+      const http::HttpResponse&) const override {
     return std::nullopt;
   }
 };

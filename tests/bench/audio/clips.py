@@ -9,7 +9,7 @@ import soundfile
 
 RATE, SECONDS, COUNT = 44100, 60, 24
 SEED = 3
-# Of a chord, and of each of its tones' overtones.
+# The tones of a chord, and the overtones of each tone.
 TONES, OVERTONES = 4, 5
 
 

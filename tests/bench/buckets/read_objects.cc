@@ -37,7 +37,7 @@ using storage::http::RangedSource;
 using storage::http::RetryOptions;
 using storage::webhdfs::VersionedSource;
 
-// Reads that are asked for: more than any link can do at once.
+// The number of reads in flight: more than any link can serve at once.
 constexpr int kAhead = 1024;
 constexpr std::uint64_t kJob = 1;
 
@@ -51,7 +51,7 @@ double CpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Keeps kAhead reads asked for until it is ended.
+// Keeps kAhead reads in flight until it is ended.
 class Load {
  public:
   Load(ByteSource* source, std::shared_ptr<const storage::Root> root,
@@ -104,12 +104,13 @@ int Complain(const absl::Status& status) {
   return 1;
 }
 
-// Exit status.
+// Measures the reads of a place, and prints the result. Returns the exit
+// status.
 int Measure(const std::string& endpoint, const std::string& uri,
             const tests::BucketReader& reader, double warm, double seconds) {
   auto engine = Engine::Create();
   if (!engine.ok()) return Complain(engine.status());
-  // Destroyed after the client, whose calls use it.
+  // The place is destroyed after the client, whose calls use it.
   std::unique_ptr<tests::BucketPlace> place;
   Client client(engine->get(), RetryOptions(), 1);
   auto opened = tests::BucketPlace::Open(endpoint, uri, reader, &client);

@@ -66,7 +66,7 @@ class Link {
   explicit Link(const Options& options)
       : options_(options), epoll_(epoll_create1(EPOLL_CLOEXEC)), random_(1) {}
 
-  // False: no sockets.
+  // Opens the listening socket. Returns false if there are no sockets.
   bool Listen() {
     listener_ = base::Fd(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
     sockaddr_in address = Loopback(0);
@@ -173,8 +173,9 @@ class Link {
     }
   }
 
-  // Those that have bytes for the link take turns. A wire goes on while this
-  // thread does not run: what had come by then leaves when it would have.
+  // Passes answers on. Connections that have bytes for the link take turns. The
+  // time of the link goes on while this thread does not run: bytes that have
+  // come meanwhile count as sent at the time at which the link was free.
   void UseLink() {
     while (!waiting_.empty() && FreeAt() <= NowNanos()) {
       free_nanos_ = FreeAt();
@@ -194,7 +195,8 @@ class Link {
     }
   }
 
-  // When the first that waits may use the link.
+  // Returns the time, in nanoseconds, at which the first waiting connection may
+  // use the link.
   std::int64_t FreeAt() const {
     return std::max(free_nanos_, waiting_.front().since_nanos);
   }

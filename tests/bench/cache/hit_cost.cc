@@ -164,8 +164,8 @@ class Bench {
     Reads(all)();
   }
 
-  // Each of `threads` concurrent threads reads as much. Returns a thread's time
-  // for one read.
+  // Reads in `threads` concurrent threads, each of which makes all reads.
+  // Returns a thread's time for one read.
   double Hit(int threads) {
     std::vector<std::function<void()>> work;
     for (int i = 0; i < threads; ++i) {
@@ -197,7 +197,8 @@ class Bench {
   }
 
  private:
-  // Prepared before the measurement.
+  // Returns a function that makes reads in this order. Their requests are
+  // prepared here, before the measurement.
   std::function<void()> Reads(const std::vector<std::uint64_t>& order) {
     auto requests = std::make_shared<std::vector<storage::ReadRequest>>();
     for (const std::uint64_t sample : order) {

@@ -90,7 +90,7 @@ class Disk {
   storage::ScheduledSource scheduled_;
 };
 
-// A job that always has `ahead` reads asked for, until it is told to end.
+// A job that always has `ahead` reads in flight, until it is told to end.
 class Greedy {
  public:
   Greedy(Disk* disk, std::uint64_t job, int ahead)
@@ -132,7 +132,7 @@ class Greedy {
   std::atomic<int> left_;
 };
 
-// Bytes a second of each job, once all are under way.
+// Returns the bytes a second of each job, once all are under way.
 std::vector<double> Rates(Disk* disk, const std::vector<std::uint64_t>& jobs,
                           int ahead, double seconds) {
   std::vector<std::unique_ptr<Greedy>> running;
@@ -150,8 +150,9 @@ std::vector<double> Rates(Disk* disk, const std::vector<std::uint64_t>& jobs,
   return rates;
 }
 
-// How long a job waits for each of its batches, which it wants `step` seconds
-// apart; the next is asked for when one is taken. The 99th percentile.
+// Returns the 99th percentile of the time that a job waits for a batch. It
+// wants its batches `step` seconds apart, and asks for the next when it takes
+// one.
 double WaitOf(Disk* disk, std::uint64_t job, int batch, double step,
               double seconds) {
   std::mt19937_64 random(job);

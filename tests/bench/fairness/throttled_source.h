@@ -15,9 +15,9 @@
 
 namespace forebay::bench {
 
-// A source made slow: in the order in which they come, reads go on to `inner`,
-// which must outlive it, so many bytes a second. Nothing is left in it when it
-// is destroyed. Thread-safe; does not block.
+// A source that passes reads on to `inner` in the order in which they come, at
+// a limited number of bytes a second. Thread-safe. `inner` must outlive it, and
+// no read is left in it when it is destroyed. Does not block.
 class ThrottledSource final : public storage::ByteSource {
  public:
   ThrottledSource(storage::ByteSource* inner, double bytes_per_second)
@@ -39,7 +39,7 @@ class ThrottledSource final : public storage::ByteSource {
 
   static std::int64_t Now() { return base::Clock::Monotonic()->NowNanos(); }
 
-  // On the alarm's thread alone.
+  // Passes reads on; runs on the alarm's thread alone.
   void Pass() {
     for (;;) {
       storage::ReadRequest next;

@@ -52,7 +52,7 @@ def _write_zstd_tar(place):
 
 
 def zstd_tar():
-    """So, of a .tar.zst: in frames of 8 MiB."""
+    """The same of a .tar.zst, which has frames of 8 MiB."""
     return str(once("tar_zst", _write_zstd_tar) / "a.tar.zst"), list(_MEMBERS)
 
 

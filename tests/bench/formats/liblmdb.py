@@ -4,7 +4,7 @@ import pathlib
 import sys
 
 _PYPI = pathlib.Path(__file__).resolve().parents[3] / ".cache" / "pypi"
-# Only meanwhile: other modules there are newer than Debian's.
+# The path stays for the import alone: other modules there are newer than Debian's.
 sys.path.append(str(_PYPI))
 try:
     import lmdb

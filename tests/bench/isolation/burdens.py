@@ -153,7 +153,7 @@ class Heavy(Burden):
 
 
 class EightHeavy(Heavy):
-    """Eight of them."""
+    """Eight jobs whose images cost much CPU."""
 
     JOBS = 8
 

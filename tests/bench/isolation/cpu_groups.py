@@ -82,12 +82,12 @@ class Hogs:
         (group / "cgroup.procs").write_text(str(pid))
 
     def begin(self):
-        """All hogs run."""
+        """Lets all hogs run."""
         for hog in self._hogs:
             hog.send_signal(signal.SIGCONT)
 
     def end(self):
-        """No hog runs."""
+        """Stops all hogs."""
         for hog in self._hogs:
             hog.send_signal(signal.SIGSTOP)
 

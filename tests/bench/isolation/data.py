@@ -19,7 +19,7 @@ TESTS = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(TESTS / "faults"), str(TESTS / "cloud")]
 
 FEW = 500  # photographs that the daemon's cache has room for
-SOME = 1000  # that jobs read which suffer a fault
+SOME = 1000  # of jobs that suffer a fault
 # The configuration of a daemon that caches FEW, encoded. The others are more, and are
 # read again and again.
 SMALL_CACHE = '[cache]\ndecoded = "off"\nmemory = "32MiB"\n'

@@ -32,21 +32,21 @@ class Fault:
         return ""
 
     def __init__(self, data):
-        """Called before there is a daemon."""
+        """Prepares the fault, before there is a daemon."""
         self.data = data
         self.environment = {}
         self.stack = contextlib.ExitStack()
         self.jobs = []
 
     def start(self, server):
-        """Starts what suffers the fault."""
+        """Starts the jobs that suffer the fault."""
 
     def begin(self):
-        """The fault stands when this returns."""
+        """Makes the fault stand, before it returns."""
         self.run_jobs()
 
     def end(self):
-        """Nothing of it is left, and all jobs rest.
+        """Ends the fault: nothing of it is left, and all jobs rest.
 
         Raises:
           TimeoutError: a job does not rest.
@@ -54,7 +54,7 @@ class Fault:
         self.rest_jobs()
 
     def close(self):
-        """Ends everything."""
+        """Ends the fault and all jobs."""
         for job in self.jobs:
             job.kill()
         self.jobs = []
@@ -103,7 +103,7 @@ def store_missing():
 
 
 class NoFault(Fault):
-    """None: alone beside alone."""
+    """No fault: victims alone beside victims alone."""
 
     victims = ("open", "hit", "miss", "python", "fetch")
 
@@ -219,7 +219,7 @@ class Hosted(Fault):
 
 
 class Openers(Fault):
-    """Many that open datasets and files, and get no answer."""
+    """Many jobs that open datasets and files, and get no answer."""
 
     victims = ("open", "hit", "miss", "python", "fetch")
     EACH = 32
@@ -242,7 +242,7 @@ class Openers(Fault):
             raise TimeoutError("nothing is opened")
 
     def stop_opening(self):
-        """Ends all who open."""
+        """Ends all jobs that open."""
         if self._process is not None:
             self._process.kill()
             self._process = None
@@ -253,7 +253,7 @@ class Openers(Fault):
 
 
 class HostOpeners(Openers):
-    """They open what is on a host that hangs."""
+    """Jobs that open datasets and files on a host that hangs."""
 
     missing = staticmethod(store_missing)
 

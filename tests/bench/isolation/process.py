@@ -91,13 +91,13 @@ class Process:
         return json.loads(line)
 
     def signal(self, number):
-        """Sends it, and all that it has started, a signal."""
+        """Sends the process, and all that it has started, a signal."""
         for pid in family(self.pid):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
 
     def kill(self):
-        """Ends it and all that it has started. No mount may hang any longer."""
+        """Ends the process and all that it started. No mount may hang any longer."""
         self.signal(signal.SIGKILL)
         self._process.wait()
         self.signal(signal.SIGKILL)  # what it had started meanwhile

@@ -154,7 +154,7 @@ class Opening:
 
 
 class Fetching:
-    """Reads cached files by forebay.open; counts them."""
+    """Reads cached files by forebay.open, and counts the files."""
 
     def __init__(self, progress, paths):
         self._progress, self._paths = progress, paths

@@ -9,13 +9,14 @@ from .data import NEAR
 from .process import Process
 
 START_SECONDS = 120.0
-# Behind its time, until a victim counts as hanging. Its count so far is its result.
+# The seconds behind its time after which a victim counts as hanging. Its result is
+# its count so far.
 GRACE_SECONDS = 1.0
 
 
 @dataclasses.dataclass
 class Kind:
-    """One kind of victim: its work, and how long a turn of it takes.
+    """A kind of victim: its work, and how long a turn of it takes.
 
     Attributes:
       script_kind: the kind of victim.py.
@@ -42,7 +43,7 @@ KINDS = {
                  seconds=2.0),
     "python": Kind("python", lambda data: {"uri": str(data.few), "batch_size": 32},
                    seconds=2.5),
-    # It joins whoever has workers already.
+    # The victim joins a trainer that has workers already.
     "equal": Kind("joining", lambda data: KINDS["python"].options(data),
                   seconds=2.5),
     "fetch": Kind("fetch", lambda data: {"paths": [
@@ -86,7 +87,7 @@ class Victim:
             raise RuntimeError(f"victim {self.name} does not start")
 
     def measure(self, turn):
-        """Returns its rate in a turn of this name.
+        """Returns the victim's rate in a turn of this name.
 
         Raises:
           RuntimeError: it got other samples or bytes than before.
@@ -118,14 +119,14 @@ class Victim:
         return found["rate"]
 
     def _verify(self, digests):
-        """Compares with what it got at other times, in the same order."""
+        """Compares with the batches of other turns, in the same order."""
         common = min(len(digests), len(self._expected))
         if digests[:common] != self._expected[:common]:
             raise RuntimeError(f"victim {self.name} got other samples or bytes")
         self._expected += digests[common:]
 
     def close(self):
-        """Ends its process, if there is one."""
+        """Ends the victim's process, if there is one."""
         if self._process is not None:
             self._process.kill()
             self._process = None

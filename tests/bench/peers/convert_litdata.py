@@ -14,7 +14,7 @@ CHUNK = "64MB"  # as litdata's examples have it
 
 
 def sample(path_and_label):
-    """Returns what is kept of a photograph."""
+    """Returns the fields that a chunk keeps of a photograph."""
     path, label = path_and_label
     return {"image": PIL.Image.open(path), "label": label}
 

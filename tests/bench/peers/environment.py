@@ -71,7 +71,7 @@ def make():
 
 
 def versions():
-    """Returns what is there: a dict of versions by name."""
+    """Returns the installed packages: a dict of versions by name."""
     asked = subprocess.run(
         [str(PYTHON), "-c",
          "from importlib.metadata import distributions as all\n"
@@ -106,7 +106,7 @@ def _unpack():
     packed = PLACE / "packed"
     packed.mkdir()
     if missing:
-        # Else apt-get wants to download as a user of its own, who may not write.
+        # By default apt-get downloads as a user of its own, who may not write here.
         _say("apt-get", "-o", "APT::Sandbox::User=root", "download", *missing,
              cwd=packed)
     for package in packed.glob("*.deb"):
@@ -131,7 +131,7 @@ def _install(requirements, *options, **more):
 
 
 def _build(requirements):
-    """Builds FFCV with what was unpacked."""
+    """Builds FFCV with the unpacked packages."""
     place = {"place": PLACE, "unpacked": _UNPACKED, "libraries": _LIBRARIES}
     header = PLACE / "headers" / "opencv2" / "opencv.hpp"
     header.parent.mkdir(parents=True)

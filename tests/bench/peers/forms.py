@@ -22,7 +22,7 @@ DEBIAN = "/usr/bin/python3"
 
 @dataclasses.dataclass(frozen=True)
 class Form:
-    """One loader in one form.
+    """A loader in one form.
 
     Attributes:
       name: as the tables show it.

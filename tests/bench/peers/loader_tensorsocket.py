@@ -1,4 +1,4 @@
-"""TensorSocket: what one producer makes with torch's DataLoader, for all jobs."""
+"""TensorSocket: one producer makes batches with torch's DataLoader for all jobs."""
 
 from tensorsocket import TensorConsumer
 

@@ -5,7 +5,7 @@ import pathlib
 
 SIZE = 224
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-# Of pixels from 0 to 255.
+# Mean and standard deviation of pixels from 0 to 255.
 PIXEL_MEAN = tuple(255 * value for value in MEAN)
 PIXEL_STD = tuple(255 * value for value in STD)
 AREA, RATIO = (0.08, 1.0), (3 / 4, 4 / 3)  # of RandomResizedCrop

@@ -10,7 +10,7 @@ import loader_torch
 import torch
 from tensorsocket import TensorProducer
 
-# torch 1.13 has it by another name.
+# torch 1.13 has `_typed_storage` by another name.
 if not hasattr(torch.Tensor, "_typed_storage"):
     torch.Tensor._typed_storage = torch.Tensor.storage
 
@@ -20,9 +20,9 @@ PARTS = 2
 def main():
     options = json.loads(sys.argv[1])
     ports = options["ports"]
-    # It copies each batch over an earlier one, so all must be of one size. In host
-    # memory each part of what it sends carries the whole: so it sends one part at a
-    # time, which it makes of two batches of the loader's, the fewest it can.
+    # TensorSocket copies each batch over an earlier one, so all must be of one size.
+    # In host memory each part that it sends carries the whole batch. So it sends one
+    # part at a time, which it makes of two of the loader's batches, the fewest it can.
     options["batch_size"] //= PARTS
     producer = TensorProducer(
         loader_torch.loader(drop_last=True, **options), port=ports[0],

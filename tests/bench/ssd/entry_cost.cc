@@ -58,7 +58,7 @@ class InstantSource final : public storage::ByteSource {
       std::make_shared<const std::vector<std::uint8_t>>(kBytes, 0x5a);
 };
 
-// Lets so many through at once.
+// Bounds the number of reads that are in flight at once.
 class Window {
  public:
   void Enter() {
@@ -107,7 +107,8 @@ Cost CostOf(Work work) {
   return {took.count() / kEntries, (CpuMicros() - cpu) / kEntries};
 }
 
-// While the disk works: little beside what is measured.
+// Sleeps while the disk works, for a time that is short beside the measured
+// times.
 void Pause() { std::this_thread::sleep_for(std::chrono::microseconds(200)); }
 
 std::vector<std::uint64_t> RandomOrder() {
@@ -125,13 +126,14 @@ class Tier {
   explicit Tier(const std::string& path)
       : cache_(*DiskCache::Create(
             {.store = {.capacity = kCapacity}, .read_threads = kThreads},
-            *Directory::Lock(path),
+            *CacheDirectory::Lock(path),
             {.below = &source_,
              .budget = &budget_,
              .next_use = &next_use_registry_,
              .clock = base::Clock::Monotonic()})) {}
 
-  // As fast as the disk takes it: nothing is refused.
+  // Writes all entries as fast as the disk takes them. The tier refuses none,
+  // for at most 24 MiB wait to be written.
   Cost Write() {
     return CostOf([this] {
       for (std::uint64_t i = 0; i < kEntries; ++i) {
@@ -177,11 +179,11 @@ class Tier {
   std::unique_ptr<DiskCache> cache_;
 };
 
-// The same bytes in one file.
+// Bare reads and writes of the same bytes in one file.
 class Bare {
  public:
   explicit Bare(const std::string& path)
-      : directory_(*Directory::Lock(path)),
+      : directory_(*CacheDirectory::Lock(path)),
         file_{base::Fd(directory_->Create("bare", kFile)), 0, kFile} {
     if (!file_.fd) std::abort();
   }
@@ -219,7 +221,7 @@ class Bare {
  private:
   static constexpr std::uint64_t kFile = RoundUp(kEntries * kBytes, kWrite);
 
-  const std::unique_ptr<Directory> directory_;
+  const std::unique_ptr<CacheDirectory> directory_;
   const SegmentFile file_;
 };
 
@@ -228,7 +230,8 @@ void Print(const char* name, const Cost& cost, const char* end) {
               cost.cpu, end);
 }
 
-// Some disks favour who comes after somebody.
+// Measures the tier and the bare file, in the order that the caller chose: some
+// disks are faster for the one that comes second.
 int Main(const std::string& path, bool bare_first) {
   Tier tier(path + "/tier");
   Bare bare(path + "/bare");

@@ -24,12 +24,12 @@
 
 #include "client/shm/rings.h"
 #include "proto/futex.h"
-#include "server/arena/channel.h"
+#include "server/slots/channel.h"
 
 namespace {
 
-using forebay::arena::Channel;
 using forebay::client::shm::Rings;
+using forebay::slots::Channel;
 
 constexpr std::uint32_t kRounds = 4000;
 constexpr std::int64_t kPatience = 10'000'000'000;  // nanoseconds
@@ -69,7 +69,7 @@ void Sleep(Shared* shared, Rings* rings) {
 
 void AwaitSleep(const Shared& shared, std::uint32_t round) {
   while (shared.asleep.load() != round) std::this_thread::yield();
-  // Asleep soon; nothing tells when.
+  // The sleeper sleeps soon; no event tells when.
   std::this_thread::sleep_for(std::chrono::microseconds(150));
 }
 

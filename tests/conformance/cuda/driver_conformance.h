@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "cuda/device.h"
+#include "cuda/driver.h"
 #include "tests/catch/suite.h"
 
 namespace forebay::cuda {

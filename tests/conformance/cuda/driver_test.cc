@@ -1,4 +1,4 @@
-// Every driver that needs no GPU keeps the contract.
+// The conformance suite on every driver that needs no GPU.
 #include <memory>
 
 #include "cuda/fake_driver.h"

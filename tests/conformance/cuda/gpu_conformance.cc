@@ -38,7 +38,8 @@ class Staging {
   Staging& operator=(const Staging&) = delete;
 
   std::uint8_t* data() const { return data_; }
-  // Fills it with a byte, and copies that much of it.
+  // Fills the memory with `byte`, and starts a copy of its first `bytes` bytes.
+  // Returns the copy's number.
   absl::StatusOr<std::uint64_t> Send(std::uint8_t byte, const GpuMemory& to,
                                      std::uint64_t offset,
                                      std::size_t bytes) const {
@@ -109,7 +110,7 @@ SUITE_CASE(GpuConformance, "A GPU does copies in the order of their numbers",
     CHECK(*first == last + 1);
     CHECK(*second == last + 2);
     last = *second;
-    // The first is done, too.
+    // A copy is done when a later one is.
     CHECK_THAT(gpu_->Wait(*second), IsOk());
     CHECK_THAT(gpu_->Wait(*first), IsOk());
     CHECK(Read(*memory, kMegabyte - 10, 10) == Bytes(10, i + 100));
@@ -186,7 +187,7 @@ SUITE_CASE(GpuConformance, "Threads share a GPU and find their own bytes in it",
   std::vector<std::unique_ptr<Staging>> stagings;
   for (int part = 0; part < 4; ++part)
     stagings.push_back(std::make_unique<Staging>(*gpu_, kPart));
-  // Each thread has an element.
+  // Each thread writes an element of its own.
   std::vector<absl::Status> refusals(4);
   std::vector<int> wrong(4);
   for (std::uint8_t part = 0; part < 4; ++part) {

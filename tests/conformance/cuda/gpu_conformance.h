@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "cuda/device.h"
+#include "cuda/driver.h"
 #include "tests/catch/suite.h"
 
 namespace forebay::cuda {
@@ -21,7 +21,7 @@ class GpuConformance {
   explicit GpuConformance(Subject make);
 
  protected:
-  // Memory of a GPU; fails the test if there is none.
+  // Returns memory of a GPU. Fails the test if the GPU has none left.
   std::unique_ptr<GpuMemory> Allocate(std::uint64_t bytes);
   std::vector<std::uint8_t> Read(const GpuMemory& memory, std::uint64_t offset,
                                  std::size_t bytes);

@@ -1,4 +1,4 @@
-// The fake GPU keeps the contract; the plug-in's: see tests/device.
+// The conformance suite on the fake GPU. The plug-in runs it in tests/device.
 #include <memory>
 
 #include "cuda/fake_driver.h"

@@ -1,4 +1,5 @@
-// libforebay_cuda.so itself, with whatever driver and GPUs this machine has.
+// Tests of libforebay_cuda.so itself, with whatever driver and GPUs this
+// machine has.
 #include <dlfcn.h>
 
 #include <memory>

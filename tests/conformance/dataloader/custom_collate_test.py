@@ -12,7 +12,7 @@ from sample_sets import Counted, Made, Numbers
 
 
 class Pair:
-    """A batch that is no tensor."""
+    """A batch that is not a tensor."""
 
     def __init__(self, samples):
         self.first, self.last = samples[0], samples[-1]

@@ -178,8 +178,8 @@ SUITE_CASE(ByteSourceConformance, "A byte source serves many threads",
   CHECK(wrong == 0);
 }
 
-// Every `done` is called once, with the right bytes or CANCELLED, also when the
-// source goes away.
+// Every `done` is called once, with the right bytes or CANCELLED, even if the
+// source is destroyed first.
 SUITE_CASE(ByteSourceConformance,
            "Destruction of a byte source answers every read",
            "[storage][byte_source_conformance]") {

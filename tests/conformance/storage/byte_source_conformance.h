@@ -19,7 +19,7 @@ class ByteSourceHarness {
   virtual void DestroySource() = 0;
   virtual std::shared_ptr<const Root> root() = 0;
 
-  // Makes or replaces an object; the version differs from any before.
+  // Creates or replaces an object. Its version differs from any before.
   virtual ObjectVersion Put(const std::string& object,
                             const std::string& content) = 0;
   virtual void Remove(const std::string& object) = 0;
@@ -43,10 +43,11 @@ class ByteSourceConformance {
     return request;
   }
 
-  // Reads and waits.
+  // Reads, and blocks until the result is there.
   absl::StatusOr<ReadResult> Read(ReadRequest request);
 
-  // The code of a read that must fail with a message that names the object.
+  // Returns the code of a read that must fail with a message that names the
+  // object.
   absl::StatusCode ErrorOf(ReadRequest request);
 
   const std::unique_ptr<ByteSourceHarness> harness_;

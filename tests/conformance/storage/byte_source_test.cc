@@ -1,5 +1,5 @@
-// The conformance suite on every source there is, but those of other hosts: see
-// remote_source_test.cc.
+// The conformance suite on every source but those that read from other hosts,
+// which remote_source_test.cc tests.
 
 #include <sys/stat.h>
 
@@ -52,7 +52,8 @@ class LocalHarness : public ByteSourceHarness {
   ObjectVersion Put(const std::string& object,
                     const std::string& content) override {
     scratch_.Write(object, content);
-    // File systems stamp by a coarse clock: say the time ourselves.
+    // File systems take modification times from a coarse clock, so the test
+    // sets them itself: one nanosecond more for each put.
     const struct timespec times[2] = {{0, UTIME_OMIT}, {1000, ++next_nanos_}};
     CHECK(utimensat(AT_FDCWD, scratch_.Path(object).c_str(), times, 0) == 0);
     return root_->Stat(object)->version();
@@ -88,7 +89,7 @@ class MemoryHarness final : public ByteSourceHarness {
   std::optional<MemorySource> source_{std::in_place};
 };
 
-// Has a LocalHarness, whose source a decorator reads.
+// A harness with a LocalHarness, whose source a decorator reads.
 class OverLocalHarness : public ByteSourceHarness {
  public:
   ByteSource& source() override { return *source_; }
@@ -119,7 +120,7 @@ class FaultyHarness final : public OverLocalHarness {
   FaultyHarness() { Decorate(std::make_unique<FaultySource>(below())); }
 };
 
-// Much of what the suite reads fits in.
+// A cache that has space for much of what the suite reads, not for all.
 class CacheHarness final : public OverLocalHarness {
  public:
   CacheHarness() {
@@ -138,7 +139,7 @@ class CacheHarness final : public OverLocalHarness {
   cache::NextUseRegistry next_use_registry_;
 };
 
-// Asks a few reads at once of the source below.
+// A source that asks the source below for a few reads at a time.
 class ScheduledHarness final : public OverLocalHarness {
  public:
   ScheduledHarness() {
@@ -151,8 +152,8 @@ class ScheduledHarness final : public OverLocalHarness {
   }
 };
 
-// Decorates a LocalHarness's source: what the suite reads at once is read
-// together.
+// A decorator of a LocalHarness's source, which joins reads that the suite asks
+// for at once.
 class CoalescedHarness final : public OverLocalHarness {
  public:
   CoalescedHarness() { Decorate(*CoalescedSource::Create(below(), &budget_)); }
@@ -162,14 +163,14 @@ class CoalescedHarness final : public OverLocalHarness {
   base::MemoryBudget budget_{std::uint64_t{64} << 20};
 };
 
-// Decorates a source of objects in memory. Much of what the suite reads more
-// than once comes from the disk.
+// A decorator of a source of objects in memory. Much of what the suite reads
+// more than once comes from the disk.
 class DiskCacheHarness final : public ByteSourceHarness {
  public:
   DiskCacheHarness()
       : source_(*cache::disk::DiskCache::Create(
             {.store = {.capacity = kCapacity}},
-            *cache::disk::Directory::Lock(scratch_.Path("tier")),
+            *cache::disk::CacheDirectory::Lock(scratch_.Path("tier")),
             {.below = &inner_,
              .budget = &budget_,
              .next_use = &next_use_registry_,
@@ -201,7 +202,7 @@ std::unique_ptr<ByteSourceHarness> Make() {
 
 const tests::RunsOn<ByteSourceConformance> kLocal({{"local",
                                                     &Make<LocalHarness>}});
-// Where this host lets us make one.
+// The ring is tested only where this host allows io_uring.
 const tests::RunsOn<ByteSourceConformance> kUring(
     local::Ring::Probe().ok()
         ? std::vector<tests::Named<

@@ -12,19 +12,19 @@
 
 namespace forebay::storage {
 
-// A source whose faults and delays a test scripts; without a script it hands
-// all on to `inner`, which must outlive it. Thread-safe. Destruction fails what
-// it holds back with CANCELLED.
+// A source whose faults and delays a test scripts. Without a script it forwards
+// all reads to `inner`, which must outlive it. Thread-safe. Its destructor
+// fails the reads that it holds back with CANCELLED.
 class FaultySource final : public ByteSource {
  public:
   explicit FaultySource(ByteSource* inner) : inner_(inner) {}
   ~FaultySource() override;
 
-  // The next `times` reads of `object` fail; "" is any object.
+  // Lets the next `times` reads of `object` fail; "" means any object.
   void Fail(const std::string& object, absl::Status status,
             std::size_t times = 1);
 
-  // Holds all reads back from now on, until Release lets them all through.
+  // Holds all reads back from now on, until Release() lets all of them through.
   void Hold();
   void Release();
   std::size_t held() const;

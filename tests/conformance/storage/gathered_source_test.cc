@@ -1,4 +1,4 @@
-// The conformance suite on the source of what is gathered of files.
+// The conformance suite on the source of content that is gathered from files.
 
 #include "server/storage/gathered/gathered_source.h"
 
@@ -16,7 +16,7 @@
 namespace forebay::storage {
 namespace {
 
-// Turns each read into one of what follows the file.
+// Turns each read into a read of what follows the file.
 class ShiftedSource final : public ByteSource {
  public:
   explicit ShiftedSource(ByteSource* below) : below_(below) {}

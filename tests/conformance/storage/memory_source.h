@@ -12,16 +12,16 @@
 namespace forebay::storage {
 
 // Objects in memory, for tests: the simplest ByteSource that keeps the
-// contract. A root of its own too. Thread-safe; every read is done before Read
+// contract, and its root. Thread-safe. Every read is done before Read()
 // returns.
 class MemorySource final : public ByteSource {
  public:
   MemorySource();
 
-  // Makes or replaces an object.
+  // Creates or replaces an object.
   ObjectVersion Put(const std::string& object, std::string content);
-  // Gives it that content, of the same length, with the same stamp: only its
-  // revision tells.
+  // Replaces an object's content by one of the same length, with the same
+  // modification time. Only the revision tells the two apart.
   void Rewrite(const std::string& object, std::string content,
                const Revision& revision);
   void Remove(const std::string& object);
@@ -31,7 +31,7 @@ class MemorySource final : public ByteSource {
 
  private:
   struct Object {
-    ObjectVersion version;  // with the revision that it has
+    ObjectVersion version;  // its revision included
     std::shared_ptr<const std::string> content;
   };
 

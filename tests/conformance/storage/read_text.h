@@ -10,8 +10,9 @@
 
 namespace forebay::storage {
 
-// Returns what `source` gives for `request`, as text, and writes into `seen`,
-// if it is given, which revision that is of. Blocks for it.
+// Reads what `request` asks of `source`, and returns it as text. Writes the
+// revision of these bytes to `seen` unless `seen` is null. Blocks until the
+// read is done.
 inline absl::StatusOr<std::string> ReadText(ByteSource& source,
                                             ReadRequest request,
                                             Revision* seen = nullptr) {

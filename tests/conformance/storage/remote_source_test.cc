@@ -1,5 +1,5 @@
-// The conformance suite on the sources of other hosts, each with the source
-// before it that gives hosts sources of their own.
+// The conformance suite on the sources that read from other hosts, each behind
+// the DomainSource that gives every host a source of its own.
 
 #include <functional>
 #include <memory>
@@ -35,8 +35,8 @@ namespace {
 const http::RangedSourceOptions kInParts = {.concurrency = 8,
                                             .part_bytes = 1 << 20};
 
-// Returns the options of a source for roots of a kind, which has `make` make a
-// source for each host.
+// Returns the options of a DomainSource for roots of one kind, which calls
+// `make` for the source of each host.
 template <typename Kind>
 DomainSourceOptions ByHost(
     std::function<std::unique_ptr<SharedOutSource>()> make) {
@@ -85,7 +85,7 @@ class HttpHarness final : public ByteSourceHarness {
   std::optional<DomainSource> source_;
 };
 
-// A bucket on this host; large objects come in parts.
+// A GCS bucket on this host, whose large objects are read in parts.
 class GcsHarness final : public ByteSourceHarness {
  public:
   GcsHarness()
@@ -118,7 +118,7 @@ class GcsHarness final : public ByteSourceHarness {
   std::optional<DomainSource> source_;
 };
 
-// The same of S3.
+// An S3 bucket on this host, whose large objects are read in parts.
 class S3Harness final : public ByteSourceHarness {
  public:
   S3Harness()
@@ -152,7 +152,7 @@ class S3Harness final : public ByteSourceHarness {
   std::optional<DomainSource> source_;
 };
 
-// A cluster of HDFS.
+// An HDFS cluster on this host.
 class WebHdfsHarness final : public ByteSourceHarness {
  public:
   WebHdfsHarness()

@@ -37,7 +37,7 @@ using tests::IsOk;
 
 constexpr int kRounds = 25;
 
-// Runs the writer until it has made so many reads, and kills it.
+// Runs the writer until it has made `reads` reads, and kills it.
 void RunAndKill(const std::string& path, std::uint64_t seed,
                 std::uint64_t reads) {
   std::array<int, 2> ends;
@@ -90,7 +90,7 @@ std::uint64_t ReadAll(const std::string& path) {
   auto cache = DiskCache::Create(
       {.store = {.capacity = kKilledCapacity, .segment_bytes = kKilledSegment},
        .read_threads = 2},
-      *Directory::Lock(path),
+      *CacheDirectory::Lock(path),
       {.below = &below,
        .budget = &budget,
        .next_use = &next_use,

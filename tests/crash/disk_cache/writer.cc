@@ -22,7 +22,7 @@ namespace forebay::cache::disk {
 namespace {
 
 int Main(const std::string& path, std::uint64_t seed) {
-  auto directory = Directory::Lock(path);
+  auto directory = CacheDirectory::Lock(path);
   if (!directory.ok()) {
     std::fprintf(stderr, "%s\n", directory.status().ToString().c_str());
     return 1;

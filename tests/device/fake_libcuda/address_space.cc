@@ -10,7 +10,7 @@
 namespace forebay::fake_libcuda {
 namespace {
 
-// The element of a map by address that may contain `address`.
+// Returns the element of a map by address that may contain `address`.
 template <typename Map>
 auto Before(Map& map, typename Map::key_type address) {
   const auto after = map.upper_bound(address);

@@ -14,11 +14,12 @@
 
 namespace forebay::fake_libcuda {
 
-// The GPU's way to a piece of memory: a second mapping, at an address that the
-// program never learns. Mapped as long as somebody has it.
+// The mapping through which the fake GPU accesses a piece of memory: a second
+// one, at an address that the program never learns. The memory stays mapped as
+// long as the object lives.
 class Window {
  public:
-  // Null: it cannot be mapped.
+  // Maps the memory; null if that fails.
   static std::shared_ptr<Window> Open(std::shared_ptr<GpuMemory> memory);
   ~Window();
 
@@ -35,14 +36,14 @@ class Window {
 // Memory that an operation has found, which stays mapped meanwhile.
 struct Found {
   std::shared_ptr<Window> window;
-  char* data = nullptr;  // null: an illegal address
+  char* data = nullptr;  // null if the address is illegal
 };
 
-// The addresses of a process that belong to GPUs: no CPU may touch them. And
-// those of the host that GPUs know.
+// The addresses of a process that belong to GPUs, which no CPU may touch, and
+// the addresses of host memory that is registered with GPUs.
 //
-// Thread-safe. Never blocks for long. Errors: as the driver's functions of the
-// same names.
+// Thread-safe. Never blocks for long. Errors are those of the driver's
+// functions of the same names.
 class AddressSpace {
  public:
   explicit AddressSpace(std::size_t granularity) : granularity_(granularity) {}
@@ -52,14 +53,15 @@ class AddressSpace {
   CUresult Map(CUdeviceptr address, std::size_t bytes,
                std::shared_ptr<GpuMemory> memory);
   CUresult Unmap(CUdeviceptr address, std::size_t bytes);
-  // Lets the GPU use what is mapped there.
+  // Lets the GPU use the memory that is mapped there.
   CUresult SetAccess(CUdeviceptr address, std::size_t bytes,
                      const std::string& uuid, CUmemAccess_flags access);
 
   // Returns the memory that the GPU sees at an address.
   Found Find(CUdeviceptr address, std::size_t bytes, const std::string& uuid,
              bool writes) const;
-  // The GPU whose memory is mapped there; empty: none.
+  // Returns the UUID of the GPU whose memory is mapped there; empty if there is
+  // none.
   std::string GpuAt(CUdeviceptr address) const;
 
   CUresult RegisterHost(void* address, std::size_t bytes);
@@ -84,7 +86,7 @@ class AddressSpace {
 
   const std::size_t granularity_;
   mutable std::mutex mutex_;
-  // Both by address; guarded by mutex_.
+  // Reservations and mappings by address; guarded by mutex_.
   std::map<CUdeviceptr, Reservation> reservations_;
   std::map<CUdeviceptr, Mapping> mappings_;
   std::map<std::uintptr_t, std::size_t>

@@ -81,7 +81,8 @@ CUresult CUDAAPI cuCtxSetLimit(CUlimit limit, std::size_t) {
   });
 }
 
-// Of a context with a captured stream, that ends the capture.
+// Waits for a context. If a stream of the context is captured, the call fails
+// instead, and spoils that capture.
 CUresult CUDAAPI cuCtxSynchronize() {
   return CallInContext(
       "cuCtxSynchronize", [](Driver& driver, const auto& context) {

@@ -24,7 +24,7 @@
 
 namespace forebay::fake_libcuda {
 
-// A GPU's context in this process. What it costs is memory of the GPU.
+// A GPU's context in this process. `cost` is the GPU's memory that it takes.
 struct Context {
   CUdevice device = 0;
   const GpuScript* gpu = nullptr;
@@ -36,8 +36,8 @@ struct Context {
 struct StreamObject {
   std::shared_ptr<Context> context;
   std::shared_ptr<Stream> queue;
-  // Whether it is captured, so that nothing runs, and whether other threads
-  // have to beware of that.
+  // Whether the stream is captured, so that nothing runs, and whether calls of
+  // other threads spoil the capture.
   std::atomic<bool> captures{false};
   std::atomic<bool> captures_globally{false};
   std::atomic<bool> capture_is_spoilt{false};
@@ -46,7 +46,8 @@ struct StreamObject {
 struct EventObject {
   std::shared_ptr<Context> context;
   std::mutex mutex;
-  // Of the last record; null: none. Guarded by mutex.
+  // The stream and the operation of the last record; a null stream: there is
+  // none. Guarded by mutex.
   std::shared_ptr<Stream> queue;
   std::uint64_t operation = 0;
 };
@@ -68,8 +69,8 @@ struct PlainMemory {
 
 // The driver in this process.
 //
-// Thread-safe. Lives until the process has ended: threads of streams go on when
-// main has returned. Errors: the driver's.
+// Thread-safe. Lives until the process has ended, because threads of streams go
+// on when main has returned. Errors are the driver's.
 class Driver {
  public:
   static Driver& Get();
@@ -78,15 +79,15 @@ class Driver {
   StickyError& error() { return error_; }
   AddressSpace& space() { return space_; }
 
-  // Begins every function: fails as the script says, in a forked
-  // child, in a host function, after a sticky error.
+  // Begins every function of the driver. Fails as the script says, and in a
+  // forked child, in a host function and after a sticky error.
   CUresult Enter(const char* call);
   CUresult Init();
-  // The fault that the script has for this call; counts it.
+  // Counts a call, and returns the fault that the script has for it.
   std::optional<FaultScript> TakeFault(std::string_view call);
-  // An operation's fault: stalls, or returns its error.
+  // Applies the fault of an operation: stalls, or returns its error.
   CUresult Suffer(std::string_view operation);
-  // Null: there is no such GPU.
+  // Returns a GPU; null if there is no such GPU.
   const GpuScript* FindGpu(CUdevice device) const;
   // Adds a line to the log: this process, and what it did to which GPU.
   void Log(const char* what, const std::string& uuid, std::uint64_t bytes);
@@ -95,13 +96,15 @@ class Driver {
   CUresult Retain(CUdevice device, CUcontext* out);
   CUresult Release(CUdevice device);
   bool IsActive(CUdevice device);
-  // The calling thread's context. Null: it has none, or a destroyed one.
+  // Returns the calling thread's context; null if it has none, or a destroyed
+  // one.
   std::shared_ptr<Context> Current() const;
-  // A stream that the current context may use: null stands for its default.
+  // Finds a stream that the current context may use; a null handle stands for
+  // its default stream.
   CUresult FindStream(CUstream handle, std::shared_ptr<StreamObject>* out);
 
-  // A call that a global capture of a stream does not survive: it spoils the
-  // capture, and fails, unless the thread is relaxed.
+  // Checks a call that a global capture of a stream does not survive. The call
+  // spoils the capture, and fails, unless the thread's mode is relaxed.
   CUresult CheckCapture();
   // Waits for all streams of a context.
   CUresult AwaitContext(const std::shared_ptr<Context>& context);
@@ -134,9 +137,9 @@ class Driver {
   std::uint64_t streams_started_ = 0;
 };
 
-// The contexts of the calling thread; the last is current.
+// Returns the contexts of the calling thread; the last is current.
 std::vector<CUcontext>& ThreadContexts();
-// How its calls bear with captures.
+// Returns the capture mode of the calling thread.
 CUstreamCaptureMode& ThreadCaptureMode();
 
 // Runs `body(driver)` as the driver's function `call`.
@@ -147,7 +150,7 @@ CUresult Call(const char* call, Body body) {
   return entered == CUDA_SUCCESS ? body(driver) : entered;
 }
 
-// The same, in the current context: `body(driver, context)`.
+// Runs `body(driver, context)` as `call`, in the current context.
 template <typename Body>
 CUresult CallInContext(const char* call, Body body) {
   return Call(call, [&](Driver& driver) {
@@ -157,7 +160,7 @@ CUresult CallInContext(const char* call, Body body) {
   });
 }
 
-// The same, as a call that captures do not survive.
+// Runs `body(driver)` as a `call` that captures do not survive.
 template <typename Body>
 CUresult CallBesideNoCapture(const char* call, Body body) {
   return Call(call, [&](Driver& driver) {

@@ -7,17 +7,18 @@
 
 namespace forebay::fake_libcuda {
 
-// The driver's words for an error. Thread-safe; never blocks.
+// The driver's name and sentence for an error. The functions below are
+// thread-safe and never block.
 struct ErrorWords {
   CUresult code;
   const char* name;
   const char* text;
 };
 
-// Null: the driver does not know the code.
+// Returns the words for a code; null if the driver does not know the code.
 const ErrorWords* FindError(CUresult code);
 
-// Null: no error has this name.
+// Returns the words for a name; null if no error has this name.
 const ErrorWords* FindError(std::string_view name);
 
 }  // namespace forebay::fake_libcuda

@@ -14,23 +14,26 @@
 
 namespace forebay::fake_libcuda {
 
-// A piece of a GPU's memory says this of itself, in the name of its memfd.
+// The description of a piece of a GPU's memory, which is in the name of its
+// memfd.
 struct Label {
   std::string uuid;  // the GPU's
   std::string kind;  // "memory", or "context"
   std::uint64_t bytes = 0;
 };
 
-// Nothing: the descriptor is no GPU's memory.
+// Reads the label of a descriptor; nullopt if it is not a GPU's memory.
 std::optional<Label> ReadLabel(int fd);
 
 // A piece of a GPU's memory: a memfd, so that it lives until the last process
 // has closed and unmapped it, however that process ends.
 class GpuMemory {
  public:
-  // Memory of an allocation is full of what nobody has written.
+  // Makes a piece of memory. Memory of an allocation is filled with 0xA5, so
+  // that reading bytes that nobody has written shows.
   static std::shared_ptr<GpuMemory> Make(Label label);
-  // Takes what another process has exported; null: `fd` is no such thing.
+  // Takes what another process has exported; null if `fd` is
+  // not a GPU's memory.
   static std::shared_ptr<GpuMemory> Import(proto::Fd fd);
 
   const Label& label() const { return label_; }
@@ -43,18 +46,18 @@ class GpuMemory {
   const Label label_;
 };
 
-// A piece that is alive on the host, and a process that has it.
+// A piece of memory that is alive on the host, and a process that has it.
 struct LivePiece {
   std::uint64_t inode = 0;
   pid_t process = 0;
   Label label;
 };
 
-// All pieces of all processes whose files this one may look at: what is on its
-// way in a socket is not seen. Blocks for /proc.
+// Returns all pieces of all processes whose descriptors this process may read.
+// Descriptors on their way in a socket are not seen. Blocks for /proc.
 std::vector<LivePiece> LivePieces();
 
-// Bytes that are in use of a GPU's memory, on the whole host.
+// Returns the bytes of a GPU's memory that are in use on the whole host.
 std::uint64_t BytesAlive(const std::string& uuid);
 
 // Whether another process has a context on the GPU.

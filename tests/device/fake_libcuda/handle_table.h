@@ -12,32 +12,33 @@
 
 namespace forebay::fake_libcuda {
 
-// A number that no address of a CPU is, and that comes once.
+// Returns a number that is not an address of a CPU, another one at each call.
 inline std::uint64_t NextHandle() {
   static std::atomic<std::uint64_t> last{0x7AB0'0000'0000'0000};
   return last += 16;
 }
 
-// Objects that the program knows by a handle: a number that is no address, and
-// that no other object of any kind ever has. Thread-safe; never blocks.
+// Objects that the program knows by a handle. A handle is a number that is not
+// an address, and that no other object of any kind ever has. Thread-safe; never
+// blocks.
 template <typename Handle, typename Object>
 class HandleTable {
  public:
   Handle Add(std::shared_ptr<Object> object) {
-    // A pointer or an integer.
+    // A handle may be a pointer or an integer.
     const auto handle = std::bit_cast<Handle>(NextHandle());
     const std::lock_guard lock(mutex_);
     objects_[handle] = std::move(object);
     return handle;
   }
 
-  // An object whose handle is given by what it is.
+  // Adds an object whose handle the caller chooses, such as an address.
   void Put(Handle handle, std::shared_ptr<Object> object) {
     const std::lock_guard lock(mutex_);
     objects_[handle] = std::move(object);
   }
 
-  // Null: there is no such object, or no more.
+  // Returns an object; null if there is no such object, or no longer.
   std::shared_ptr<Object> Find(Handle handle) const {
     const std::lock_guard lock(mutex_);
     const auto found = objects_.find(handle);

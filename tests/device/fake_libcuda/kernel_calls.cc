@@ -19,7 +19,7 @@ using forebay::fake_libcuda::StreamObject;
 
 namespace {
 
-// A fat binary of nvcc's begins so.
+// The first four bytes of a fat binary that nvcc writes.
 constexpr std::uint32_t kFatBinary = 0xBA55ED50;
 // The oldest GPU that the kernels are built for: 7.5.
 constexpr int kOldestMajor = 7;

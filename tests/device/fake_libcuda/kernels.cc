@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "cuda/kernels/tail.h"
+#include "cuda/kernels/tail_kernel.h"
 
 namespace forebay::fake_libcuda {
 namespace {

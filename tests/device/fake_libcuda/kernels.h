@@ -13,19 +13,19 @@
 
 namespace forebay::fake_libcuda {
 
-// A kernel of Forebay's, compiled for the CPU from the header that the GPU's is
-// made of. Its argument is one struct.
+// A kernel of Forebay's, compiled for the CPU from the same header as for the
+// GPU. Its argument is one struct.
 struct Kernel {
   const char* name;
   std::size_t argument_bytes;
-  // Runs it with `threads` threads in all. ILLEGAL_ADDRESS: it would touch what
-  // is not mapped.
+  // Runs the kernel with `threads` threads in all. ILLEGAL_ADDRESS: it would
+  // touch memory that is not mapped.
   CUresult (*run)(const std::vector<unsigned char>& argument,
                   std::uint64_t threads, const AddressSpace& space,
                   const std::string& uuid);
 };
 
-// Null: there is none of this name.
+// Returns a kernel; null if there is no kernel of this name.
 const Kernel* FindKernel(std::string_view name);
 
 }  // namespace forebay::fake_libcuda

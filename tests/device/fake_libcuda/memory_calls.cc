@@ -19,7 +19,7 @@ bool IsPlaced(const CUmemAllocationProp* properties) {
          properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
 }
 
-// Makes memory of a GPU that has so much left.
+// Makes memory of a GPU, if it has so many bytes left.
 CUresult MakeMemory(const GpuScript& gpu, std::size_t bytes,
                     std::shared_ptr<GpuMemory>* out) {
   if (BytesAlive(gpu.uuid) + bytes > gpu.memory)
@@ -48,7 +48,8 @@ CUresult MakePlain(Driver& driver, const std::shared_ptr<Context>& context,
   return CUDA_SUCCESS;
 }
 
-// Frees once all that was queued is done: nothing may use it any more.
+// Frees memory once all queued operations are done, because any of them may
+// use it.
 CUresult FreePlain(Driver& driver, const std::shared_ptr<Context>& context,
                    CUdeviceptr address) {
   const std::shared_ptr<PlainMemory> memory = driver.plain.Remove(address);

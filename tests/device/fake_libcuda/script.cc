@@ -28,7 +28,8 @@ int ComputeMode(const std::string& name) {
   throw std::invalid_argument("compute_mode " + name);
 }
 
-// The GPUs are alike but for their identity, unless the script says more.
+// Returns a GPU. GPUs differ only in their identity, unless the script says
+// more.
 GpuScript Gpu(int ordinal, const Json& from) {
   GpuScript gpu;
   char text[64];
@@ -49,7 +50,7 @@ GpuScript Gpu(int ordinal, const Json& from) {
   return gpu;
 }
 
-// By name, or by number: there are more than the driver has names for.
+// Reads an error, by its name or by its number: some numbers have no name.
 CUresult Error(const Json& from) {
   if (from.is_number()) return static_cast<CUresult>(from.get<int>());
   const auto name = from.get<std::string>();
@@ -90,8 +91,8 @@ Script Parse(const Json& from) {
   return script;
 }
 
-// CUDA_VISIBLE_DEVICES names GPUs by ordinal, or by the front of "GPU-" and
-// their UUID, and ends at the first name that no GPU has.
+// Returns the GPUs that CUDA_VISIBLE_DEVICES names, by ordinal or by a prefix
+// of "GPU-" and the UUID. The list ends at the first name that no GPU has.
 std::vector<GpuScript> Visible(std::vector<GpuScript> gpus) {
   const char* const names = std::getenv("CUDA_VISIBLE_DEVICES");
   if (names == nullptr) return gpus;

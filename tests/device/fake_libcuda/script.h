@@ -20,7 +20,7 @@ struct GpuScript {
   std::string pci_address;
 };
 
-// A failure of a driver function, or of what a stream does: "copy", "copy
+// A failure of a driver function, or of an operation of a stream: "copy", "copy
 // back", "copy within", "kernel", "host function".
 struct FaultScript {
   std::string call;
@@ -33,8 +33,9 @@ struct FaultScript {
   std::string once;
 };
 
-// The environment's words: $FOREBAY_FAKE_CUDA is the path of a JSON file with
-// these names; CUDA_VISIBLE_DEVICES chooses among the GPUs, as for the driver.
+// The settings of the fake driver. $FOREBAY_FAKE_CUDA is the path of a JSON
+// file with these names; CUDA_VISIBLE_DEVICES chooses among the GPUs, as for
+// the driver.
 struct Script {
   int driver_version = 13000;
   std::vector<GpuScript> gpus;  // those that are visible; one by default
@@ -47,7 +48,8 @@ struct Script {
   std::vector<FaultScript> faults;
 };
 
-// Ends the process, saying why, if the file is malformed. Blocks for file I/O.
+// Reads the script. Ends the process with a message if the file is malformed.
+// Blocks for file I/O.
 Script ReadScript();
 
 }  // namespace forebay::fake_libcuda

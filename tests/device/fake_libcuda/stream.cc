@@ -13,7 +13,7 @@ namespace {
 
 thread_local bool runs_a_stream = false;
 
-// A waiter looks so often whether another stream has failed.
+// The interval at which a waiter looks whether another stream has failed.
 constexpr std::chrono::milliseconds kLook(5);
 
 }  // namespace
@@ -22,7 +22,7 @@ std::shared_ptr<Stream> Stream::Start(std::uint64_t seed,
                                       std::uint32_t delay_micros,
                                       StickyError& error) {
   std::shared_ptr<Stream> stream(new Stream(seed, delay_micros, error));
-  // Signals are for the program's own threads.
+  // The stream's thread blocks all signals: they are for the program's threads.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -13,7 +13,7 @@
 
 namespace forebay::fake_libcuda {
 
-// The error that ended the process's use of its GPUs: it comes once, and stays.
+// The error that ended the process's use of its GPUs; the first one stays.
 // Thread-safe; never blocks.
 class StickyError {
  public:
@@ -31,33 +31,34 @@ class StickyError {
   CUresult error_ = CUDA_SUCCESS;  // guarded by mutex_
 };
 
-// A queue of operations, each done after a pause of its own by a thread of the
-// stream's. After a sticky error, what is queued is dropped: nobody is told.
+// A queue of operations. A thread of the stream's does each operation after a
+// random pause. After a sticky error, queued operations are dropped, and nobody
+// is told.
 //
 // Thread-safe. The thread keeps the stream until it was destroyed and is empty.
-// Wait blocks; the rest does not.
+// Wait blocks; all other functions do not.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
-  // An error of an operation is sticky.
+  // An operation of a stream; its error is sticky.
   using Operation = std::function<CUresult()>;
 
   static std::shared_ptr<Stream> Start(std::uint64_t seed,
                                        std::uint32_t delay_micros,
                                        StickyError& error);
 
-  // Returns the number of the operation: they count from 1.
+  // Queues an operation. Returns its number, which counts from 1.
   std::uint64_t Enqueue(Operation operation);
   // The number of the operation that was queued last.
   std::uint64_t queued() const;
-  // Whether that operation, and so all before it, is done.
+  // Returns CUDA_SUCCESS if that operation, and so all before it, is done.
   CUresult Query(std::uint64_t operation) const;
   CUresult Wait(std::uint64_t operation) const;
-  // It ends once it is empty.
+  // Ends the stream's thread once the queue is empty.
   void Destroy();
 
   // Whether the calling thread is a stream's: a host function runs.
   static bool RunsThis();
-  // Of an operation that never ends.
+  // Blocks the calling thread for ever, as an operation that never ends does.
   [[noreturn]] static void Stall();
 
  private:
@@ -69,7 +70,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::minstd_rand random_;  // of the thread
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
-  // Guarded by mutex_.
+  // The members below are guarded by mutex_.
   std::deque<Operation> waiting_;
   std::uint64_t queued_ = 0;
   std::uint64_t done_ = 0;

@@ -1,4 +1,4 @@
-// The driver's functions on streams and events, and what streams do.
+// The driver's functions on streams and events, and the operations of streams.
 #include <cuda.h>
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 namespace forebay::fake_libcuda {
 namespace {
 
-// A copy's target holds this until the copy is done: an unordered reader
-// sees it.
+// The byte that a copy's target holds until the copy is done, so that a reader
+// without an order sees it.
 constexpr unsigned char kUnordered = 0x5A;
 
 // Queues an operation on a stream of the current context. A stream that is
@@ -30,7 +30,8 @@ CUresult Queue(const char* call, CUstream stream, Stream::Operation operation) {
   });
 }
 
-// Returns what a copy reads: pageable memory is read before the call returns.
+// Returns the bytes of a copy from pageable memory, which the driver reads
+// before the call returns; null if the memory is registered.
 std::shared_ptr<std::vector<char>> Staged(const void* source,
                                           std::size_t bytes) {
   if (Driver::Get().space().IsRegistered(source, bytes)) return nullptr;
@@ -106,7 +107,7 @@ CUresult OfEvent(const char* call, CUevent handle, Act act) {
   });
 }
 
-// Returns the last record: null if there is none.
+// Returns the last record; its stream is null if there is none.
 std::pair<std::shared_ptr<Stream>, std::uint64_t> Recorded(EventObject& event) {
   const std::lock_guard lock(event.mutex);
   return {event.queue, event.operation};

@@ -10,7 +10,7 @@ import warnings
 
 import torch
 
-# Batches by way of the host are not what is measured.
+# Batches by way of the host are not to be measured.
 warnings.filterwarnings("error", message="device=")
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -30,7 +30,7 @@ def open_loader(uri, device, dtype="float16", layout="NCHW", batch_size=256,
 
 
 def digest(uri, device, dtype, layout, framework="torch"):
-    """Of all bytes of an epoch."""
+    """Returns the SHA-256 digest of all bytes of an epoch."""
     seen = hashlib.sha256()
     loader = open_loader(uri, device, dtype, layout, batch_size=32, size=64,
                          framework=framework)
@@ -43,7 +43,7 @@ def digest(uri, device, dtype, layout, framework="torch"):
 
 
 def images_per_second(uri, epochs, **arguments):
-    """Into tensors on the GPU."""
+    """Reads epochs into tensors on the GPU."""
     loader = open_loader(uri, "cuda:0", **arguments)
     for _ in loader:
         pass
@@ -203,7 +203,7 @@ def read_for_ever(uri):
 
 
 def read_epoch(uri, epochs):
-    """Starts at a line of its input, together with others."""
+    """Starts to read at a line of input, together with other trainers."""
     loader = open_loader(uri, "cuda:0", batch_size=32, sharing="lockstep")
     print("open", flush=True)
     sys.stdin.readline()

@@ -91,7 +91,7 @@ def make_files():
                             HERE / f"{channels}_ffmpeg.opus"], check=True)
     odd = np.array([[np.nan], [np.inf], [-np.inf], [2.5], [-0.0]])
     soundfile.write(HERE / "1_odd.wav", odd, RATE, subtype="FLOAT")
-    # libsndfile finds no way into these but from their start.
+    # libsndfile can seek in these only from their start.
     soundfile.write(HERE / "1_gsm.wav", clip(0.08, 1), RATE, subtype="GSM610")
     soundfile.write(HERE / "1_g721.wav", clip(0.08, 1), RATE, subtype="G721_32")
     soundfile.write(HERE / "2_rifx.wav", clip(0.04, 2), RATE, format="WAV",

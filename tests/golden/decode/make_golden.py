@@ -151,7 +151,7 @@ def cmyk_jpegs():
 
 
 def incomplete_jpegs(rgb):
-    # As cameras write them: the standard Huffman tables are left out.
+    # Some cameras write files like these, without the standard Huffman tables.
     plain = cjpeg(rgb, "-sample", "2x2")
     yield "420_no_huffman.jpg", without(plain, 0xC4)
     yield "gray_no_huffman.jpg", without(cjpeg(rgb, "-grayscale"), 0xC4)

@@ -8,7 +8,7 @@ HERE = pathlib.Path(__file__).parent
 
 
 def arrays(number):
-    """As many rows in `x` and `y` as in no other array."""
+    """Returns arrays of which only `x` and `y` have equally many rows."""
     rows = 5 + number
     return {"x": numpy.arange(rows * 6, dtype="float32").reshape(rows, 2, 3),
             "y": numpy.arange(rows, dtype="uint8"),
@@ -22,6 +22,6 @@ numpy.savez_compressed(HERE / "deflated.npz", **arrays(1))
 numpy.savez(HERE / "rows.npz", **{name: arrays(0)[name] for name in "xy"})
 numpy.savez(HERE / "empty.npz")
 numpy.savez(HERE / "unnamed.npz", numpy.arange(4), numpy.arange(3.0))
-# Rows that are none, and would have 2**64 bytes together.
+# Arrays without rows, whose rows would have 2**64 bytes together.
 numpy.savez(HERE / "no_rows.npz",
             **{name: numpy.zeros((0, 1 << 62), "uint8") for name in "abcd"})

@@ -109,7 +109,7 @@ def write_odd():
     write_tar("reserved.tar", [member("1.jpg", b"1"), member("1.__key__", b"2")],
               tarfile.USTAR_FORMAT)
     write_tar("nothing.tar", [], tarfile.USTAR_FORMAT)
-    # Nothing behind the last member, as where a writer was not closed.
+    # There is nothing behind the last member, as if a writer was not closed.
     write_tar("unended.tar", [member("1.jpg", b"1"), member("1.cls", b"2")],
               tarfile.USTAR_FORMAT)
     with open(HERE / "unended.tar", "r+b") as file:

@@ -4,7 +4,7 @@ Needs tensorflow 2; run it in this folder: python3 make_golden.py
 
 golden.json has, for each file, a list of records: for each feature its list of
 values as TensorFlow parses it, bytes as base64; features of a SequenceExample are
-lists of steps. Records that are no Examples are base64.
+lists of steps. Records that are not Examples are base64.
 """
 
 import base64

@@ -28,7 +28,7 @@ MAJOR = int(A.__version__.split(".")[0])
 
 
 def crop(height, width):
-    """Of the whole image, whose ratio is 4 to 3."""
+    """Returns a crop of the whole image, whose ratio is 4 to 3."""
     size = {"size": (height, width)} if MAJOR > 1 else {
         "height": height, "width": width}
     return A.RandomResizedCrop(**size, scale=(1, 1), ratio=(4 / 3, 4 / 3))

@@ -28,7 +28,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 TIME = 1_600_000_000
 DATE = (2020, 9, 13, 12, 26, 40)
-# Our reader refuses them; the tests say why.
+# Our reader refuses these archives; the tests say why.
 ASIDE = ("bzip2", "lzma", "infozip_encrypted", "infozip_bzip2", "infozip_split")
 PREFIX = b"#!/bin/sh\nexit 0\n" * 7
 # zipfile itself takes the comment for the end record.
@@ -146,7 +146,7 @@ def write_zip64():
             with archive.open(member(name, zipfile.ZIP_DEFLATED), "w",
                               force_zip64=True) as file:
                 file.write(data)
-    # As if these were the numbers that are too large.
+    # zipfile writes ZIP64 fields for numbers above these limits.
     with unittest.mock.patch.object(zipfile, "ZIP64_LIMIT", 600), \
             unittest.mock.patch.object(zipfile, "ZIP_FILECOUNT_LIMIT", 2):
         for name in ("zip64", "zip64_comment"):

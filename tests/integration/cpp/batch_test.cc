@@ -1,4 +1,4 @@
-// How long batches and handles live, and who sees a write.
+// Batches and handles live as long as documented, and writes are private.
 
 #include <fcntl.h>
 
@@ -38,7 +38,7 @@ TEST_CASE("A C++ program may hold all batches of an epoch", "[cpp][batch]") {
   while (auto batch = loader.Next()) held.push_back(*std::move(batch));
   REQUIRE(held.size() == 15);
 
-  // Some are leased, the rest are private copies.
+  // Some batches are leased, the rest are private copies.
   std::uint64_t leased = 0;
   std::uint64_t copies = 0;
   for (const forebay::Batch& batch : held)
@@ -51,7 +51,7 @@ TEST_CASE("A C++ program may hold all batches of an epoch", "[cpp][batch]") {
   CHECK(stats.batches_held == leased);
   CHECK(stats.batches_copied - copied_before == copies);
 
-  // All keep what they have while the loader reads on.
+  // All batches keep their bytes while the loader reads on.
   for (const std::uint64_t epoch : {1, 2}) ReadEpoch(loader, epoch);
   for (std::size_t i = 0; i < held.size(); ++i) {
     CAPTURE(i);
@@ -62,7 +62,7 @@ TEST_CASE("A C++ program may hold all batches of an epoch", "[cpp][batch]") {
             0);
   }
 
-  // A batch is leased again once one that was is dropped.
+  // A batch is leased again once a leased one is dropped.
   held.clear();
   CHECK(loader.stats().batches_held == 0);
   loader.StartEpoch(3);
@@ -79,7 +79,7 @@ TEST_CASE("A C++ batch outlives its loader and the daemon", "[cpp][batch]") {
       forebay_loader_options options = OptionsFor(daemon, pictures);
       forebay::Loader loader(options, WholePictures());
       loader.StartEpoch(0);
-      // More than the quota.
+      // These batches are more than the quota.
       for (int step = 0; step < 5; ++step) {
         held.push_back(loader.Next().value());
         sums.push_back(SumOf(held.back()));
@@ -320,7 +320,7 @@ TEST_CASE("Loaders leave no descriptor behind and none to another program",
   const forebay_loader_options options = OptionsFor(daemon, pictures);
   forebay_loader_options wrong = options;
   wrong.batch_size = 0;
-  // The library keeps some from the first use on.
+  // The library keeps some descriptors from the first use on.
   OpeningOf(options);
   const std::vector<int> before = Descriptors();
   for (int round = 0; round < 5; ++round) {
@@ -332,7 +332,7 @@ TEST_CASE("Loaders leave no descriptor behind and none to another program",
     for (const int fd : Descriptors()) {
       const bool is_new =
           std::find(before.begin(), before.end(), fd) == before.end();
-      // An exec would give others to the next program.
+      // A descriptor without FD_CLOEXEC would survive an exec.
       if (is_new) CHECK((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
     }
   }

@@ -20,7 +20,8 @@
 namespace cpp_user {
 namespace {
 
-// An environment variable with another value, or none, while it lives.
+// Gives an environment variable another value, or none, while this object
+// lives.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) {
@@ -126,7 +127,7 @@ TEST_CASE("A loader looks for its daemon where the environment says",
 
 TEST_CASE("A daemon's directory that another user owns is not trusted",
           "[cpp][c_abi]") {
-  const std::string folder = NewFolder("stranger");
+  const std::string folder = NewFolder("untrusted");
   if (chown(folder.c_str(), 12345, 12345) != 0)
     SKIP("only root can give a folder away");
   CHECK(forebay_ping(folder.c_str()) == FOREBAY_PERMISSION_DENIED);

@@ -8,7 +8,7 @@
 namespace cpp_user {
 namespace {
 
-// The samples that are left of a C loader's epoch.
+// Returns the samples that are left of a C loader's epoch.
 std::vector<std::int64_t> RestInC(forebay_loader* loader) {
   std::vector<std::int64_t> ids;
   forebay_batch* batch = nullptr;
@@ -37,16 +37,16 @@ TEST_CASE("A listed epoch gives the samples of its list", "[cpp][c_epoch]") {
       auto given = list;
       REQUIRE(forebay_loader_start_listed_epoch(
                   loader, 0, given.data(), given.size(), first) == FOREBAY_OK);
-      // The library has copied it.
+      // The library has copied the list.
       std::fill(given.begin(), given.end(), 3);
       CHECK(RestInC(loader) ==
             std::vector<std::int64_t>(
                 list.begin() + static_cast<std::ptrdiff_t>(first), list.end()));
     }
   }
-  for (const std::int64_t stranger :
+  for (const std::int64_t outside :
        {std::int64_t{-1}, std::int64_t{30}, INT64_MAX}) {
-    CHECK(forebay_loader_start_listed_epoch(loader, 0, &stranger, 1, 0) ==
+    CHECK(forebay_loader_start_listed_epoch(loader, 0, &outside, 1, 0) ==
           FOREBAY_INVALID_ARGUMENT);
     CHECK_THAT(forebay_last_error(),
                Catch::Contains(pictures.path()) || Catch::Contains("30"));
@@ -94,10 +94,10 @@ TEST_CASE("A loader in coordinated order refuses what it cannot have seen",
   options.order = FOREBAY_COORDINATED;
   forebay_loader* const loader = OpenInC(options, RandomCrops());
   const std::vector<std::int64_t> twice = {3, 3};
-  const std::vector<std::int64_t> stranger = {3, 30};
+  const std::vector<std::int64_t> outside = {3, 30};
   const std::vector<std::int64_t> two = {3, 4};
   for (const auto& [seen, first] :
-       {std::pair(twice, 2), std::pair(stranger, 2), std::pair(two, 1),
+       {std::pair(twice, 2), std::pair(outside, 2), std::pair(two, 1),
         std::pair(two, 3), std::pair(std::vector<std::int64_t>(), 5)}) {
     CAPTURE(seen, first);
     CHECK(forebay_loader_start_listed_epoch(
@@ -172,7 +172,7 @@ TEST_CASE("A view of the next batch tells what is in it", "[cpp][c_epoch]") {
   CHECK(view.next_sample == before.next_sample);
   CHECK(view.layout == before.layout);
 
-  // A batch of the next iteration is kept from one who wants the last.
+  // A caller that names the last iteration gets no batch of the next one.
   REQUIRE(forebay_loader_start_epoch(loader, 1, 0) == FOREBAY_OK);
   CHECK(forebay_loader_next_view(loader, -1, &view) ==
         FOREBAY_FAILED_PRECONDITION);

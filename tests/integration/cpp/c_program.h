@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* Sizes and offsets, in bytes, of what the header declares. */
+/* Sizes and offsets, in bytes, of types that the header declares. */
 typedef struct CLayout {
   size_t enumeration;
   size_t field, field_row_splits;
@@ -19,7 +19,7 @@ typedef struct CLayout {
   size_t padding, resampling, spectrogram, mel_spectrogram;
 } CLayout;
 
-/* The layout as a C compiler sees it. */
+/* Stores the layout as a C compiler sees it. */
 void DescribeInC(CLayout* out);
 
 /* Reads an epoch as the example in the header does. Returns the number of

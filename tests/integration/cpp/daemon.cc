@@ -28,13 +28,15 @@ namespace {
 constexpr char kProgram[] = "server/daemon/forebayd";
 constexpr int kPatienceMillis = 60'000;
 
-// A socket on which a daemon says that it serves, and how it is told of that.
+// A socket on which a daemon says that it serves, and the environment variable,
+// NAME=VALUE, that names the socket to the daemon.
 struct Notices {
   int socket = -1;
   std::string variable;
 };
 
-// The kernel chooses an abstract name: paths of sockets must be short.
+// Opens the socket. The kernel chooses an abstract name, because paths of
+// sockets must be short.
 Notices Listen() {
   Notices notices;
   notices.socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -51,7 +53,8 @@ Notices Listen() {
   return notices;
 }
 
-// The environment of this process, less what would change a daemon.
+// Returns the environment of this process, without variables that would change
+// a daemon.
 std::vector<std::string> Environment(const Notices& notices,
                                      const std::string& folder) {
   const std::string suppressions = folder + "/suppressions";
@@ -109,7 +112,7 @@ Daemon::~Daemon() {
 void Daemon::Start() {
   const Notices notices = Listen();
   std::string program = std::filesystem::absolute(kProgram);
-  // Relative, as paths of sockets must be short.
+  // The path is relative, as paths of sockets must be short.
   std::vector<std::string> words = {program, "--runtime-dir", "run",
                                     "--exit-when-idle", "120"};
   std::vector<std::string> variables = Environment(notices, folder_);
@@ -140,7 +143,7 @@ void Daemon::AwaitReady(int notices) {
     const int ready = poll(waiting, 2, kPatienceMillis);
     INFO(Content(folder_ + "/log"));
     REQUIRE(ready > 0);
-    // Only an end makes the process readable.
+    // A pidfd is readable only when the process has ended.
     REQUIRE(waiting[1].revents == 0);
     char bytes[4096];
     const ssize_t got = recv(notices, bytes, sizeof bytes, 0);
@@ -165,7 +168,7 @@ void Daemon::Kill() {
 
 void Daemon::Pause() {
   REQUIRE(kill(pid_, SIGSTOP) == 0);
-  // A stop is not at once.
+  // The process stops some time after the signal.
   siginfo_t stopped = {};
   REQUIRE(waitid(P_PID, static_cast<id_t>(pid_), &stopped,
                  WSTOPPED | WNOWAIT) == 0);

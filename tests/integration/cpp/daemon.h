@@ -7,7 +7,7 @@
 
 namespace cpp_user {
 
-// A new folder below that of the test's run, which only this user may read.
+// Makes a folder below that of the test's run, which only this user may read.
 std::string NewFolder(const std::string& name);
 
 // A forebayd of a test's own, as a child process with a folder of its own. The
@@ -16,7 +16,7 @@ class Daemon {
  public:
   // Starts the daemon, and waits until it serves.
   Daemon();
-  // Ends the daemon if it is there. A check fails unless it leaves in order.
+  // Ends the daemon if it runs. A check fails unless its exit status is 0.
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
@@ -28,7 +28,7 @@ class Daemon {
   void Kill();
   // Starts the daemon again, after Kill.
   void Start();
-  // Lets the daemon stand still until Resume.
+  // Stops the daemon until Resume.
   void Pause();
   void Resume();
 

@@ -214,7 +214,7 @@ TEST_CASE("A field that a C++ batch lacks is an error that names it",
   const Failure by_name = FailureOf([&] { batch->field("picture"); });
   CHECK(by_name.status == FOREBAY_NOT_FOUND);
   CHECK_THAT(by_name.text, Catch::Contains("picture"));
-  // The message tells those that there are.
+  // The message names the fields that there are.
   CHECK_THAT(by_name.text, Catch::Contains("image, label, sample_id"));
   // Names are compared whole.
   CHECK(FailureOf([&] { batch->field("imag"); }).status == FOREBAY_NOT_FOUND);

@@ -1,4 +1,4 @@
-// Which samples come when.
+// The samples of an epoch, and their order.
 
 #include <algorithm>
 
@@ -204,7 +204,7 @@ TEST_CASE("A C++ loader that stops an epoch keeps the batches that it gave",
   const Daemon daemon;
   const Pictures pictures;
   forebay::Loader loader(OptionsFor(daemon, pictures), WholePictures());
-  // There is none to stop.
+  // There is no epoch to stop.
   loader.StopEpoch();
   loader.StartEpoch(0);
   const auto batch = loader.Next();

@@ -1,4 +1,4 @@
-// Samples that cannot be used, and what an Error is.
+// Samples that cannot be used, and the contract of Error.
 
 #include <filesystem>
 #include <fstream>

@@ -154,7 +154,7 @@ TEST_CASE("A forked child keeps the batches that its parent holds",
   options.batch_size = 2;
   auto loader = std::make_unique<forebay::Loader>(options, WholePictures());
   loader->StartEpoch(0);
-  // Leases and private copies.
+  // The batches are leases and private copies.
   std::vector<forebay::Batch> held;
   std::vector<std::uint32_t> sums;
   for (int step = 0; step < 4; ++step) {

@@ -92,7 +92,8 @@ class OtherDaemon {
     const int folder = open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
-    // By its descriptor, as paths of sockets must be short.
+    // The path goes by the folder's descriptor, as paths of sockets must be
+    // short.
     const std::string name =
         "/proc/self/fd/" + std::to_string(folder) + "/session.sock";
     std::memcpy(address.sun_path, name.c_str(), name.size() + 1);

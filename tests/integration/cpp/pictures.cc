@@ -10,7 +10,7 @@ namespace cpp_user {
 namespace {
 
 constexpr char kGolden[] = "tests/golden/decode/";
-// Sorted, as the samples of a class are.
+// The names are sorted, as the samples of a class are.
 constexpr const char* kNames[kPerClass] = {
     "311.jpg", "410.jpg", "411.jpg",  "420.jpg",   "422.jpg",
     "440.jpg", "444.jpg", "gray.jpg", "mixed.jpg", "rgb.jpg"};

@@ -29,11 +29,13 @@ class Pictures {
   Pictures& operator=(const Pictures&) = delete;
 
   const std::string& path() const { return path_; }
-  // The file of sample number `id`, below the folder: "ash/311.jpg".
+  // Returns the file of sample number `id`, relative to the folder:
+  // "ash/311.jpg".
   static std::string FileOf(std::int64_t id);
-  // CRC-32 of the RGB pixels of sample number `id`, as Pillow decodes it.
+  // Returns the CRC-32 of the RGB pixels of sample number `id`, as Pillow
+  // decodes it.
   static std::uint32_t PixelsOf(std::int64_t id);
-  // Makes sample number `id` a text.
+  // Replaces the file of sample number `id` by a text.
   void Spoil(std::int64_t id) const;
 
  private:

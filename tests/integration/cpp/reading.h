@@ -13,21 +13,23 @@
 
 namespace cpp_user {
 
-// Options of a loader of the folder `uri`. Both arguments outlive them.
+// Returns options of a loader of the folder `uri`. Both arguments must outlive
+// the options.
 forebay_loader_options OptionsFor(const Daemon& daemon, const std::string& uri);
 inline forebay_loader_options OptionsFor(const Daemon& daemon,
                                          const Pictures& pictures) {
   return OptionsFor(daemon, pictures.path());
 }
 
-// Whole pictures, as uint8 NHWC.
+// Returns a pipeline of whole pictures, as uint8 NHWC.
 forebay::Pipeline WholePictures();
-// Random crops of 16 x 16 pixels, perhaps flipped, as float32 NCHW.
+// Returns a pipeline of random crops of 16 x 16 pixels, perhaps flipped, as
+// float32 NCHW.
 forebay::Pipeline RandomCrops();
 
-// The numbers of a batch's samples.
+// Returns the numbers of a batch's samples.
 std::vector<std::int64_t> IdsOf(const forebay::Batch& batch);
-// CRC-32 of what each field of a batch has, on the host.
+// Returns a CRC-32 of the CRC-32s of a batch's fields, which lie on the host.
 std::uint32_t SumOf(const forebay::Batch& batch);
 
 // The samples and batches that were read of an epoch.
@@ -37,16 +39,16 @@ struct Epoch {
 };
 bool operator==(const Epoch& a, const Epoch& b);
 
-// Reads what is left of the epoch under way.
+// Reads the rest of the epoch under way.
 Epoch ReadRest(forebay::Loader& loader);
 Epoch ReadEpoch(forebay::Loader& loader, std::uint64_t epoch,
                 std::uint64_t first_sample = 0);
 
-// The numbers from `first` on, below `end`.
+// Returns the numbers from `first` on, below `end`.
 std::vector<std::int64_t> Numbers(std::int64_t first, std::int64_t end);
 std::vector<std::int64_t> Sorted(std::vector<std::int64_t> numbers);
 
-// How a call failed; FOREBAY_OK if it did not throw an Error.
+// The failure of a call; its status is FOREBAY_OK if the call threw no Error.
 struct Failure {
   forebay_status status = FOREBAY_OK;
   std::string text;
@@ -62,11 +64,11 @@ Failure FailureOf(const Call& call) {
   return {};
 }
 
-// The failure to open a loader.
+// Returns the failure to open a loader.
 Failure OpeningOf(const forebay_loader_options& options,
                   const forebay::Pipeline& pipeline = WholePictures());
 
-// A loader of the C interface, opened; end it with forebay_loader_free.
+// Opens a loader of the C interface; end it with forebay_loader_free.
 forebay_loader* OpenInC(const forebay_loader_options& options,
                         const forebay::Pipeline& pipeline = WholePictures());
 

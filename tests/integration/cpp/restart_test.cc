@@ -230,8 +230,8 @@ TEST_CASE("A loader's totals begin anew with the next daemon",
   CHECK(loader.stats().batches_delivered == kSamples);
 }
 
-// Starts an epoch of single samples, and lets the daemon stand still. Returns
-// how many samples were read: all that are ready.
+// Starts an epoch of single samples, stops the daemon, and reads all samples
+// that are ready. Returns their number.
 std::size_t ReadUntilPaused(Daemon& daemon, forebay_loader* loader) {
   REQUIRE(forebay_loader_start_epoch(loader, 0, 0) == FOREBAY_OK);
   daemon.Pause();
@@ -265,7 +265,7 @@ class Alarms {
   Alarms(const Alarms&) = delete;
   Alarms& operator=(const Alarms&) = delete;
 
-  // Waits for one of them.
+  // Waits for an alarm.
   static void Await() {
     while (sem_wait(&Arrived()) != 0) continue;
   }

@@ -5,8 +5,8 @@
 
 namespace cpp_user {
 
-// Sets a flag that another thread waits for where a scope ends, also by an
-// exception: else the test would wait for ever.
+// Sets a flag that another thread waits for when a scope ends, also by an
+// exception. Without it, such a test would wait for ever.
 struct SetAtEnd {
   std::atomic<bool>& flag;
 

@@ -5,8 +5,9 @@
 
 namespace cpp_user {
 
-// A program in C++17 that uses all of forebay.hpp, and takes many warnings for
-// errors. Returns the bytes that it read, or throws forebay::Error.
+// Runs a program in C++17 that uses all of forebay.hpp, and is compiled with
+// many warnings as errors. Returns the number of bytes that it read, or throws
+// forebay::Error.
 unsigned long ReadStrictly(const std::string& runtime_dir,
                            const std::string& uri);
 

@@ -79,7 +79,7 @@ TEST_CASE("C++ threads read loaders of their own side by side",
     return epochs;
   };
   std::vector<std::future<std::vector<Epoch>>> threads;
-  // Two of each seed, which share their batches.
+  // Two loaders have each seed, and share their batches.
   for (std::uint64_t i = 0; i < 6; ++i)
     threads.push_back(std::async(std::launch::async, read, i / 2));
   for (std::uint64_t i = 0; i < 6; ++i) {

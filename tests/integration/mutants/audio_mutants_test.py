@@ -17,13 +17,13 @@ import forebay
 GOLDEN = pathlib.Path(__file__).resolve().parents[2] / "golden" / "audio"
 MOST_NUMBERS = 1 << 22
 UNKNOWN = 1 << 62  # frames
-# Of each format: how far off what lossy ones decode to may be.
+# The largest difference from soundfile's numbers that each format may have.
 FORMATS = {"wav": 0, "flac": 0, "ogg": 1e-5, "opus": 1e-5, "mp3": 1e-5}
 JUSTIFIED = {
     "is truncated|is a truncated|lacks|has .* frames":
         "soundfile gives what there is of a clip that is cut off",
     "with a damaged header": "soundfile takes any sample rate",
-    "is no WAV, FLAC, Ogg or MP3": "mpg123 looks for frames behind other bytes",
+    "is not a WAV, FLAC, Ogg or MP3": "mpg123 looks for frames behind other bytes",
 }
 TOLERATED = {
     "internal error": "libsndfile goes on reading behind the end of a stream",

@@ -202,7 +202,7 @@ class Mds(Container):
 
     file = "shard.00000.mds"
     justified = {
-        "is truncated|is damaged|is no MDS|configuration|the sample|behind it":
+        "is truncated|is damaged|is not an MDS|configuration|the sample|behind it":
             "MosaicML's reader does not compare a shard's parts",
         "there is no column|cannot be read": "the reader has columns from index.json",
     }

@@ -35,7 +35,7 @@ if [[ "$STAGE" == mounts ]]; then
     echo "$BASHPID" >"$group/cgroup.procs"
     STAGE=root exec unshare --pid --fork --kill-child --mount --uts --ipc \
       --cgroup "$0" "$@"
-  ) || true # how PID 1 ends is no verdict
+  ) || true # how PID 1 ends is not a verdict
   find "$group" -depth -type d -exec rmdir {} +
   exit 0
 fi
@@ -72,7 +72,7 @@ for device in null zero full random urandom tty fuse; do
   mount --bind "/dev/$device" "$root/dev/$device"
 done
 
-# Of the host's services, the journal alone.
+# The guest runs none of the host's services but the journal.
 units=$root/etc/systemd/system
 rm -rf "${units:?}"/*.wants "$units/default.target"
 cat >"$units/default.target" <<'UNIT'

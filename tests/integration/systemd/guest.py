@@ -170,8 +170,8 @@ def main():
     found["status"] = as_user("forebayctl", "status")
     found["doctor"] = doctor()
     found["trained"] = train()
-    found["stranger"] = run("runuser", "-u", OTHER_USER, "--", "forebayctl",
-                            "--runtime-dir", "/run/forebay", "status")
+    found["untrusted"] = run("runuser", "-u", OTHER_USER, "--", "forebayctl",
+                             "--runtime-dir", "/run/forebay", "status")
     found["second"] = run("systemctl", "start", f"forebayd@{OTHER_USER}")
 
     found["feeds_the_watchdog"] = await_feeding(times=3)

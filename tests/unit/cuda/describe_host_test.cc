@@ -34,7 +34,7 @@ TEST_CASE("The driver API says that an NVIDIA driver is too old",
           "[cuda][describe_host]") {
   DriverApi api;
   std::string why;
-  CHECK_FALSE(LoadDriverApi("tests/unit/cuda/stranger.so", &api, &why));
+  CHECK_FALSE(LoadDriverApi("tests/unit/cuda/foreign.so", &api, &why));
   CHECK(why == "the NVIDIA driver is older than 470: it has no cuInit");
 }
 
@@ -167,7 +167,7 @@ TEST_CASE_METHOD(DescribeHostTest,
                    "(CUDA_ERROR_SYSTEM_NOT_READY: system not yet "
                    "initialized)");
            });
-  // Newer than the driver's names.
+  // An error code that is newer than the driver's names is shown as a number.
   Describe(R"({"faults": [{"call": "cuDeviceGetCount", "error": 12345}]})",
            [&](bool succeeded) {
              CHECK_FALSE(succeeded);

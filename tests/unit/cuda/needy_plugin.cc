@@ -1,4 +1,4 @@
-// A plug-in that was linked against what nobody has.
+// A plug-in that needs a symbol which no library has.
 #include "cuda/plugin_abi.h"
 
 extern "C" const forebay::cuda::Plugin* forebay_nobody_has_this();

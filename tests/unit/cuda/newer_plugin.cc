@@ -1,4 +1,4 @@
-// A plug-in of a later build: what follows its version may be anything.
+// A plug-in of a later build. Any fields may follow its version.
 #include <cstdint>
 
 #include "cuda/plugin_abi.h"

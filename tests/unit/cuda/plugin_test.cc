@@ -24,7 +24,8 @@ std::string Built(const std::string& name) {
   return "tests/unit/cuda/" + name + ".so";
 }
 
-// Opens what must fail in the given way; what it says.
+// Opens a plug-in that must be refused with `code`. Returns the message of the
+// refusal.
 std::string Refusal(const std::string& path, absl::StatusCode code) {
   const auto driver = OpenPlugin(path);
   CHECK_THAT(driver, HasCode(code));
@@ -83,9 +84,10 @@ TEST_CASE_METHOD(PluginTest,
 TEST_CASE_METHOD(PluginTest,
                  "The daemon refuses another library as a GPU plug-in",
                  "[cuda][plugin]") {
-  const std::string path = Built("stranger");
+  const std::string path = Built("foreign");
   CHECK(Refusal(path, absl::StatusCode::kFailedPrecondition) ==
-        path + " is no GPU plug-in of Forebay: it has no forebay_cuda_plugin");
+        path +
+            " is not a GPU plug-in of Forebay: it has no forebay_cuda_plugin");
 }
 
 TEST_CASE_METHOD(PluginTest,
@@ -136,14 +138,14 @@ TEST_CASE_METHOD(PluginTest,
         std::string("\x7F"
                     "ELF"),
         std::string("#!/bin/sh\nexit 0\n"), std::string(100'000, '\0'),
-        // An ELF file of 32 bits.
+        // The header of a 32-bit ELF file.
         std::string("\x7F"
                     "ELF\1\1\1",
                     7) +
             std::string(1000, '\0')}) {
     std::ofstream(path_, std::ios::binary) << content;
     CHECK(Refusal(path_, absl::StatusCode::kFailedPrecondition) ==
-          path_ + " is no shared library");
+          path_ + " is not a shared library");
   }
   std::filesystem::remove(path_);
   CHECK(Refusal(folder_, absl::StatusCode::kFailedPrecondition) ==
@@ -153,12 +155,13 @@ TEST_CASE_METHOD(PluginTest,
         path_ + " is not a regular file");
 }
 
-// The loader itself would die of SIGBUS with some of these.
+// The dynamic loader itself would die of SIGBUS with some of these files.
 TEST_CASE_METHOD(PluginTest,
                  "The daemon refuses a GPU plug-in that was cut short",
                  "[cuda][plugin]") {
   const std::string whole = Built("good_plugin");
-  // Far from whole, however much of it is debugging information.
+  // All these sizes are far from whole, however much of the file is debugging
+  // information.
   for (const std::uintmax_t part : {64, 100, 500, 1000, 2000}) {
     std::filesystem::copy_file(
         whole, path_, std::filesystem::copy_options::overwrite_existing);

@@ -41,7 +41,7 @@ def main(arguments: List[str], program: str = "inspect") -> int:
     """Runs the command; returns the exit code.
 
     Args:
-      program: is named before a complaint.
+      program: the name that messages begin with.
     """
     args = _parser().parse_args(arguments)
     try:
@@ -53,9 +53,9 @@ def main(arguments: List[str], program: str = "inspect") -> int:
         print(f"{program}: interrupted", file=sys.stderr)
         return _INTERRUPTED
     except BrokenPipeError:
-        sys.stderr.close()  # Python would complain again when it ends
+        sys.stderr.close()  # Python would report the same error when it ends
         return _FAILED
-    except OSError as error:  # without a name, of standard output
+    except OSError as error:  # an error without a file name is standard output's
         print(f"{program}: {error.filename or 'cannot write'}: "
               f"{_system_error.reason(error)}", file=sys.stderr)
         sys.stderr.close()
@@ -96,7 +96,8 @@ def _save(found, path):
 
 
 def _printable(text: str) -> str:
-    """Replaces what would move the cursor, and what the terminal cannot show."""
+    """Replaces characters that would move the cursor, or that the terminal cannot
+    show."""
     safe = "".join(c if c == "\n" or c.isprintable() else "?" for c in text)
     encoding = getattr(sys.stdout, "encoding", None) or "ascii"  # it may be closed
     return safe.encode(encoding, "replace").decode(encoding)

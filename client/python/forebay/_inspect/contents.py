@@ -1,5 +1,5 @@
-"""Fields of tar shards, members of zip archives, and arrays of NumPy's files. Nothing
-is read but headers and directories."""
+"""Fields of tar shards, members of zip archives, and arrays of NumPy's files. Only
+headers and directories are read."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .. import errors
 from .._torch_folders import IMAGE_EXTENSIONS
 from . import files
 
-_MOST_MEMBERS = 512  # that are looked at in a shard
-_MOST_BYTES = 64 << 20  # of a compressed shard
+_MOST_MEMBERS = 512  # the most members of a shard that are looked at
+_MOST_BYTES = 64 << 20  # the most bytes of a compressed shard that are read
 _MOST_DIRECTORY = 1 << 20  # bytes of a zip archive's directory that are looked at
 _MOST_FIELDS = 15
-_HEADER = 64 << 10  # bytes that are enough for that of a .npy file
+_HEADER = 64 << 10  # bytes that are enough for the header of a .npy file
 IMAGES = frozenset(ending[1:] for ending in IMAGE_EXTENSIONS) | {
     "gif", "avif", "pbm", "pnm"}
 AUDIO = frozenset(("wav", "flac", "ogg", "opus", "mp3"))
@@ -31,7 +31,7 @@ class Shard(NamedTuple):
     """The start of a tar shard.
 
     Attributes:
-      fields: tuple of str, those that all samples have, images first.
+      fields: tuple of str, the fields that all samples have, images first.
       folders: list of str, the names of the folders that its members lie in.
     """
 
@@ -43,7 +43,7 @@ def shard_of(path: str) -> Shard:
     """Looks at the first members of a shard.
 
     Raises:
-      errors.InvalidArgument: it is no tar file, or no sample has a field.
+      errors.InvalidArgument: the file is not a tar file, or no sample has a field.
     """
     samples: Dict[str, List[str]] = {}
     mode: Any = "r:gz" if files.head_of(path)[:2] == b"\x1f\x8b" else "r:"
@@ -62,13 +62,13 @@ def shard_of(path: str) -> Shard:
                     break
     except errors.ForebayError:
         raise
-    # Of damaged headers tarfile raises anything, MemoryError too.
+    # tarfile raises any exception for damaged headers, MemoryError too.
     except Exception as error:
         if not samples:
             raise errors.InvalidArgument(
-                f"{path}: is no tar file that can be read: "
+                f"{path}: is not a tar file that can be read: "
                 f"{str(error) or type(error).__name__}") from None
-    # The last may go on behind those looked at.
+    # The last sample may have further members behind those looked at.
     whole = list(samples.values())[:-1] or list(samples.values())
     fields = common_fields(whole)
     if not fields:
@@ -79,8 +79,8 @@ def shard_of(path: str) -> Shard:
 
 
 def common_fields(samples: Sequence[Sequence[str]]) -> Tuple[str, ...]:
-    """The extensions that all samples have, images first, then labels. Where samples
-    have an image of one extension or another, alternatives are one field."""
+    """Returns the extensions that all samples have, images first, then labels. If
+    samples have images of different extensions, these alternatives are one field."""
     if not samples:
         return ()
     shared = [name for name in samples[0]
@@ -102,10 +102,11 @@ def common_fields(samples: Sequence[Sequence[str]]) -> Tuple[str, ...]:
 
 
 def zip_names(path: str) -> List[str]:
-    """The names of a zip archive's first members, those of folders left out.
+    """Returns the names of a zip archive's first members, without folders.
 
     Raises:
-      errors.InvalidArgument: it has no directory.
+      errors.InvalidArgument: the file has no end of central directory record (APPNOTE
+        4.3.16).
     """
     with files.open_file(path) as file:
         size = file.seek(0, os.SEEK_END)
@@ -115,7 +116,8 @@ def zip_names(path: str) -> List[str]:
         if at < 0 or len(tail) < at + 22:
             raise errors.InvalidArgument(f"{path}: is a zip archive without its end")
         length, offset = struct.unpack_from("<II", tail, at + 12)
-        large = tail.rfind(b"PK\6\6", 0, at)  # zip64's
+        # The zip64 end of central directory record, APPNOTE 4.3.14.
+        large = tail.rfind(b"PK\6\6", 0, at)
         if 0xffffffff in (length, offset) and 0 <= large <= len(tail) - 56:
             length, offset = struct.unpack_from("<QQ", tail, large + 40)
         if offset > size:
@@ -127,7 +129,9 @@ def zip_names(path: str) -> List[str]:
     while directory[at:at + 4] == b"PK\1\2" and len(directory) >= at + 46:
         name, extra, comment = struct.unpack_from("<HHH", directory, at + 28)
         text = directory[at + 46:at + 46 + name].decode("utf-8", "surrogateescape")
-        if directory[at + 5] == 0 and "/" not in text:  # of MS-DOS, as unzip does
+        # The upper byte of "version made by" is 0 for MS-DOS (APPNOTE 4.4.2), whose
+        # paths may have backslashes; unzip reads them so.
+        if directory[at + 5] == 0 and "/" not in text:
             text = text.replace("\\", "/")
         names.append(text)
         at += 46 + name + extra + comment
@@ -135,7 +139,7 @@ def zip_names(path: str) -> List[str]:
 
 
 class Header(NamedTuple):
-    """Says what a .npy file has.
+    """The header of a .npy file.
 
     Attributes:
       dtype: numpy.dtype.
@@ -147,7 +151,7 @@ class Header(NamedTuple):
 
 
 def npy_header(path: str) -> Optional[Header]:
-    """None if it is none."""
+    """Reads the header of a .npy file; None if the file is not one."""
     with files.open_file(path) as file:
         return _header(file.read(_HEADER))
 
@@ -160,14 +164,14 @@ def _header(content: bytes) -> Optional[Header]:
         read = (numpy.lib.format.read_array_header_1_0 if version == (1, 0) else
                 numpy.lib.format.read_array_header_2_0)
         shape, _, dtype = read(file)
-    except Exception:  # of damaged headers NumPy raises anything, TokenError too
+    except Exception:  # NumPy raises any exception for damaged headers, TokenError too
         return None
     return Header(dtype, shape)
 
 
 def npz_groups(path: str) -> List[List[str]]:
-    """The arrays of a .npz file that have equally many rows, together; the group that
-    one trains on first."""
+    """Returns the names of a .npz file's arrays, grouped by their number of rows; the
+    group to train on comes first."""
     groups: Dict[int, List[str]] = {}
     try:
         with files.open_file(path) as file, zipfile.ZipFile(file) as archive:
@@ -180,7 +184,7 @@ def npz_groups(path: str) -> List[List[str]]:
                         name[:-len(".npy")])
     except errors.ForebayError:
         raise
-    except Exception as error:  # zipfile's, NotImplementedError among them
+    except Exception as error:  # zipfile raises many, NotImplementedError among them
         raise errors.InvalidArgument(f"{path}: is no .npz file: {error}") from None
     return sorted(groups.values(), key=lambda names: (
         not any("train" in name for name in names), -len(names)))

@@ -14,11 +14,11 @@ from .. import _paths, _system_error, errors
 from .._open import open_or_fail
 from . import magic
 
-MOST = 2000  # entries that are looked at in a folder
-_MOST_EXPANDED = 10_000  # paths of a pattern
-_MOST_BRACES = 64  # in a pattern
-_MOST_LISTED = 32  # names in braces
-_MOST_FILES = 20_000  # whose sizes are asked for
+MOST = 2000  # the most entries of a folder that are looked at
+_MOST_EXPANDED = 10_000  # the most paths of a pattern
+_MOST_BRACES = 64  # the most braces in a pattern
+_MOST_LISTED = 32  # the most names in braces
+_MOST_FILES = 20_000  # the most files whose sizes are asked for
 
 
 class Listing(NamedTuple):
@@ -33,10 +33,10 @@ class Listing(NamedTuple):
 
 
 def listing(folder: str, most: int = MOST) -> Listing:
-    """The entries of a local folder, at most `most`.
+    """Returns the entries of a local folder, at most `most`.
 
     Raises:
-      errors.PermissionDenied, errors.NotFound: it cannot be listed.
+      errors.PermissionDenied, errors.NotFound: the folder cannot be listed.
     """
     folders: List[str] = []
     files: List[str] = []
@@ -64,10 +64,10 @@ def is_pattern(path: str) -> bool:
 
 
 def braces_expanded(pattern: str) -> Iterator[str]:
-    """The paths, perhaps with wildcards, that a pattern with braces stands for.
+    """Yields the paths, perhaps with wildcards, that a pattern with braces stands for.
 
     Raises:
-      errors.InvalidArgument: it has too many braces.
+      errors.InvalidArgument: the pattern has too many braces.
     """
     if pattern.count("{") > _MOST_BRACES:
         raise errors.InvalidArgument(
@@ -93,8 +93,8 @@ def braces_expanded(pattern: str) -> Iterator[str]:
 
 
 def expanded(pattern: str) -> List[str]:
-    """The local files that a pattern stands for, or all URIs of one at a URI, as far
-    as no wildcards are in it."""
+    """Returns the local files that a pattern stands for. For a URI, returns the URIs
+    that its braces stand for, if it has no wildcards."""
     found: List[str] = []
     for path in itertools.islice(braces_expanded(pattern), _MOST_EXPANDED):
         if _paths.is_remote(path):
@@ -108,13 +108,13 @@ def expanded(pattern: str) -> List[str]:
 
 
 def open_file(path: str) -> Any:
-    """A file for reading: a local one by this process, else by the daemon."""
+    """Opens a file for reading: this process reads local files, the daemon others."""
     if _paths.is_remote(path):
         return open_or_fail(path)
     try:
-        # To open a pipe would wait for its writer, and a device may be anything.
+        # Opening a pipe would wait for its writer, and a device may never end.
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise errors.Unsupported(f"{path}: is no regular file")
+            raise errors.Unsupported(f"{path}: is not a regular file")
         return open(path, "rb")
     except PermissionError:
         raise errors.PermissionDenied(f"{path}: may not be read") from None
@@ -137,25 +137,26 @@ def head_of(path: str) -> bytes:
 
 
 def kind_of(path: str) -> Optional[str]:
-    """The kind of a file, by its bytes and, where these say nothing, its name."""
+    """Returns the kind of a file, by its bytes and, if these do not tell, its name."""
     name = path.lower()
     if name.endswith(".mds"):
         return "mds"
     kind = magic.kind_of(head_of(path))
-    if kind == "zstd":  # which Python does not unpack
+    if kind == "zstd":  # Python's standard library does not decompress it
         return ("tar.zst" if name.endswith((".tar.zst", ".tzst")) else
                 "tfrecord.zst" if ".tfrec" in name else kind)
     if kind is None and name.endswith(".bin"):
         return "bin"
-    # An archive of the oldest tar has no magic number.
+    # An archive in the format before POSIX.1-1988 has no magic number.
     if kind is None and name.endswith(".tar"):
         return "tar"
     return kind
 
 
 def selected(names: List[str], wanted: List[str]) -> str:
-    """A pattern for some of a folder's names and for no other: one with "*", or a list
-    in braces. If there is none, and they are many, one that stands for others, too."""
+    """Returns a pattern for some of a folder's names and for no other: a pattern with
+    "*", or a list in braces. If the names are too many for a list, the pattern may
+    stand for other names, too."""
     if len(wanted) == 1:
         return wanted[0]
     start = os.path.commonprefix(wanted).rstrip("0123456789")
@@ -177,7 +178,7 @@ def _ending(name: str) -> str:
 
 
 def size_of(path: str) -> int:
-    """The bytes of a local file; 0 if it is gone."""
+    """Returns the bytes of a local file; 0 if it is gone."""
     try:
         return os.path.getsize(path)
     except OSError:
@@ -185,8 +186,8 @@ def size_of(path: str) -> int:
 
 
 def total(paths: List[str]) -> Optional[Tuple[int, int]]:
-    """How many files there are, those of folders included but for hidden ones, and
-    their bytes; None if they are so many that it would take long to say."""
+    """Returns the number of files, those in folders included except for hidden ones,
+    and their bytes; None if there are too many to count quickly."""
     count = size = 0
     for path in paths:
         if not os.path.isdir(path):

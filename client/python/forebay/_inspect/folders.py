@@ -11,11 +11,11 @@ from . import contents, files, singles, tables
 from .contents import IMAGES
 from .readings import Reading
 
-_DEEPEST = 5  # folders in folders
-_FOLDERS = 64  # that are looked into
-_WORK = 8000  # that a search may cost: folders listed, and files looked at
-_GLANCE = 200  # entries of a folder, where images are looked for
-_GROUPS = 24  # of like names, of which a file is looked at
+_DEEPEST = 5  # the most levels of folders in folders
+_FOLDERS = 64  # the most folders that are looked into
+_WORK = 8000  # the cost that a search may have: folders listed, and files looked at
+_GLANCE = 200  # the most entries of a folder in which images are looked for
+_GROUPS = 24  # the most groups of like names of which a file is looked at
 _PARTS = {"images", "image", "img", "imgs", "masks", "mask", "annotations", "labels",
           "depth", "segmentation"}
 _CONTAINERS = ("tfrecord", "tfrecord.gz", "tfrecord.zst", "array_record", "tar",
@@ -23,7 +23,7 @@ _CONTAINERS = ("tfrecord", "tfrecord.gz", "tfrecord.zst", "array_record", "tar",
 
 
 class _EmptyFolder(errors.InvalidArgument):
-    """There is nothing in a folder."""
+    """The error for a folder that has nothing in it."""
 
 
 class _Work:
@@ -33,27 +33,29 @@ class _Work:
         self._left = _WORK
 
     def may(self, cost: int = 1) -> bool:
-        """Whether that is still allowed; takes it."""
+        """Takes a cost from the rest. Returns False if too little is left."""
         self._left -= cost
         return self._left >= 0
 
 
 class Found(NamedTuple):
-    """The readings of a folder, the likeliest first, and what is odd in it."""
+    """The readings of a folder, the likeliest first, and notes on what is odd in it."""
 
     readings: List[Reading]
     notes: List[str]
 
 
 def found_in(folder: str, depth: int = 0, work: Optional[_Work] = None) -> Found:
-    """
+    """Finds the readings of a local folder.
+
     Args:
-      folder: a local one.
-      depth: of it in that which was asked for.
-      work: what the search may still cost.
+      folder: the folder's path.
+      depth: the levels from the folder that the user named down to this one.
+      work: the cost that the search may still have.
 
     Raises:
-      errors.ForebayError: there is no way to read it; says what could be meant.
+      errors.ForebayError: there is no way to read the folder; the message says what
+        could be meant.
     """
     entries = files.listing(folder)
     if "data.mdb" in entries.files:
@@ -97,7 +99,8 @@ def found_in(folder: str, depth: int = 0, work: Optional[_Work] = None) -> Found
 
 
 def _arrays_by_path(folder: str, others: List[Reading]) -> List[Reading]:
-    """The reading of NumPy's files that the path alone means, unless it is there."""
+    """Returns the reading of NumPy's files that the path alone means, unless it is
+    among the others."""
     format = {".npy": "npy_folder", ".npz": "npz_files"}.get(
         _npy_folder.ending_in(folder) or "")
     if format is None or any((other.format, other.path) == (format, folder)
@@ -112,13 +115,14 @@ def _ending(name: str) -> str:
 
 
 def _first_of(folder: str, names: List[str]) -> str:
-    """The path of the first file that is not empty, or of the first."""
+    """Returns the path of the first file that is not empty; of the first file, if all
+    are empty."""
     paths = [os.path.join(folder, name) for name in names]
     return next(filter(files.size_of, paths), paths[0])
 
 
 def _kinds(folder: str, names: List[str]) -> Dict[str, List[str]]:
-    """The names of files by their kind."""
+    """Returns the names of files by their kind."""
     groups: Dict[str, List[str]] = {}
     for name in names:
         groups.setdefault(_ending(name), []).append(name)
@@ -158,7 +162,7 @@ def _image_folders(folder: str, names: List[str],
 
 
 def _class_folders(folder: str, classes: List[str], notes: List[str]) -> List[Reading]:
-    """Readings of a folder some of whose folders have images."""
+    """Returns readings of a folder some of whose folders have images."""
     parts = [name for name in classes if _part_of(name)]
     if len(parts) == len(classes):
         nested = [name for name in parts if _image_folders(
@@ -186,8 +190,8 @@ def _class_folders(folder: str, classes: List[str], notes: List[str]) -> List[Re
 
 
 def _audio(folder: str, names: List[str]):
-    """The reading of audio files in a folder, or in class folders in it; None if there
-    are none, or the folders are parts of a dataset."""
+    """Returns the reading of audio files in a folder, or in class folders in it; None
+    if there are none, or the folders are parts of a dataset."""
     found = _audio_folder.find(folder)
     is_part = bool(_part_of(os.path.basename(folder)))
     if found is None or found.labels and (
@@ -200,20 +204,20 @@ def _audio(folder: str, names: List[str]):
 
 
 def _part_of(name: str) -> str:
-    """The part of a dataset that a folder's name tells, such as "train" of
+    """Returns the part of a dataset that a folder's name tells, such as "train" of
     "train2017", or ""."""
     found = re.sub(r"[\d_-]+$", "", name.lower())
     return found if found in singles.SPLITS else ""
 
 
 def _place_of(name: str) -> Tuple[int, str]:
-    """Sorts folders: the part to train on comes first."""
+    """Returns a key that sorts folders so that the part to train on comes first."""
     part = _part_of(name)
     return (singles.SPLITS.index(part) if part else len(singles.SPLITS), name)
 
 
 def _table(folder, kinds):
-    """The reading of a table in a folder that names files."""
+    """Returns the reading of a table in the folder that names files."""
     for name in kinds.get("text", []):
         if name.endswith(tables.ENDINGS):
             path = os.path.join(folder, name)
@@ -228,7 +232,8 @@ def _table(folder, kinds):
 
 
 def _containers(folder: str, kinds: Dict[str, List[str]]):
-    """Kinds of files that have samples, with their names, most bytes first."""
+    """Returns the kinds of files that have samples, with the files' names; the kind
+    with the most bytes comes first."""
     found = [(kind, names) for kind, names in kinds.items() if kind in _CONTAINERS]
     if "megatron_index" in kinds and "bin" not in kinds:
         found.append(("megatron_index", kinds["megatron_index"]))
@@ -237,7 +242,7 @@ def _containers(folder: str, kinds: Dict[str, List[str]]):
 
 
 def _files(folder, all_names, kind, names, notes) -> List[Reading]:
-    """Readings of the files of one kind in a folder."""
+    """Returns readings of the files of one kind in a folder."""
     if kind == "npy" and len(names) > 1:
         return _npy_files(folder, names, notes)
     if kind == "npz" and len(names) > 1:
@@ -259,7 +264,8 @@ def _files(folder, all_names, kind, names, notes) -> List[Reading]:
 
 
 def _npy_files(folder, names, notes) -> List[Reading]:
-    """Samples of one kind, or arrays of whole datasets."""
+    """Returns readings of .npy files: each file is a sample, or an array of a whole
+    dataset."""
     headers = {name: contents.npy_header(os.path.join(folder, name))
                for name in names[:8]}
     known = {name: header for name, header in headers.items() if header is not None}
@@ -278,7 +284,7 @@ def _npy_files(folder, names, notes) -> List[Reading]:
 
 
 def _inner(folder, names, depth, notes, problems, work) -> List[Reading]:
-    """Readings of what lies in a folder's folders."""
+    """Returns readings of the contents of a folder's folders."""
     if depth >= _DEEPEST:
         return []
     found: List[Tuple[str, Found]] = []
@@ -288,7 +294,7 @@ def _inner(folder, names, depth, notes, problems, work) -> List[Reading]:
         try:
             found.append((name, found_in(os.path.join(folder, name), depth + 1, work)))
         except _EmptyFolder:
-            pass  # of several folders, this would be the least
+            pass  # other folders may have readings
         except errors.ForebayError as error:
             problems.append(error)
     if not found:
@@ -305,8 +311,8 @@ def _inner(folder, names, depth, notes, problems, work) -> List[Reading]:
 
 
 def _together(folder, found) -> List[Reading]:
-    """The reading of all inner folders as one dataset, if they are no parts for
-    different purposes."""
+    """Returns the reading of all inner folders as one dataset, unless they are parts
+    for different purposes."""
     names = [name for name, _ in found]
     formats = {inner.readings[0].format for _, inner in found}
     if any(map(_part_of, names)) or len(formats) > 1 or (
@@ -334,7 +340,8 @@ def _together(folder, found) -> List[Reading]:
 
 
 def _environments(folder, names) -> List[Reading]:
-    """Several LMDB environments; those of LSUN are classes."""
+    """Returns readings of several LMDB environments. Environments of LSUN are
+    classes."""
     all_names = files.listing(folder).folders
     found = []
     for part, chosen in singles.split_of(names) or [("", names)]:
@@ -346,7 +353,7 @@ def _environments(folder, names) -> List[Reading]:
 
 
 def _unreadable(folder, entries, kinds, problems) -> errors.ForebayError:
-    """The error of a folder that nothing reads."""
+    """Returns the error of a folder that nothing reads."""
     if "image" in kinds and _ending(kinds["image"][0])[1:] not in IMAGES:
         return errors.InvalidArgument(
             f"{folder}: has images whose names do not end in .jpg, .png and so on, by "
@@ -365,7 +372,7 @@ def _unreadable(folder, entries, kinds, problems) -> errors.ForebayError:
 
 
 def _class_hint(folder) -> str:
-    """A clause: how images of a folder become a dataset."""
+    """Returns a clause that says how images of a folder become a dataset."""
     parent = os.path.dirname(folder.rstrip("/"))
     try:
         siblings = _image_folders(parent, files.listing(parent).folders)
@@ -379,7 +386,7 @@ def _class_hint(folder) -> str:
 
 
 def _refusals(folder, kinds, is_wanted):
-    """Why files of some kinds are not read."""
+    """Returns the reasons why files of some kinds are not read."""
     for kind, names in kinds.items():
         path = _first_of(folder, names)
         try:

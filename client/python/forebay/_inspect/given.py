@@ -50,8 +50,8 @@ def _of_tokens(settings: Dict[str, str]) -> Dict[str, Any]:
 
 
 def reading_of(given: Any) -> Optional[Reading]:
-    """The reading of what forebay.tfrecord and the like have returned; None if it is
-    something else."""
+    """Returns the reading of the result of forebay.tfrecord and the like; None for
+    other values."""
     if type(given) not in _CALLS:
         return None
     call, arguments_of = _CALLS[type(given)]
@@ -62,8 +62,8 @@ def reading_of(given: Any) -> Optional[Reading]:
 
 
 def with_fields(reading: Reading, fields: Any) -> Reading:
-    """The same files, of which other fields are wanted: a sequence of names, or a dict
-    of their types."""
+    """Returns the reading of the same files with other fields: a sequence of names, or
+    a dict of their types."""
     if isinstance(fields, str):
         raise errors.InvalidArgument(
             f"fields must be a sequence such as ({fields!r},)")

@@ -13,13 +13,15 @@ from .readings import Reading
 
 
 def found_at(given: Any, autostart: bool = True) -> Found:
-    """
+    """Finds the readings of a path or a URI.
+
     Args:
       given: a path or a URI.
       autostart: see forebay.inspect.
 
     Raises:
-      errors.ForebayError: nothing can be read there; says what could be meant.
+      errors.ForebayError: nothing can be read there; the message says what could be
+        meant.
     """
     _paths.location_of(given, "data")  # dataset objects are not looked into
     path = os.fsdecode(_paths.path_of(given))
@@ -44,7 +46,7 @@ def found_at(given: Any, autostart: bool = True) -> Found:
 
 
 def _dangling(path: str) -> errors.ForebayError:
-    """The error of a link that leads to nothing that can be read."""
+    """Returns the error of a link that leads to nothing that can be read."""
     try:
         os.stat(path)
         why = "was made just now"
@@ -71,7 +73,7 @@ def _pattern(path: str) -> Found:
 
 
 def _hint(path: str) -> str:
-    """A clause about paths that are there and could be meant."""
+    """Returns a clause about paths that exist and could be meant."""
     folder, name = os.path.split(path.rstrip("/"))
     while folder != "/" and not os.path.isdir(folder):
         folder, name = os.path.split(folder)

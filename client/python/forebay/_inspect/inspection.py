@@ -13,7 +13,7 @@ from .samples import Samples
 from .verify import Verification, try_some
 from .verify import verify as verify_all
 
-_SIZED = ("image", "audio", "text", "json", "bytes")  # kinds that differ in bytes
+_SIZED = ("image", "audio", "text", "json", "bytes")  # kinds of varying size
 _FOLDERS = ("audio_folder", "image_folder", "npy_folder", "npz_files")
 _TINY, _MANY = 16 << 10, 20_000  # bytes of a sample, and samples
 
@@ -22,7 +22,7 @@ class Inspection:
     """A dataset's description, and how to read it.
 
     Attributes:
-      uri: str, the dataset's path or URI: that of the part that is meant.
+      uri: str, the path or URI of the dataset, or of the part that was inspected.
       format: str, such as "image_folder" or "tfrecord".
       title: str, the same for people.
       samples: int.
@@ -32,10 +32,10 @@ class Inspection:
         "histogram"}, or None if none could be read.
       fields: list of dicts: name, kind ("image", "label", "text", "json", "bytes",
         "array", "audio"), dtype, shape (None where it differs), and what was seen:
-        bytes, lengths, labels, images, audio. Numbers are described as those of
+        bytes, lengths, labels, images, audio. Numbers are described in the form of
         sample_bytes.
       classes: list of str, in label order.
-      looked_at: int, how many samples that was.
+      looked_at: int, the number of samples that were looked at.
       code: str, Python that reads batches of it.
       alternatives: list of dicts: other ways to read it (format, code, why).
       warnings: list of str, sentences on what is odd.
@@ -81,7 +81,7 @@ class Inspection:
         return found
 
     def contact_sheet(self, rows: int = 5, columns: int = 5) -> Any:
-        """A PIL.Image of some samples, drawn at random, with their labels.
+        """Draws a PIL.Image of some samples, chosen at random, with their labels.
 
         Needs Pillow.
         """
@@ -96,7 +96,7 @@ class Inspection:
         self.contact_sheet(rows, columns).save(path, None if ending else "PNG")
 
     def to_dict(self) -> Dict[str, Any]:
-        """All of it, for JSON."""
+        """Returns the whole description as plain values, for JSON."""
         verified = self.verification
         return {
             "uri": self.uri, "format": self.format, "title": self.title,
@@ -126,18 +126,18 @@ def inspect(uri: Any, *, fields: Optional[Sequence[str]] = None,
             autostart: bool = True) -> Inspection:
     """Says what is in a dataset, and how to read it: print what it returns.
 
-    The format is told by the files' first bytes and names. Some samples are looked at
-    (the same each time), as many as 64 MiB have, at most 512.
+    The files' first bytes and names tell the format. Some samples are looked at, the
+    same each time: at most 512, and at most about 64 MiB.
 
     Args:
       uri: a folder, a file, or several by braces and wildcards; a path, or a URI that
-        the daemon reads itself ("gs://", "s3://", "https://"). Or a forebay.tfrecord,
-        lmdb and the like: then nothing is guessed.
+        the daemon reads itself ("gs://", "s3://", "https://"). Or the result of
+        forebay.tfrecord, lmdb and the like; nothing is guessed then.
       fields: the fields to look at, of formats that have a choice; None: guessed.
       verify: whether to read and decode every sample, and list what is broken.
         Ctrl-C ends that with what was found so far.
-      most_failures: broken samples that are listed; all are counted.
-      progress: whether to show on a terminal how far that is.
+      most_failures: the most broken samples that are listed; all are counted.
+      progress: whether to show on a terminal how far `verify` is.
       extra_roots: folders that links inside the dataset may lead to, as DataLoader's.
       autostart: whether to start a daemon for this user if none listens.
 
@@ -145,9 +145,10 @@ def inspect(uri: Any, *, fields: Optional[Sequence[str]] = None,
       An Inspection.
 
     Raises:
-      errors.ForebayError: it cannot be read as a dataset; says what could be meant.
+      errors.ForebayError: `uri` cannot be read as a dataset; the message says what
+        could be meant.
     """
-    from . import given, guess  # it would take long to import them with this package
+    from . import given, guess  # importing them with the package would take long
     roots = tuple(map(os.fsdecode, _options.check_extra_roots(extra_roots, uri)))
     chosen = given.reading_of(uri)
     found = (guess.found_at(uri, autostart) if chosen is None else
@@ -181,7 +182,8 @@ def _verified(reading, seen, most, autostart, progress) -> Verification:
 
 
 def _opened(found, autostart):
-    """The first reading that the daemon agrees to, opened; the other ones; notes."""
+    """Opens the first reading that the daemon agrees to. Returns the reading, its
+    samples, the other readings, and notes."""
     from . import trials
     refused: List[errors.ForebayError] = []
     for at, reading in enumerate(found.readings):
@@ -203,11 +205,11 @@ def _opened(found, autostart):
 
 
 def _extent(reading: Reading):
-    """How many files there are, and their bytes; None where that is unknown."""
+    """Returns the number of files, and their bytes; None if they are unknown."""
     from . import files, remote
     path = reading.path
     if reading.format == "manifest":
-        return None, None  # its files are anywhere
+        return None, None  # the files may lie anywhere
     if _paths.is_remote(path):
         sizes = remote.sizes(path)
         return (len(sizes), sum(sizes)) if sizes else (None, None)
@@ -232,7 +234,7 @@ def _numbers(numbers: look.Numbers) -> Dict[str, Any]:
 
 
 def _field(field: look.FieldLook, classes: List[str]) -> Dict[str, Any]:
-    """A field as data."""
+    """Returns a field as plain values."""
     found: Dict[str, Any] = {
         "name": field.name, "kind": field.kind, "dtype": field.dtype,
         "shape": field.shape if field.kind in ("array", "audio") else None,

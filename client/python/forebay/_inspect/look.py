@@ -17,22 +17,22 @@ from .samples import Value
 KINDS = {_native.IMAGE: "image", _native.LABEL: "label", _native.SAMPLE_ID: "label",
          _native.TEXT: "text", _native.JSON: "json", _native.BYTES: "bytes",
          _native.ARRAY: "array"}
-MOST = 512  # samples
-_STEPS = (1, 16)  # the first samples tell how many are not too much to read
+MOST = 512  # the most samples that are looked at
+_STEPS = (1, 16)  # the first samples tell how many more are cheap enough to read
 _MOST_BYTES = 64 << 20
-_MOST_LABELS = 10_000  # different ones that are counted
+_MOST_LABELS = 10_000  # the most different labels that are counted
 _BARS = 10
 
 
 def chosen(size: int, count: int, seed: int = 0) -> List[int]:
-    """Samples, drawn at random, in their order."""
+    """Returns samples, drawn at random, in ascending order."""
     if count >= size:
         return list(range(size))
     return sorted(random.Random(seed).sample(range(size), count))
 
 
 def affordable(sizes: Sequence[int]) -> int:
-    """How many samples of such sizes are not too much to read."""
+    """Returns how many samples of such sizes are cheap enough to read."""
     mean = max(sum(sizes) / max(len(sizes), 1), 1)
     return int(_MOST_BYTES / mean)
 
@@ -54,8 +54,8 @@ class Numbers:
                 "max": int(ordered[-1])}
 
     def histogram(self) -> List[Tuple[int, int, int]]:
-        """Buckets: (least value, the next one's, how many lie between); none if all
-        values are equal."""
+        """Returns buckets: (least value, the next bucket's least value, the number of
+        values between); none if all values are equal."""
         import numpy
         low, high = min(self.values), max(self.values)
         if low == high:
@@ -68,8 +68,8 @@ class Numbers:
 
 
 def _edges(low: int, high: int) -> List[int]:
-    """Round bounds of buckets of one width or, where the values differ by far, of
-    bounds that grow."""
+    """Returns round bounds of buckets. They have one width, or grow if the values
+    differ by orders of magnitude."""
     if low > 0 and high / low > 20:
         edges = [number * 10 ** power for power in range(19) for number in (1, 2, 5)]
     else:
@@ -82,16 +82,17 @@ def _edges(low: int, high: int) -> List[int]:
 
 
 class FieldLook:
-    """The values of one field, as far as they were looked at.
+    """The values of a field, as far as they were looked at.
 
     Attributes:
       name: str.
       kind: str, one of KINDS.
       dtype: str, NumPy's name.
-      seen: int, samples.
-      sizes: Numbers, bytes.
+      seen: int, the number of samples.
+      sizes: Numbers, bytes of the values.
       lengths: Numbers, of an array's first axis.
-      shape: list of int, None where it differs; None if ranks do, or of no array.
+      shape: list of int, with None where samples differ. None if their ranks differ, or
+        the field is not an array.
       labels: Counter of int.
       formats: Counter of (format, mode), of images, or (format, rate), of audio.
       widths, heights: Numbers, of images.
@@ -152,7 +153,7 @@ class FieldLook:
             self.shape = None
 
     def hear(self, decoded: "FieldLook") -> None:
-        """Becomes audio: bytes that the daemon decodes to arrays."""
+        """Marks the field as audio, as the daemon has decoded its bytes to arrays."""
         self.kind, self.dtype = "audio", decoded.dtype
         self.shape, self.lengths = decoded.shape, decoded.lengths
 
@@ -161,7 +162,7 @@ class FieldLook:
 
 
 def _image_of(value) -> Optional[Tuple[str, str, int, int]]:
-    """An image's format, mode, width and height; 0 where nobody knows them."""
+    """Returns an image's format, mode, width and height; 0 if these are unknown."""
     name = magic.image_format(value.content(16))
     if name == "pixels":
         width, height, channels = struct.unpack_from("<III", value.content(16), 4)
@@ -177,7 +178,7 @@ def _image_of(value) -> Optional[Tuple[str, str, int, int]]:
                 io.BytesIO(value.content())) as image:
             return (image.format or name or "", image.mode, image.width,
                     image.height)
-    except Exception:  # Pillow's parsers raise anything; the daemon is who decodes
+    except Exception:  # Pillow's parsers raise anything; only the daemon's count
         return (name, "", 0, 0) if name else None
 
 
@@ -190,13 +191,14 @@ class Look:
     """
 
     def __init__(self, names: List[str], is_stored: bool = True):
-        """`is_stored`: whether images come as they are stored, and not decoded."""
+        """Prepares a look at fields. `is_stored`: whether images come as they are
+        stored, and not decoded."""
         self.fields = [FieldLook(name) for name in names]
         self.sizes = Numbers()
         self._is_stored = is_stored
 
     def add(self, number: int, values: List[Value]) -> None:
-        """For Samples.visit."""
+        """Adds a sample; the argument of Samples.visit."""
         for field, value in zip(self.fields, values):
             field.add(value, self._is_stored)
         self.sizes.values.append(sum(value.size for value in values))
@@ -208,7 +210,8 @@ class Look:
                 field.hear(after)
 
     def refine(self, whole: "Look") -> None:
-        """Takes from a look at all samples what that knows better."""
+        """Takes over the fields of `whole`, a look at all samples, where they are more
+        exact."""
         self.hear(whole)
         for at, field in enumerate(whole.fields):
             if field.seen and self.fields[at].kind not in ("image", "audio"):
@@ -216,13 +219,14 @@ class Look:
 
 
 def look_at(samples: Any, most: int, look: Look, visit: Any = None) -> List[Any]:
-    """Looks at some samples of a Samples; returns those that failed, the first of each
-    step with the reason. Where the first ones all fail, there may be no further ones.
+    """Looks at some samples of a Samples. Returns the samples that failed, the first of
+    each step with the reason. If the first samples all fail, it may stop there.
 
     Args:
-      most: samples; large ones are fewer.
-      look: remembers them.
-      visit: looks at a sample in place of `look.add`, which it calls.
+      most: the most samples; if samples are large, fewer are looked at.
+      look: the Look to which samples are added.
+      visit: a function that is called for each sample in place of `look.add`, and calls
+        that itself.
     """
     numbers = chosen(samples.size, most)
     random.Random(1).shuffle(numbers)
@@ -234,5 +238,5 @@ def look_at(samples: Any, most: int, look: Look, visit: Any = None) -> List[Any]
             failures += samples.visit(sorted(numbers[done:count]), visit or look.add)
             done = count
         if visit is None and len(failures) == done >= _STEPS[-1]:
-            break  # it would take long to be refused so often over a network
+            break  # further refusals would take long over a network
     return failures

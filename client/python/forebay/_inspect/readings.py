@@ -7,7 +7,7 @@ from typing import Any, Dict, List, NamedTuple, Sequence, Tuple, Union
 
 from .._batch import _identifiers
 
-# Formats, and how people know them.
+# The names of formats, and their titles for people.
 TITLES = {
     "array_record": "ArrayRecord files",
     "audio_folder": "audio files, each a sample",
@@ -27,7 +27,7 @@ TITLES = {
 }
 _BATCH = 32
 _NAMED_FIELDS = 4
-_TAKEN = {"T", "dataset", "forebay", "loader"}  # by the code itself
+_TAKEN = {"T", "dataset", "forebay", "loader"}  # names that the code uses itself
 _CAST = ("uint16", "uint32", "uint64")
 
 
@@ -37,12 +37,13 @@ class Reading(NamedTuple):
     Attributes:
       format: str, one of TITLES.
       path: str, of the dataset.
-      call: str, the function of this package that describes it; "" if the path does.
-      arguments: dict of str, that function's.
+      call: str, the function of this package that describes the dataset; "" if the
+        path does.
+      arguments: dict of str, that function's arguments.
       fields: DataLoader's argument: tuple of str, dict of types, or None.
-      extra_roots: likewise: tuple of str.
-      why: str, a clause: when it is meant.
-      note: str, a sentence on what is odd if it is read so, or "".
+      extra_roots: DataLoader's argument: tuple of str.
+      why: str, a clause that says when the reading is meant.
+      note: str, a sentence on what is odd about this reading, or "".
     """
 
     format: str
@@ -62,21 +63,21 @@ class Reading(NamedTuple):
         return getattr(forebay, self.call)(self.path, **self.arguments)
 
     def expression(self) -> str:
-        """The same as Python's code."""
+        """The Python code of `dataset`."""
         if not self.call:
             return quoted(self.path)
         given = ", ".join([quoted(self.path), *_named(self.arguments)])
         return f"forebay.{self.call}({given})"
 
     def arguments_of_loader(self) -> List[str]:
-        """DataLoader's other arguments that say what is read, as code."""
+        """Returns the code of DataLoader's other arguments that say what is read."""
         found = {"fields": self.fields, "extra_roots": list(self.extra_roots) or None}
         return [f"{name}={quoted(value)}" for name, value in found.items()
                 if value is not None]
 
 
 def quoted(value: Any) -> str:
-    """Python's code of a plain value, with double quotes."""
+    """Returns the Python code of a plain value, with double quotes."""
     if isinstance(value, tuple):
         return f"({', '.join(map(quoted, value))}{',' * (len(value) == 1)})"
     if isinstance(value, list):
@@ -91,7 +92,7 @@ def quoted(value: Any) -> str:
 
 def code_of(reading: Reading, fields: Sequence[Dict[str, Any]],
             samples: int) -> str:
-    """The Python code that reads batches.
+    """Returns the Python code that reads batches.
 
     Args:
       fields: those of an Inspection.
@@ -116,9 +117,9 @@ def code_of(reading: Reading, fields: Sequence[Dict[str, Any]],
 
 
 def _transform(fields: Sequence[Dict[str, Any]]) -> List[str]:
-    """The code of an argument, in parts: a transform that makes images of one size,
-    clips of one length, and integers of a type that torch computes with. None if there
-    are none of these."""
+    """Returns the code of an argument, in parts: a transform that makes images of one
+    size, clips of one length, and integers of a type that torch computes with. Returns
+    an empty list if no field needs it."""
     crop, cast = "T.RandomResizedCrop(224)", 'T.ToDtype("int64")'
     images = {field["name"]: crop for field in fields if field["kind"] == "image"}
     casts = {field["name"]: cast for field in fields
@@ -134,7 +135,7 @@ def _transform(fields: Sequence[Dict[str, Any]]) -> List[str]:
 
 
 def _window(field: Dict[str, Any]) -> str:
-    """The code of a transform that makes clips of one length, which most have, and of
+    """Returns the code of a transform that gives clips the length that most have, and
     one number of channels."""
     frames = 1 << max(field["lengths"]["median"], 1).bit_length() - 1
     window = f"T.RandomWindow({frames}, pad_if_needed=True)"
@@ -148,8 +149,8 @@ def _named(arguments: Dict[str, Any]) -> List[str]:
 
 
 def _call(start: str, given: List[str]) -> List[str]:
-    """A call, in lines of 88 characters as far as its arguments allow. Spaces before
-    one indent it where it begins a line."""
+    """Returns a call, in lines of 88 characters as far as its arguments allow. An
+    argument's leading spaces indent it if it begins a line."""
     lines, line = [], start
     for number, argument in enumerate(given):
         piece = argument + (")" if number == len(given) - 1 else ",")
@@ -162,7 +163,7 @@ def _call(start: str, given: List[str]) -> List[str]:
 
 
 def _targets(names: Sequence[str]) -> str:
-    """The variables of a loop over batches."""
+    """Returns the variables of a loop over batches."""
     found = _identifiers(names)
     if len(found) > _NAMED_FIELDS or _TAKEN & set(found):
         return "batch"

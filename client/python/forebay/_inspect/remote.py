@@ -1,5 +1,5 @@
-"""Readings of URIs. Nobody lists buckets or web servers for this process, so that
-folders and wildcards are found by trying to open what they could be."""
+"""Readings of URIs. This process cannot list buckets or web servers, so it finds out
+about folders and wildcards by trying to open what they could be."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import files, singles, trials
 from .folders import Found
 from .readings import Reading
 
-# Files that a folder may have, and the kind that they then are.
+# The patterns of files that a folder may have, and the kind of these files.
 _PATTERNS = (
     ("tar", "*.tar"), ("tar", "*.tar.gz"), ("tar", "*.tar.zst"),
     ("tfrecord", "*.tfrecord*"), ("mds", "*.mds"), ("array_record", "*.array_record*"),
@@ -34,7 +34,7 @@ def found_at(uri: str, autostart: bool) -> Found:
             return Found(singles.readings_of(uri, first), [])
         return Found([_wildcards(uri, autostart)], [])
     is_web = _paths.is_web(uri)
-    # A web server lists nothing: there, the reason is that there is no such file.
+    # Web servers cannot be asked for a list of files, so a URI there names a file.
     if not uri.endswith("/") and (_is_object(uri) or is_web):
         return Found(singles.readings_of(uri, uri), [])
     if is_web:
@@ -65,7 +65,7 @@ def _folder(uri: str, autostart: bool) -> Found:
             return Found([_of(kind, path, autostart)], [])
         except trials.REFUSALS:
             pass
-    # Which daemons say of Cloud Storage and S3.
+    # The daemon says this of buckets in Cloud Storage and S3.
     if "there is no bucket" in str(reason):
         raise reason
     if _paths.are_files(uri, tuple(ending for ending, _ in _BY_ENDING)):
@@ -95,10 +95,10 @@ def _wildcards(uri: str, autostart: bool) -> Reading:
 
 
 def _of(kind: str, path: str, autostart: bool) -> Reading:
-    """The reading of files as of a kind.
+    """Returns the reading of the files at `path` as files of kind `kind`.
 
     Raises:
-      errors.ForebayError: one of trials.REFUSALS; they are of another kind.
+      errors.ForebayError: one of trials.REFUSALS; the files are of another kind.
     """
     if kind == "tar":
         return trials.shards(Reading("webdataset", path), autostart)
@@ -119,8 +119,8 @@ def _of(kind: str, path: str, autostart: bool) -> Reading:
 
 
 def sizes(uri: str) -> List[int]:
-    """The bytes of the objects that a URI with braces names; none where it takes a
-    list of objects to know."""
+    """Returns the bytes of the objects that a URI with braces names; an empty list if
+    only a list of the bucket's objects would tell."""
     if any(c in uri for c in "*?["):
         return []
     found = []

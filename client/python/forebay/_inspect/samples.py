@@ -29,7 +29,7 @@ _FORMATS = {
 
 
 def _format_of(options: Dict[str, Any]) -> str:
-    """The format that DataLoader reads, one of TITLES."""
+    """Returns the format that DataLoader reads, one of TITLES."""
     format = options["format"]
     if format == _native.IMAGE_FOLDER:
         return "audio_folder" if options["fields"] else "image_folder"
@@ -42,10 +42,10 @@ def _format_of(options: Dict[str, Any]) -> str:
 
 def _check_format(reading: Reading, options: Dict[str, Any]) -> None:
     """Refuses a path that DataLoader takes for another format than the reading's. A
-    function of this package says the format itself.
+    reading by a function of this package names the format itself.
 
     Raises:
-      errors.InvalidArgument: says what DataLoader reads there.
+      errors.InvalidArgument: the message says what DataLoader reads there.
     """
     read = reading.format if reading.call else _format_of(options)
     if read != reading.format:
@@ -59,7 +59,7 @@ class Failure(NamedTuple):
 
     Attributes:
       sample: int, its number.
-      message: str, the error; "" if it was not asked for.
+      message: str, the error; "" if the daemon was not asked for it.
     """
 
     sample: int
@@ -67,8 +67,8 @@ class Failure(NamedTuple):
 
 
 class Value:
-    """A field of a sample. It lies in the reader's memory, until the next samples
-    come.
+    """The value of a sample's field. It lies in the reader's memory, until the next
+    samples come.
 
     Attributes:
       kind: of _native.
@@ -85,16 +85,16 @@ class Value:
         self.size = field.bytes
 
     def content(self, most: Optional[int] = None) -> bytes:
-        """Its bytes, or the first ones."""
+        """Returns the value's bytes, at most the first `most`."""
         return c.string_at(self._data, self.size if most is None else
                            min(self.size, most))
 
     def number(self) -> int:
-        """A label."""
+        """Returns the number of a label."""
         return c.c_int64.from_address(self._data).value
 
     def array(self) -> Any:
-        """A copy, as an array."""
+        """Returns a copy of the value, as an array."""
         import numpy
         made = numpy.empty(self.shape, self.dtype.replace("bfloat16", "uint16"))
         c.memmove(made.ctypes.data, self._data, self.size)
@@ -105,8 +105,8 @@ class _LookingReader(_reader.Reader):
     """A native reader that says which samples failed, and shows the others."""
 
     def look(self, numbers, visit) -> List[Failure]:
-        """Calls `visit(number, values)` for each sample that there is, and returns
-        those that failed; if it is a single one, with the reason."""
+        """Calls `visit(number, values)` for each sample that can be used. Returns the
+        samples that failed; a single one has the reason."""
         error = self.error_of(numbers)
         failures = []
         for at, number in enumerate(numbers):
@@ -120,7 +120,7 @@ class _LookingReader(_reader.Reader):
         return failures
 
     def error_of(self, numbers) -> Optional[errors.ForebayError]:
-        """Asks for samples; returns why one of them failed, or None."""
+        """Asks for samples. Returns the error of one that failed, or None."""
         try:
             self._ask(numbers)
         except errors.PASSING:
@@ -137,7 +137,7 @@ class _LookingReader(_reader.Reader):
             if error is not None and status == _ABSENT:
                 return None
             if error is not None and status != _native.OK:
-                raise error  # of the request itself
+                raise error  # an error of the request itself
             _native.check(status)
             values.append(Value(field))
         return values
@@ -160,7 +160,7 @@ class _LookingReader(_reader.Reader):
 
 
 class Samples:
-    """A dataset's samples by number. Used by one thread at a time.
+    """A dataset's samples by number. One thread at a time uses it.
 
     Waits for a daemon that restarts, as Dataset does.
 
@@ -169,7 +169,7 @@ class Samples:
       size: int.
       names: list of str, of the fields.
       classes: list of str.
-      warnings: list of str, what the daemon says of the dataset.
+      warnings: list of str, the daemon's warnings about the dataset.
     """
 
     def __init__(self, reading: Reading, *, decode: bool = False,
@@ -201,8 +201,8 @@ class Samples:
     def visit(self, numbers: Sequence[int],
               visit: Callable[[int, List[Value]], None],
               wanted: int = 1) -> List[Failure]:
-        """Calls `visit(number, values)` for each sample, and returns those that
-        failed. Of at most `wanted`, says why."""
+        """Calls `visit(number, values)` for each sample. Returns the samples that
+        failed, at most `wanted` of them with the reason."""
         failures: List[Failure] = []
         for begin in range(0, len(numbers), _reader.MAX_FETCH):
             part = numbers[begin:begin + _reader.MAX_FETCH]
@@ -226,11 +226,11 @@ class Samples:
     def _look(self, numbers, visit):
         try:
             return self._reader.look(numbers, visit)
-        except errors.DataError as error:  # it is larger than all memory
+        except errors.DataError as error:  # the sample is larger than all memory
             if len(numbers) > 1:
                 raise
             return [Failure(numbers[0], str(error))]
-        except errors.ResourceExhausted:  # other jobs may have the memory
+        except errors.ResourceExhausted:  # other jobs may use the memory at present
             if len(numbers) < 2:
                 raise
         half = len(numbers) // 2

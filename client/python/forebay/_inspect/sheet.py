@@ -11,7 +11,7 @@ from .readings import Reading
 from .samples import Samples, Value
 
 _CELL, _GAP, _LINE = 176, 12, 17  # pixels
-_MARGIN, _SMALL_LINE = 6, 14  # of texts in cells
+_MARGIN, _SMALL_LINE = 6, 14  # pixels, of texts in cells
 _PAPER, _FRAME, _INK, _GRAY = (250, 250, 248), (228, 228, 224), (32, 32, 32), (120,) * 3
 _BLUE = (58, 110, 165)
 _MOST_CHARACTERS = 600
@@ -23,7 +23,8 @@ Size = Tuple[int, int]
 
 def draw(reading: Reading, classes: List[str], audio: Set[str], rows: int,
          columns: int, autostart: bool) -> Any:
-    """A PIL.Image of rows x columns samples, drawn at random, or of all.
+    """Draws a PIL.Image of rows x columns samples, chosen at random, or of all samples
+    if they are fewer.
 
     Args:
       audio: names of the fields that are audio.
@@ -64,7 +65,7 @@ def _font(pillow, size):
 
 def _cell(pillow, samples: Samples, number: int, classes: List[str],
           audio: Set[str]) -> Any:
-    """One sample: its first field that can be shown, and what the others say."""
+    """Draws a sample: the field that can be shown best, and a line for the others."""
     cell = pillow.Image.new("RGB", (_CELL, _CELL + 2 * _LINE), _PAPER)
     inner: List[Any] = []
     captions: List[str] = []
@@ -94,14 +95,15 @@ def _cell(pillow, samples: Samples, number: int, classes: List[str],
 
 
 def _shown(values: List[Value]) -> int:
-    """The field that is drawn: an image, else an array, else a text, else the first."""
+    """Returns the index of the field that is drawn: of an image, array or text, in this
+    order of preference, or of the first field."""
     places = [(_RANK.get(value.kind, 4), at) for at, value in enumerate(values)
               if value.kind != _native.ARRAY or value.shape]
     return min(places)[1] if places else 0
 
 
 def _caption(value: Value, classes: List[str]) -> str:
-    """A field in a few words."""
+    """Returns a field's value in a few words."""
     if value.kind == _native.LABEL:
         label = value.number()
         return classes[label] if 0 <= label < len(classes) else str(label)
@@ -115,14 +117,14 @@ def _caption(value: Value, classes: List[str]) -> str:
 
 
 def _fitting(font, line: str, width: int = _CELL) -> str:
-    """As much of a line as there is room for."""
+    """Returns the part of a line that fits into `width` pixels."""
     line = "".join(c if c.isprintable() else "?" for c in line[:200])
     try:
         if font.getlength(line) <= width:
             return line
         while line and font.getlength(line + "...") > width:
             line = line[:-1]
-    except UnicodeEncodeError:  # Pillow's own font has few letters
+    except UnicodeEncodeError:  # Pillow's built-in font has few letters
         return _fitting(font, line.encode("ascii", "replace").decode(), width)
     return line + "..."
 
@@ -135,7 +137,7 @@ def _image(pillow, value: Value) -> Any:
 
 
 def _scaled(pillow, image, filter) -> Any:
-    """An image as large as fits a cell. A small one grows by whole pixels."""
+    """Scales an image to the cell's size. A small image grows by a whole factor."""
     ratio = _CELL / max(image.size)
     if ratio >= 2:
         ratio, filter = int(ratio), pillow.Image.NEAREST
@@ -144,7 +146,8 @@ def _scaled(pillow, image, filter) -> Any:
 
 
 def _array(pillow, value: Value) -> Any:
-    """A curve of what has one axis, else a picture of the last two."""
+    """Draws a curve of an array with one axis. Draws a picture of the last two axes of
+    other arrays."""
     import numpy
     array = value.array()
     numbers = numpy.nan_to_num(array.astype("float64"), posinf=0, neginf=0)
@@ -159,12 +162,12 @@ def _array(pillow, value: Value) -> Any:
     low, high = numbers.min(), numbers.max()
     gray = ((numbers - low) * (255 / max(high - low, 1e-300))).astype("uint8")
     if gray.shape[0] > 2 * gray.shape[1]:
-        gray = numpy.ascontiguousarray(gray.T)  # steps of time, from left to right
+        gray = numpy.ascontiguousarray(gray.T)  # time goes from left to right
     return _scaled(pillow, pillow.Image.fromarray(gray), pillow.Image.BICUBIC)
 
 
 def _waveform(pillow, value: Value) -> Any:
-    """A curve of the first channel."""
+    """Draws a curve of a clip's first channel."""
     import numpy
     numbers = numpy.nan_to_num(value.array().astype("float64"), posinf=0, neginf=0)
     if numbers.size == 0:
@@ -173,8 +176,8 @@ def _waveform(pillow, value: Value) -> Any:
 
 
 def _curve(pillow: Any, numbers: Any) -> Any:
-    """A picture of numbers, from left to right: where there are many, of the least and
-    the largest of each column."""
+    """Draws numbers from left to right. If there are more numbers than columns, each
+    column has a line from its least to its largest number."""
     drawn = pillow.Image.new("RGB", (_CELL, _CELL), _FRAME)
     box = pillow.ImageDraw.Draw(drawn)
     low, high = float(numbers.min()), float(numbers.max())
@@ -220,10 +223,10 @@ def _number(pillow, value: Value) -> Any:
     return _text(pillow, str(value.number()))
 
 
-# Which field of a sample is drawn: that with the least number.
+# The ranks of kinds: the field of the least rank is the one that is drawn.
 _RANK = {_native.IMAGE: 0, _native.ARRAY: 1, _native.TEXT: 2, _native.JSON: 3,
          _native.BYTES: 4, _native.LABEL: 5, _native.SAMPLE_ID: 6}
-# How a field is drawn, by its kind.
+# The functions that draw fields, by kind.
 _DRAWN: Dict[int, Callable[[Any, Value], Any]] = {
     _native.IMAGE: _image, _native.ARRAY: _array, _native.TEXT: _content,
     _native.JSON: _content, _native.BYTES: _bytes, _native.LABEL: _number,

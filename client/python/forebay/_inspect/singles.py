@@ -1,4 +1,4 @@
-"""Readings of files: of one, or of several that a pattern stands for."""
+"""Readings of a file, or of several files that a pattern stands for."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from . import contents, files, tables
 from .contents import AUDIO, IMAGES
 from .readings import Reading
 
-_WINDOW = 1024  # tokens
-_LIKELY_TOKENS = 100_000  # so many integers in a row are hardly labels
-_WIDTHS = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 8: 2}  # Megatron-LM's numbers of types
+_WINDOW = 1024  # tokens of a window in the code that is shown
+_LIKELY_TOKENS = 100_000  # a .npy file with so many integers has tokens, not labels
+_WIDTHS = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 8: 2}  # bytes by Megatron-LM's type number
 SPLITS = ("train", "training", "val", "valid", "validation", "dev", "eval", "test",
           "testing")
 
-# Kinds that are not read, and what to do instead.
+# The kinds that are not read, and a clause that says what to do instead.
 _REMEDIES = {
     "7z": "is a 7z archive: unpack it, or pack it as zip or tar",
     "arrow": "is an Arrow file, which is not read: if it is of Hugging Face's, pass "
@@ -46,14 +46,15 @@ READ = ("folders of images or audio files, tar shards, TFRecord, ArrayRecord, MD
 
 
 def readings_of(path: str, first: str) -> List[Reading]:
-    """The ways to read files of one kind, the likeliest first.
+    """Returns the ways to read files of one kind, the likeliest first.
 
     Args:
-      path: a file's, or a pattern.
-      first: the path of a file that it stands for.
+      path: a file's path, or a pattern.
+      first: the path of a file that the pattern stands for.
 
     Raises:
-      errors.Unsupported, errors.InvalidArgument: no way, and a remedy.
+      errors.Unsupported, errors.InvalidArgument: there is no way; the message says
+        what to do instead.
     """
     if files.head_of(first) == b"":
         raise errors.InvalidArgument(f"{first}: is empty")
@@ -61,7 +62,7 @@ def readings_of(path: str, first: str) -> List[Reading]:
 
 
 def of_kind(kind: Any, path: str, first: str) -> List[Reading]:
-    """The same, for files whose kind is known."""
+    """Returns the ways to read files whose kind is known."""
     find = _FINDERS.get(kind)
     if find is not None:
         return find(path, first)
@@ -78,7 +79,8 @@ def of_kind(kind: Any, path: str, first: str) -> List[Reading]:
 
 
 def _by_name(format: str, call: str, is_named: Callable[[str], bool]):
-    """Finds files whose path says what they are, or a function does."""
+    """Returns a function that finds the reading of files of one format. If the path
+    does not tell the format, the reading calls `call`, a function of this package."""
     def find(path, first):
         return [Reading(format, path, "" if is_named(path) else call)]
     return find
@@ -96,7 +98,7 @@ def _shards(path, first):
 
 
 def _packed_shards(path, first):
-    return [Reading("webdataset", path)]  # whoever opens it finds the fields
+    return [Reading("webdataset", path)]  # the fields are found when it is opened
 
 
 def _check_ending(path, ending, what):
@@ -119,7 +121,7 @@ def _npy(path, first):
 
 
 def _window(count: int) -> int:
-    """A number of tokens that makes at least one window."""
+    """Returns a window's tokens: few enough that there is at least one window."""
     return 1 << min(_WINDOW, max(count, 1)).bit_length() - 1
 
 
@@ -138,7 +140,7 @@ def _tokens(path, first):
     if size % 2:
         raise errors.Unsupported(
             f"{first}: is of no format that its first bytes tell, and an odd number "
-            f"of bytes are no tokens; read are {READ}")
+            f"of bytes are not tokens; read are {READ}")
     kinds = {"uint16": 2, "uint32": 4}
     if _has_empty_halves(head) and size % 4 == 0:
         kinds = {"uint32": 4, "uint16": 2}
@@ -153,7 +155,7 @@ def _megatron(path, index, first):
         head = file.read(18)
     if head[:9] != b"MMIDIDX\0\0" or len(head) < 18:
         raise errors.InvalidArgument(
-            f"{index}: is no index of Megatron-LM's, which the file beside {first} "
+            f"{index}: is not an index of Megatron-LM's, which the file beside {first} "
             "would be")
     with files.open_file(first) as file:
         size = file.seek(0, os.SEEK_END)
@@ -168,8 +170,8 @@ def _is_cifar(path, size):
 
 
 def _has_empty_halves(head):
-    """Whether the upper halves of 32-bit words are nearly 0: tokens in 16 bits would
-    rarely be so."""
+    """Whether nearly all upper halves of 32-bit words are 0. In 16-bit tokens, they
+    would rarely be."""
     upper = struct.unpack_from(f"<{len(head) // 4 * 2}H", head)[1::2]
     return bool(upper) and sum(half > 15 for half in upper) * 100 < len(upper)
 
@@ -201,11 +203,11 @@ def _zip(path, first):
 
 
 def _zipped_classes(path, names):
-    """The paths in an archive below which class folders are, and when they are
-    meant."""
+    """Returns the paths in an archive below which class folders are, each with a clause
+    that says when it is meant."""
     split = [name.split("/") for name in names]
     depth = 0
-    # Folders around all that there is.
+    # Folders that contain all members are passed over.
     while all(len(parts) > depth + 2 for parts in split) and len(
             {parts[depth] for parts in split}) == 1:
         depth += 1
@@ -219,7 +221,8 @@ def _zipped_classes(path, names):
 
 
 def npz_rows(path: str, first: str) -> List[Reading]:
-    """The rows of .npz files; of several groups of arrays, each by itself."""
+    """Returns the readings of .npz files' rows, one for each group of arrays with
+    equally many rows."""
     is_named = _paths.are_files(path, (".npz",))
     groups = contents.npz_groups(first)
     files_each = Reading("npz_files", path, "npz", {"rows": False},
@@ -247,7 +250,7 @@ def _table(path, first):
                 f"{path}: tables are read one at a time: name one, such as {first}")
         if columns is not None:
             return [Reading("manifest", path, "manifest", columns)]
-        if not first.endswith(".json"):  # which is mostly something else
+        if not first.endswith(".json"):  # such files are mostly not tables
             raise errors.Unsupported(
                 f"{first}: is a table, but no column has the paths of images or audio "
                 "files that are there, from its folder on")
@@ -292,8 +295,9 @@ _FINDERS: Dict[Any, Callable[[str, str], List[Reading]]] = {
 
 
 def split_of(names: List[str]) -> List[Tuple[str, List[str]]]:
-    """The parts of a dataset that names tell, such as "train-1" and "val-1", each
-    with its names, the one to train on first; none if a name tells no part."""
+    """Returns the parts of a dataset that names such as "train-1" and "val-1" tell,
+    each with its names, the part to train on first. Returns an empty list if a name
+    does not tell a part."""
     parts: Dict[str, List[str]] = {}
     for name in names:
         lower = name.lower()

@@ -1,4 +1,4 @@
-"""Tables of images or audio files: which of their columns are what."""
+"""Tables of images or audio files, and the meaning of their columns."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from .. import _paths
 from . import files
 from .contents import AUDIO, IMAGES
 
-_ROWS, _BYTES = 50, 1 << 20  # that are looked at
+_ROWS, _BYTES = 50, 1 << 20  # the most rows and bytes that are looked at
 _LABELS = ("label", "labels", "class", "class_name", "classname", "category", "target",
            "species", "y")
 _TEXTS = ("caption", "text", "prompt", "title", "description", "transcript",
           "transcription", "sentence")
-_LINES = (".jsonl", ".ndjson", ".json")  # of JSON objects
+_LINES = (".jsonl", ".ndjson", ".json")  # files with a JSON object in each line
 ENDINGS = (".csv", *_LINES)
-_KINDS = {"image": IMAGES, "audio": AUDIO}  # of files, with their endings
+_KINDS = {"image": IMAGES, "audio": AUDIO}  # kinds of files, with their endings
 
 
 def columns_of(path: str) -> Optional[Dict[str, str]]:
-    """The arguments of forebay.manifest for a table; None if it names no images or
-    audio files that are there."""
+    """Returns the arguments of forebay.manifest for a table; None if it names no images
+    or audio files that exist."""
     header, rows = _rows(path)
     found = next(((kind, name) for name in header if rows
                   for kind, endings in _KINDS.items()
@@ -51,16 +51,16 @@ def _ends_in(value: Any, endings: Iterable[str]) -> bool:
 
 def _exists(path: str, name: str) -> bool:
     if _paths.is_remote(path):
-        return True  # the daemon will say
+        return True  # the daemon will say whether the file exists
     return os.path.isfile(os.path.join(os.path.dirname(path), name))
 
 
 def _rows(path: str) -> Tuple[List[str], List[Dict[str, Any]]]:
-    """The columns' names, and the first rows by column."""
+    """Returns the columns' names, and the first rows by column."""
     with files.open_file(path) as file:
         content = file.read(_BYTES)
     text = content.decode("utf-8-sig", "replace")
-    is_cut = len(content) == _BYTES  # in the last row
+    is_cut = len(content) == _BYTES  # the last row may be incomplete
     if path.endswith(_LINES):
         lines = text.split("\n")[:_ROWS + 1]
         return _json_rows(lines[:-1] if is_cut else lines)
@@ -74,7 +74,7 @@ def _rows(path: str) -> Tuple[List[str], List[Dict[str, Any]]]:
         else:
             del rows[len(rows) - is_cut:]
     except csv.Error:
-        pass  # the rows before are as good
+        pass  # the rows before the fault are enough
     header = [name for name in rows[0] if name] if rows else []
     return header, rows
 

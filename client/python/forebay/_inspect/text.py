@@ -10,7 +10,7 @@ _MOST_CLASSES = 12
 
 
 def of(inspection: Any) -> str:
-    """The whole text."""
+    """Returns the whole text of an Inspection."""
     lines = [_printable(inspection.uri), f"  {inspection.title}", ""]
     lines += _facts(inspection)
     lines += ["", *_table(inspection)]
@@ -24,7 +24,7 @@ def of(inspection: Any) -> str:
 
 
 def size(count: float) -> str:
-    """A number of bytes for people."""
+    """Returns a number of bytes for people."""
     for unit in ("bytes", "KB", "MB", "GB"):
         if count < 999.5:
             return f"{count:.3g} {unit}"
@@ -150,7 +150,7 @@ def _histogram(buckets: Sequence[Tuple[int, int, int]], show) -> List[str]:
 
 
 def _bars(names: List[str], counts: List[int]) -> List[str]:
-    """Bars, the longest of which is for the largest count."""
+    """Returns lines with bars, the longest of which is for the largest count."""
     width = max(map(len, names))
     most = max(max(counts), 1)
     digits = max(len(f"{count:,}") for count in counts)
@@ -162,7 +162,8 @@ def _bars(names: List[str], counts: List[int]) -> List[str]:
 
 
 def _labels(name: str, labels: List[Dict[str, Any]]) -> List[str]:
-    """The most frequent labels; of many that are all different, no bars."""
+    """Returns lines with the most frequent labels; without bars if they are many and
+    all different."""
     values = [one["label"] for one in labels]
     text = (f"{len(labels):,} different, {min(values):,} to {max(values):,}"
             if len(labels) > 1 else f"all are {values[0]:,}")
@@ -181,7 +182,8 @@ def _short(name: str) -> str:
 
 
 def _printable(name: str) -> str:
-    """A name in one line, whatever a stranger put into it."""
+    """Returns a name in one line: names in a dataset are not to be trusted, and may
+    have control characters."""
     return "".join(c if c.isprintable() else "?" for c in name)
 
 

@@ -17,10 +17,12 @@ REFUSALS = (errors.InvalidArgument, errors.NotFound, errors.Unsupported,
 
 
 def refusal(reading: Reading, autostart: bool) -> Optional[errors.ForebayError]:
-    """Says why the daemon does not open it; None if it does, and there are samples.
+    """Returns why the daemon does not open a reading; None if it does, and there are
+    samples.
 
     Raises:
-      errors.ForebayError: what does not concern the reading, such as no daemon.
+      errors.ForebayError: the error does not concern the reading; there may be no
+        daemon.
     """
     try:
         opened = Samples(reading, autostart=autostart)
@@ -32,8 +34,8 @@ def refusal(reading: Reading, autostart: bool) -> Optional[errors.ForebayError]:
 
 
 def shards(packed: Reading, autostart: bool) -> Reading:
-    """The reading of tar shards that this process does not read: the daemon's refusal
-    tells what the first sample has.
+    """Returns the reading of tar shards that this process cannot read itself. The
+    daemon's refusal of a reading without fields tells what the first sample has.
 
     Args:
       packed: the reading without fields.
@@ -58,8 +60,8 @@ def shards(packed: Reading, autostart: bool) -> Reading:
 
 
 def hdf5(reading: Reading, autostart: bool) -> Reading:
-    """The reading of HDF5 files without named fields: with those that the daemon's
-    refusal names, if each object of a group is a sample."""
+    """Returns the reading of HDF5 files without named fields. If each object of a group
+    is a sample, the daemon's refusal names the fields."""
     why = str(refusal(reading, autostart))
     types = dict.fromkeys(re.findall(r'"([^"]*\*/[^"]*)"', why), "")
     if not types:
@@ -72,6 +74,6 @@ def hdf5(reading: Reading, autostart: bool) -> Reading:
             re.escape(name).replace(r"\*", "[^/]+"), differs.group(1))), None)
         if differs is None or name is None or types[name]:
             return found
-        # Of any length along the first axis.
+        # This type allows any length along the first axis.
         types[name] = f"{differs.group(2)}[n{differs.group(3).replace(' ', '')}]"
         found = given.with_fields(reading, types)

@@ -13,24 +13,24 @@ from .look import KINDS, Look, look_at
 from .readings import Reading
 from .samples import Failure, Samples
 
-_MOST_AT_ONCE = 1024  # samples
-_ENOUGH = 32  # for all cores
+_MOST_AT_ONCE = 1024  # the most samples that are read at once
+_ENOUGH = 32  # samples that keep all CPUs at work
 _BYTES_AT_ONCE = 64 << 20
 _SIDE = 8  # pixels of an image that is decoded as a whole and then thrown away
 _BAR = 20
-_TRIED = 64  # samples
-_SECONDS = 0.1  # between two pictures of the bar
+_TRIED = 64  # samples that `try_some` decodes
+_SECONDS = 0.1  # between two drawings of the bar
 
 
 class Verification:
     """The outcome of reading all samples.
 
     Attributes:
-      samples: int, of the dataset.
-      read: int, how many were read; fewer if it was interrupted.
-      broken: int, how many of them cannot be used.
-      failures: list of Failure, the first of the broken ones.
-      look: Look, at all that can be read.
+      samples: int, the number of the dataset's samples.
+      read: int, the number of samples read; fewer if the user interrupted it.
+      broken: int, the number of these that cannot be used.
+      failures: list of Failure, the first broken samples.
+      look: Look, at all samples that can be read.
     """
 
     def __init__(self, samples: int, look: Look):
@@ -108,8 +108,8 @@ def verify(reading: Reading, stored: Look, *, most: int = 20,
 
     Args:
       stored: a look at some samples as they are stored.
-      most: failures that are listed.
-      progress: whether to show it on standard error, if that is a terminal.
+      most: the most failures that are listed.
+      progress: whether to show progress on standard error, if that is a terminal.
     """
     samples = _decoded(reading, stored, autostart)
     found = Verification(samples.size, Look(samples.names, is_stored=False))
@@ -130,7 +130,8 @@ def verify(reading: Reading, stored: Look, *, most: int = 20,
 
 
 def _decoded(reading: Reading, stored: Look, autostart: bool) -> Samples:
-    """The samples, decoded: images as a whole, but only a few pixels are kept."""
+    """Returns the samples, decoded. Images are decoded as a whole, but only a few
+    pixels of each are kept."""
     kinds = {field.kind for field in stored.fields}
     transform = transforms.Resize((_SIDE, _SIDE)) if "image" in kinds else None
     return Samples(reading, decode=bool(kinds & {"image", "bytes", "audio"}),
@@ -138,7 +139,8 @@ def _decoded(reading: Reading, stored: Look, autostart: bool) -> Samples:
 
 
 def try_some(reading: Reading, stored: Look, autostart: bool) -> List[Failure]:
-    """Decodes some samples, which tells what is audio; returns the broken ones."""
+    """Decodes some samples, which shows which fields are audio. Returns the broken
+    samples."""
     samples = _decoded(reading, stored, autostart)
     look = Look(samples.names, is_stored=False)
     faults: List[Failure] = []
@@ -157,7 +159,8 @@ def _read(samples, numbers, found, most):
 
 
 def _visitor(samples, look, faults):
-    """A function that looks at a sample, or adds to `faults` why it is none."""
+    """Returns a function that looks at a sample, or adds to `faults` why the sample
+    cannot be used."""
     def visit(number: int, values: List[Any]) -> None:
         for name, value in zip(samples.names, values):
             reason = _fault_of(value)
@@ -171,25 +174,25 @@ def _visitor(samples, look, faults):
 
 
 def _fault_of(value) -> Optional[str]:
-    """Says why a text or JSON that could be read cannot be used."""
+    """Returns why a text or JSON value that could be read cannot be used."""
     kind = KINDS.get(value.kind)
     if kind not in ("text", "json"):
         return None
     try:
         content = value.content().decode()
     except UnicodeDecodeError as error:
-        return f"is no UTF-8 from byte {error.start} on"
+        return f"is not UTF-8 from byte {error.start} on"
     if kind == "json":
         try:
-            # JSON bounds no number's digits, as Python's int does.
+            # Python's int() bounds the digits of a number; JSON does not.
             json.loads(content, parse_int=str)
         except (ValueError, RecursionError) as error:
-            return f"is no JSON: {error}"
+            return f"is not JSON: {error}"
     return None
 
 
 def _at_once(stored: Look, decoded: Look) -> int:
-    """How many samples are read at once: not one before their sizes are known."""
+    """Returns how many samples are read at once, by the sizes seen so far."""
     latest = [look.sizes.values[-_ENOUGH:] for look in (stored, decoded)]
     mean = max(sum(sizes) / max(len(sizes), 1) for sizes in latest)
     fitting = int(_BYTES_AT_ONCE / max(mean, 1))

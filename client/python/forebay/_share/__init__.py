@@ -1,1 +1,1 @@
-"""Iterables that one process iterates for all jobs of a user."""
+"""Iterables that a single process iterates for all jobs of a user."""

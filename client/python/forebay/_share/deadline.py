@@ -1,4 +1,4 @@
-"""How long a job waits to join a share."""
+"""Deadlines for a job that waits to join a share."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ class Missed(Exception):
 
 
 class Deadline:
-    """A moment at which waits end, or none."""
+    """The time at which waits end; it may be infinite."""
 
     def __init__(self, seconds: float):
         """
         Args:
-          seconds: from now; 0: there is no such moment.
+          seconds: from now; 0: waits never end.
         """
         self._end = time.monotonic() + seconds if seconds else float("inf")
 
     def exists(self) -> bool:
-        """Whether waits end at all."""
+        """Whether the deadline is finite."""
         return self._end < float("inf")
 
     def left(self) -> float:
-        """Seconds that are left.
+        """Returns the seconds that are left.
 
         Raises:
-          Missed: none are.
+          Missed: the deadline has passed.
         """
         seconds = self._end - time.monotonic()
         if seconds <= 0:

@@ -1,4 +1,4 @@
-"""When nobody needs the process that iterates any more."""
+"""The rule by which the process that iterates ends when no job needs it any more."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import threading
 from typing import Callable, Iterator
 
 LOOK_SECONDS = 0.5  # between two looks
-_LINGER_SECONDS = 5.0  # a trainer may go on at once
-# A trainer notices with its next batch that the daemon has died. It goes on when
-# another daemon is there.
+_LINGER_SECONDS = 5.0  # the time for which a trainer may still go on
+# The time for which the process stays while no daemon listens. A trainer notices with
+# its next batch that the daemon has died, and goes on when another daemon is there.
 _AWAY_SECONDS = 60.0
 _STEP_SECONDS = 60.0
-HANG_SECONDS = 5.0  # then it is killed
+HANG_SECONDS = 5.0  # the time to end in, after which the process is killed
 
 
 class Idleness:
-    """How long nobody has listened to the process that iterates.
+    """The time for which no job has listened to the process that iterates.
 
     Looks are counted rather than a clock's seconds: a process that was stopped has
     not lingered meanwhile. Thread-safe; `look` asks for the daemon.
@@ -25,7 +25,7 @@ class Idleness:
     def __init__(self, is_away: Callable[[], bool], patience: float = 0.0):
         """
         Args:
-          is_away: tells whether no daemon listens.
+          is_away: a function that tells whether no daemon listens.
           patience: seconds for which trainers wait for a daemon.
         """
         self._is_away = is_away
@@ -41,23 +41,24 @@ class Idleness:
         self._limit = _looks(_LINGER_SECONDS)
 
     def begin(self) -> None:
-        """Notes that somebody listens: to a stream, or for an answer."""
+        """Notes a listener: of a stream, or of an answer."""
         with self._lock:
             self._listeners += 1
             self._was_away = False
             self._restart()
 
     def end(self) -> None:
-        """Notes that one of them is through."""
+        """Notes that a listener has ended."""
         with self._lock:
             self._listeners -= 1
             self._restart()
-        # The daemon's death ends its streams. Another may be there at the next look.
+        # The daemon's death ends its streams. The look notes that it is away, as
+        # another daemon may be there at the next look.
         self.look()
 
     @contextlib.contextmanager
     def listened(self) -> Iterator[None]:
-        """Somebody listens meanwhile."""
+        """Counts as a listener while the block runs."""
         self.begin()
         try:
             yield
@@ -65,7 +66,7 @@ class Idleness:
             self.end()
 
     def look(self) -> None:
-        """Is called every LOOK_SECONDS."""
+        """Counts a look; to be called every LOOK_SECONDS."""
         is_away = not self._listeners and self._is_away()
         with self._lock:
             if not self._listeners:
@@ -76,11 +77,11 @@ class Idleness:
                 self._looks += 1
 
     def leave(self) -> None:
-        """Notes that the process ends, whoever comes."""
+        """Notes that the process ends even if listeners come."""
         self._has_left = True
 
     def has_left(self) -> bool:
-        """Whether the process ends, whoever comes."""
+        """Whether the process ends even if listeners come."""
         return self._has_left
 
     def is_over(self) -> bool:

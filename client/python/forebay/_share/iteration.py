@@ -10,25 +10,26 @@ from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from .._stage import failure, payload
 
-# Batches that can be given again: a daemon that ends may have had some.
+# The number of batches that can be given again. A daemon that has ended may have had
+# batches that no job got.
 _KEPT = 4
 _STATE_SECONDS = 1.0  # between two states that are saved
-# The epoch and the number of a batch, and the batches of all epochs before that one:
-# beside its payload.
+# The numbers beside a batch's payload: its epoch, its number in the epoch, and the
+# number of batches of all epochs before.
 NUMBERS = struct.Struct("<QQQ")
 
 
 class Gone:
-    """Instead of a batch that nobody has any more."""
+    """Stands for a batch that is not kept any more."""
 
 
 class State:
-    """How far an iterable had come.
+    """The state of an iterable.
 
     Attributes:
-      epoch: the iteration.
+      epoch: the number of the iteration.
       number: of the batch that comes next.
-      value: its own state_dict.
+      value: the iterable's own state_dict.
     """
 
     def __init__(self, epoch: int, number: int, value: Any):
@@ -50,7 +51,7 @@ class _Made(NamedTuple):
 
 
 def is_iterable(source: Any) -> bool:
-    """Whether it can be iterated itself: a class whose instances can is none."""
+    """Whether a thing itself can be iterated; a class of iterables cannot."""
     return hasattr(type(source), "__iter__")
 
 
@@ -60,14 +61,13 @@ class Iteration:
     Attributes:
       source: an iterable, or a function that makes one.
       epoch: the iteration; -1 before the first.
-      next: the number of its batch that comes next.
-      has_ended: whether there is none.
-      has_place: whether the number of its first epoch counts. Otherwise the jobs'
-        first question is for what has begun, whatever its epoch: others may have had
-        those before from another process.
-      first: the batches of all epochs before this one, by which jobs count what they
-        have missed. The one who begins an iteration elsewhere than at its start sets
-        it.
+      next: the number of the epoch's batch that comes next.
+      has_ended: whether the epoch has no further batch.
+      has_place: whether the epoch's number counts. If not, the jobs' first question
+        asks for the iteration that has begun, and gives it a number: jobs may have had
+        earlier epochs from another process.
+      first: the number of batches of all epochs before this one. Jobs count by it the
+        batches that they have missed. A caller that begins amid an iteration sets it.
     """
 
     def __init__(self, source: Any):
@@ -77,13 +77,13 @@ class Iteration:
         self.epoch, self.next, self.has_ended = -1, 0, False
         self.has_place = True
         self.first = 0
-        self._past: Dict[int, Tuple[int, int]] = {}  # batches, and first
+        self._past: Dict[int, Tuple[int, int]] = {}  # past epochs' batches and `first`
         self._kept: Dict[int, _Made] = {}
         self._saved_at = 0.0
-        self._has_told = False  # that no state can be saved
+        self._has_told = False  # whether the log says that no state can be saved
 
     def begin(self, epoch: int, state: Optional[State] = None) -> None:
-        """Begins an iteration; with a state of it, where that was saved.
+        """Begins an iteration; with a state, at the place where it was saved.
 
         Raises:
           Exception: that of the user's code.
@@ -93,7 +93,7 @@ class Iteration:
             self.first += self.next
         self.epoch, self.next, self.has_ended = epoch, 0, False
         self._kept.clear()
-        # It may be what was made, which is spent then.
+        # An iterable that is its own iterator is spent, and has to be made again.
         if self._made is None or self._iterator is self._made:
             self._made = (self.source if is_iterable(self.source) else
                           self.source())
@@ -101,7 +101,7 @@ class Iteration:
                 hasattr(self._made, "load_state_dict")):
             self._made.load_state_dict(state.value)
             self.next = state.number
-        self._iterator = None  # the workers of the one before end first
+        self._iterator = None  # the last iterator's workers end first
         self._iterator = iter(self._made)
 
     def place_at(self, epoch: int) -> None:
@@ -113,8 +113,8 @@ class Iteration:
                 made.state.epoch = epoch
 
     def give(self, epoch: int, number: int) -> Tuple[int, Any]:
-        """As `get`, for the jobs: an iteration that they read ends before the next
-        one begins."""
+        """Returns what `get` does, for the jobs: an iteration that they read ends
+        before the next one begins."""
         if not self.has_place:
             self.place_at(epoch)
         if 0 <= self.epoch < epoch:
@@ -124,10 +124,10 @@ class Iteration:
         return self.get(epoch, number)
 
     def get(self, epoch: int, number: int) -> Tuple[int, Any]:
-        """A payload's kind and value, for a batch: (epoch, number, first, state,
-        batch). For END: (epoch, batches of the epoch, first, the epoch that comes
-        next). The batches are None if another process has had that epoch; `first`
-        is then the one of the epoch that comes next."""
+        """Returns a payload's kind and value. A batch's value is (epoch, number, first,
+        state, batch). That of END is (epoch, batches of the epoch, first, the next
+        epoch). The number of batches is None if another process has had that epoch;
+        `first` is then the next epoch's."""
         if epoch < self.epoch:
             return payload.END, self._end_of(epoch)
         if epoch > self.epoch:
@@ -147,7 +147,7 @@ class Iteration:
         return payload.END, (epoch, self.next, self.first, epoch + 1)
 
     def _end_of(self, epoch: int) -> Tuple[int, Optional[int], int, int]:
-        """The answer of `get` for an epoch before this one."""
+        """Returns the value of END for an epoch before this one."""
         if epoch in self._past:
             return (epoch, *self._past[epoch], epoch + 1)
         following = min(had for had in (*self._past, self.epoch) if had > epoch)
@@ -156,7 +156,7 @@ class Iteration:
         return epoch, None, first, following
 
     def _answer(self, number: int) -> Tuple[int, Any]:
-        """The answer of `get` for a batch that is kept."""
+        """Returns the answer of `get` for a batch that is kept, or a Gone."""
         made = self._kept[number]
         if made.kind == payload.FAILED:
             return made.kind, made.value
@@ -178,7 +178,8 @@ class Iteration:
         return self._answer(number)
 
     def _state(self) -> Optional[State]:
-        """The state behind the batch that was made last, now and then."""
+        """Returns the state after the batch that was made last. Returns None if the
+        iterable has no state, or if the last state is younger than _STATE_SECONDS."""
         now = time.monotonic()
         if (not hasattr(self._made, "state_dict") or
                 not hasattr(self._made, "load_state_dict") or
@@ -188,7 +189,7 @@ class Iteration:
         try:
             value = self._made.state_dict()
             pickle.dumps(value)
-        except Exception as error:  # the batch is good all the same
+        except Exception as error:  # the batch can be used without a state
             if not self._has_told:
                 self._has_told = True
                 print(f"the iterable's state cannot be saved: {error!r}",

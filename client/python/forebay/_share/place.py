@@ -1,4 +1,4 @@
-"""Finds the process that iterates an iterable, and starts it."""
+"""Finds the process that iterates an iterable; starts one if there is none."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from . import producer
 from .deadline import Deadline, Missed
 from .iteration import State
 
-_PROBE_SECONDS = 0.25  # between looks whether it lives
-_LOCK_SECONDS = 0.05  # between looks whether others are through
-_TIME = struct.Struct("@ll")  # of socket options: seconds and microseconds
+_PROBE_SECONDS = 0.25  # between looks whether the process lives
+_LOCK_SECONDS = 0.05  # between looks whether other jobs have left the lock
+_TIME = struct.Struct("@ll")  # struct timeval: seconds and microseconds
 
 
 class Producer:
-    """A connection to that process; closed when it fails to answer, or not by a
-    deadline: its methods raise Missed then."""
+    """A connection to the process that iterates. It is closed when the process fails to
+    answer, or does not answer by the deadline: methods then raise Missed."""
 
     def __init__(self, connection: Any, folder: str, log: str, deadline: Deadline):
         """
         Args:
-          folder: of its socket, for messages.
-          log: the file of its output, likewise.
+          folder: of the process's socket, for messages.
+          log: the file of its output, for messages.
         """
         self._connection = connection
         self._folder = folder
@@ -40,14 +40,14 @@ class Producer:
 
     def prepare(self, epoch: Optional[int], number: int, first: int,
                 state: Optional[State]) -> Tuple[int, int, int, int]:
-        """As producer.main says."""
+        """Asks for the place of a batch; see "prepare" at producer.main."""
         return self._ask(("prepare", epoch, number, first, state), -1)
 
     def serve(self, room: int, tasks: int) -> None:
-        """Lets it serve the daemon.
+        """Lets the process serve the daemon.
 
         Args:
-          tasks: a descriptor, which stays the caller's.
+          tasks: the descriptor of the socket of tasks, which stays the caller's.
         """
         self._ask(("serve", room), tasks)
 
@@ -84,13 +84,13 @@ class Producer:
 
 
 class Place:
-    """Where the jobs of this user that share by one key meet. What waits until a
-    deadline raises Missed."""
+    """The meeting place of the jobs of this user that share by one key: a folder.
+    Methods with a deadline raise Missed when it has passed."""
 
     def __init__(self, key: str, directory: str):
         """
         Args:
-          directory: of the daemon.
+          directory: of the daemon's sockets.
         """
         self._directory = directory
         self._folder = _folder_of(directory)
@@ -101,7 +101,8 @@ class Place:
 
     @contextlib.contextmanager
     def locked(self, deadline: Deadline) -> Iterator[int]:
-        """Keeps other jobs away; a descriptor of the folder."""
+        """Keeps other jobs away while the block runs. Yields a descriptor of the
+        folder."""
         with contextlib.ExitStack() as opened:
             with _exhaustion(self._folder):
                 folder = opened.enter_context(_daemon.private_folder(
@@ -116,16 +117,16 @@ class Place:
             yield folder
 
     def find(self, folder: int, deadline: Deadline) -> Optional[Producer]:
-        """The process that runs; None if there is none.
+        """Connects to the process that runs; None if there is none.
 
         Args:
-          folder: as `locked` yields.
+          folder: the descriptor that `locked` yields.
         """
         with _exhaustion(self._folder):
             client = socket.socket(socket.AF_UNIX)
         try:
             if deadline.exists():
-                # The process may be stopped.
+                # The process may be stopped, and so not take connections.
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO,
                                   _timeval(deadline.left()))
             client.connect(self._socket(folder))
@@ -142,14 +143,14 @@ class Place:
                         self._folder, self._log, deadline)
 
     def start(self, folder: int, source: Any, deadline: Deadline) -> Producer:
-        """Starts one.
+        """Starts a process.
 
         Args:
-          folder: as `locked` yields.
+          folder: the descriptor that `locked` yields.
           source: an iterable, or a function that makes one.
 
         Raises:
-          errors.StateError: it has ended.
+          errors.StateError: the process has ended at its start.
           errors.ResourceExhausted: there is no descriptor, process or space left.
         """
         with _exhaustion(self._folder), _fork.without_interruption():
@@ -167,7 +168,7 @@ class Place:
                 _apart.Process(producer.main,
                                (listener, source, self._directory, log), (folder,))
             except ChildProcessError:
-                pass  # nobody listens
+                pass  # no process listens
             finally:
                 os.close(log)
         found = self.find(folder, deadline)
@@ -177,13 +178,14 @@ class Place:
         return found
 
     def _socket(self, folder: int) -> str:
-        # A path of its own may be longer than sockets take.
+        # The folder's own path may be longer than a socket address holds (unix(7)).
         return f"/proc/self/fd/{folder}/{self._name}.sock"
 
 
 class _Listener(socket.socket):
     """A socket that the process inherits from the thread that starts it. A child that
-    another thread forks closes its copy: who connects to that would wait in vain."""
+    another thread forks closes its copy, as clients that connect to it would wait in
+    vain."""
 
     def __init__(self) -> None:
         super().__init__(socket.AF_UNIX)
@@ -196,7 +198,7 @@ class _Listener(socket.socket):
 
 
 def _timeval(seconds: float) -> bytes:
-    # Zero would be no limit.
+    # A timeout of zero would mean no limit (socket(7), SO_SNDTIMEO).
     return _TIME.pack(int(seconds), max(1, int(seconds % 1 * 1e6)))
 
 
@@ -205,11 +207,12 @@ def _exhaustion(folder: str) -> ContextManager[None]:
 
 
 def _folder_of(directory: str) -> str:
-    """A folder of this user's own: the daemon's, unless that is the machine's."""
+    """Returns a folder of this user's own: the daemon's, unless that is the
+    machine's."""
     with contextlib.suppress(OSError):
         if os.stat(directory).st_uid == os.geteuid():
             return directory
     session = os.environ.get("XDG_RUNTIME_DIR")
-    # A container may have the variable without the directory.
+    # A container may inherit the variable without the directory.
     return (os.path.join(session, "forebay") if session and os.path.exists(session)
             else f"/tmp/forebay-{os.getuid()}")

@@ -1,7 +1,8 @@
 """The process that iterates an iterable for all jobs.
 
-Its main thread runs the user's code; others serve the daemon and listen to clients.
-It is nobody's child, so that it outlives the trainer that started it.
+Its main thread runs the user's code; other threads serve the daemon and listen to
+clients. The process is not a child of the trainer that started it, so it outlives the
+trainer.
 """
 
 from __future__ import annotations
@@ -32,16 +33,17 @@ def main(listener: Any, source: Any, directory: str, log: int) -> None:
     """Serves clients until nobody has listened for some seconds.
 
     Args:
-      listener: a socket. On its connections comes ("prepare", epoch, number,
-        first, state), where epoch None means wherever the iterable is: answered with
-        (epoch, number, first, bytes), the place of a batch (see Iteration), and its
-        payload's size. The epoch stays None where this process has begun nothing.
-        Comes ("serve", room) and the socket of tasks: answered with None.
+      listener: a socket, on whose connections two messages come.
+        ("prepare", epoch, number, first, state), where epoch None means wherever the
+        iterable is. The answer is (epoch, number, first, bytes): the place of a batch
+        (see Iteration), and its payload's size. The epoch stays None if this process
+        has begun nothing.
+        ("serve", room), and then the socket of tasks. The answer is None.
       source: an iterable, or a function that makes one.
       directory: of the daemon.
       log: a descriptor, for all output.
     """
-    gc.freeze()  # the starter's garbage, whose finalizers may wait for its threads
+    gc.freeze()  # finalizers of the starter's garbage may wait for its threads
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -50,7 +52,8 @@ def main(listener: Any, source: Any, directory: str, log: int) -> None:
         os.dup2(descriptor, place)
     _apart.leave_to_starter((listener.fileno(),))
     _Producer(listener, source, directory).run()
-    # Python waits for threads and processes of the user's code.
+    # At its end, Python waits for threads and processes of the user's code, which may
+    # never end.
     end = threading.Timer(HANG_SECONDS, _end_group)
     end.daemon = True
     end.start()
@@ -82,12 +85,13 @@ class _Producer:
         self._iteration = Iteration(source)
         self._work: "queue.Queue[Tuple[Any, Callable[[], Any]]]" = queue.Queue()
         self._idleness = Idleness(self._is_away, _patience())
-        # Connections; a child that keeps one would hide this process's death.
+        # The connections that children close: a child that keeps one would hide this
+        # process's death.
         self._connections: "weakref.WeakSet[Any]" = weakref.WeakSet([listener])
         _fork.watch(self)
 
     def run(self) -> None:
-        """Does what other threads ask for, in this one."""
+        """Does the work that other threads ask for, in this thread."""
         for target in (self._listen, self._watch):
             threading.Thread(target=target, daemon=True).start()
         while not self._idleness.is_over():
@@ -96,7 +100,7 @@ class _Producer:
             except queue.Empty:
                 continue
             if not future.set_running_or_notify_cancel():
-                continue  # who asked is gone
+                continue  # the client that asked is gone
             try:
                 future.set_result(work())
             except BaseException as error:
@@ -104,11 +108,11 @@ class _Producer:
         self._idleness.leave()
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes its thread
-        self._listener.close()  # else who waits to be accepted would wait on
+        self._listener.close()  # clients that wait to be accepted get an error
 
     def _watch(self) -> None:
-        """Ends this process and its children when nobody needs them, but the user's
-        code hangs."""
+        """Ends this process and its children if no job needs them, but the user's code
+        hangs."""
         while not self._idleness.has_left():
             time.sleep(LOOK_SECONDS)
             self._idleness.look()
@@ -122,13 +126,14 @@ class _Producer:
             return True
 
     def _do(self, work: Callable[[], Any], client: Any = None) -> Any:
-        """The main thread does the work; returns its result.
+        """Lets the main thread do the work, and returns the result.
 
         Args:
-          client: a connection; nobody waits when that is closed.
+          client: the connection of the client that waits for the work; None: there is
+            no client.
 
         Raises:
-          EOFError: nobody waits any more, or this process ends.
+          EOFError: the client has closed its connection, or this process ends.
         """
         future: "concurrent.futures.Future[Any]" = concurrent.futures.Future()
         self._work.put((future, work))
@@ -180,10 +185,10 @@ class _Producer:
                         else:
                             client.send(self._serve_by(client, order[1]))
         except (EOFError, OSError):
-            pass  # it has what it wanted, or is gone
+            pass  # the client has its answer, or is gone
 
     def _serve_by(self, client: Any, room: int) -> Optional[errors.ForebayError]:
-        """Serves the stream whose socket comes next; returns why it cannot."""
+        """Serves the stream whose socket comes next. Returns the error if it cannot."""
         try:
             tasks = _tasks_of(client)
         except errors.ResourceExhausted as error:
@@ -210,11 +215,12 @@ class _Producer:
         elif knows and not iteration.has_place:
             iteration.place_at(epoch)
             iteration.first = first
-        # Others may read the iteration before one that a job goes on with.
+        # Other jobs may still read the iteration before the one that a job goes on
+        # with.
         kind, value = (iteration.give if knows else iteration.get)(epoch, number)
         if epoch == iteration.epoch:
             first = iteration.first
-        # The daemon knows what other jobs have had from the process before.
+        # Jobs that had batches from an earlier process know the epoch's number.
         if is_fresh:
             iteration.has_place = knows
         place = epoch if iteration.has_place else None
@@ -227,7 +233,7 @@ class _Producer:
         self.keep_from_children(tasks)
         try:
             _Stream(self, tasks, room).start()
-        except RuntimeError:  # there is no thread to spare
+        except RuntimeError:  # no further thread can be started
             self.over()
             raise
 
@@ -239,7 +245,7 @@ class _Producer:
         """Makes the batch of this number in memory.
 
         Returns:
-          The bytes that it needs if the memory is too small, else 0.
+          0, or the bytes that the batch needs if the memory is too small.
         """
         return self._do(lambda: self._write(memory, epoch, number))
 
@@ -254,11 +260,11 @@ class _Producer:
 
 
 def _patience() -> float:
-    """Seconds for which trainers wait for a daemon."""
+    """Returns the seconds for which trainers wait for a daemon."""
     try:
         return _retry.reattach_seconds()
     except errors.InvalidArgument:
-        return 0.0  # a trainer says so
+        return 0.0  # the trainer reports the variable's error
 
 
 def _tasks_of(client: Any) -> socket.socket:
@@ -275,11 +281,11 @@ def _tasks_of(client: Any) -> socket.socket:
 
 
 class _Stream:
-    """Serves the daemon for one stream, which sees a host and one worker: both are
-    threads.
+    """Serves the daemon for one stream, which sees a worker host and one worker; both
+    are threads.
 
-    A batch that is larger than the stream's memory is its last. The jobs read those
-    before it, and go on in a stream with more memory.
+    A batch that is larger than the stream's memory ends the stream. The jobs read the
+    batches before it, and go on in a stream with more memory.
     """
 
     def __init__(self, producer: _Producer, tasks: socket.socket, room: int):
@@ -288,10 +294,10 @@ class _Stream:
         self._room = room
         self._slots: Dict[int, _Slot] = {}
         self._workers: List[socket.socket] = []
-        self._needed = 0  # bytes, once the memory was too small
+        self._needed = 0  # the bytes that a batch needed; 0: the memory was enough
 
     def start(self) -> None:
-        """Serves, in threads of its own."""
+        """Starts the threads that serve."""
         threading.Thread(target=self._host, daemon=True).start()
 
     def _host(self) -> None:
@@ -357,6 +363,6 @@ class _Stream:
         except (EOFError, OSError):
             pass  # the stream has ended
         finally:
-            # Else the daemon would wait for an answer.
+            # The end of the socket tells the daemon not to wait for an answer.
             with contextlib.suppress(OSError):
                 worker.shutdown(socket.SHUT_RDWR)

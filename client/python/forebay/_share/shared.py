@@ -1,4 +1,4 @@
-"""Batches that one process makes for all jobs of a user."""
+"""Batches that a single process makes for all jobs of a user."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Shared:
         return len(self._source)
 
     def stats(self) -> Dict[str, int]:
-        """Totals: batches_delivered, batches_missed because others were too far
-        ahead, wait_nanos that next() slept."""
+        """Returns totals: batches_delivered, batches_missed because other jobs were too
+        far ahead, and wait_nanos that next() slept."""
         run = self._run
         return {"batches_delivered": run.taken, "batches_missed": run.missed,
                 "wait_nanos": sum(found.get("wait_nanos", 0)
@@ -65,30 +65,32 @@ def share(iterable: Union[Iterable[Any], Callable[[], Iterable[Any]]], key: str,
           sharing: str = "elastic", timeout: float = 0,
           depth: Optional[int] = None, weight: float = 1.0,
           name: Optional[str] = None, autostart: bool = True) -> Shared:
-    """Lets one process iterate, and every job of this user on the host that asks
-    for the key have each batch from where it joins.
+    """Lets one process iterate for several jobs: all jobs of this user on this host
+    that ask for the same key. Each job gets every batch from where it joins.
 
     The first job starts the process, which has the iterable as it is then, and may
-    have worker processes of its own. It outlives that job, and ends when nobody has
-    listened for some seconds. Its output goes to share-*.log beside the daemon's
-    socket. If it dies, the next job's takes over: it loads the iterable's state
-    (state_dict, load_state_dict), or passes over what was delivered.
+    have worker processes of its own. The process outlives that job, and ends when no
+    job has listened for some seconds. Its output goes to share-*.log beside the
+    daemon's socket. If it dies, the process of another job takes over: it loads the
+    iterable's state (state_dict, load_state_dict), or passes over the batches that were
+    delivered.
 
-    Each `iter()` joins where the others are; the iteration ends with the
-    iterable's, and the next one begins the next. Tensors and arrays of a batch are
-    views of memory that all jobs share, writable and private to each.
+    Each `iter()` joins the iterable's iteration where the other jobs are, and ends with
+    that iteration. The next `iter()` begins the next iteration. Tensors and arrays of a
+    batch are views of memory that all jobs share. They are writable, and each job's
+    writes are private to it.
 
     Args:
-      iterable: of batches: anything that can be pickled. Or a function that makes
-        one, called in that process; again for each iteration, if it makes
-        iterators.
-      key: tells what is shared; jobs with one key must mean the same.
+      iterable: an iterable of batches; a batch is anything that can be pickled. Or a
+        function that makes such an iterable, and is called in that process. If it makes
+        iterators, it is called again for each iteration.
+      key: the name of what is shared; all jobs that use it must mean the same iterable.
       sharing: "elastic": a job that falls behind by more batches than memory holds
         misses some, which `stats()` counts; no job waits for another. "lockstep":
-        all wait for the slowest, and none misses any.
+        all jobs wait for the slowest, and none misses a batch.
       timeout: seconds to wait for a batch, the first one in `iter()`; 0: without
         end.
-      depth, weight, name, autostart: as DataLoader's.
+      depth, weight, name, autostart: see DataLoader.
 
     Raises:
       errors.ForebayError: of the fitting class; one sentence says why.

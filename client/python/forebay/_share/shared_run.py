@@ -1,4 +1,4 @@
-"""A job's part in an iterable that one process iterates for all."""
+"""A job's part in an iterable that a single process iterates for all jobs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from .place import Place
 if TYPE_CHECKING:
     from .shared import Shared
 
-_FIRST_ROOM = 1 << 20  # bytes of a batch
+_FIRST_ROOM = 1 << 20  # bytes of a batch, before any batch is known
 _HUGE_PAGE = 2 << 20
-_MANY = 1 << 40  # batches
-_TRIES = 3  # to join a stream
+_MANY = 1 << 40  # more batches than an epoch has
+_TRIES = 3  # the tries to join a stream
 _log = logging.getLogger("forebay")
 
 
@@ -38,8 +38,8 @@ class SharedRun(Run):
     """The connection of a job, and its part in the process that iterates.
 
     Attributes:
-      taken: batches that the user has, over all connections.
-      missed: batches that were gone when this job came to them.
+      taken: the number of batches that the user has got, over all connections.
+      missed: the number of batches that were gone when this job came to them.
     """
 
     def __init__(self, source: Any, plan: Plan, place: Place, identity: bytes):
@@ -54,7 +54,7 @@ class SharedRun(Run):
         self._number = 0
         self._first = 0  # batches of the iterations before
         self._state: Optional[State] = None
-        self._has_batch = False  # this iteration
+        self._has_batch = False  # whether this iteration has given a batch
         self.taken = self.missed = 0
         self._has_warned = False
         self._is_lockstep = plan.options["sharing"] == _native.SHARING["lockstep"]
@@ -62,9 +62,10 @@ class SharedRun(Run):
 
     @property
     def connection(self) -> Any:
-        """
+        """The connection of the present stream.
+
         Raises:
-          errors.StateError: another thread has closed what was shared.
+          errors.StateError: another thread has closed the shared iterable.
         """
         connection = self._connection
         if connection is None:
@@ -90,14 +91,14 @@ class SharedRun(Run):
             self._position = self._current = position
             if not self.is_own:
                 self._pid = os.getpid()
-                self.taken = self.missed = 0  # those were the parent's
+                self.taken = self.missed = 0  # the counts were the parent's
             self.start()
         return BatchEpoch(self, position, owner)  # type: ignore[arg-type]
 
-    # --- What BatchEpoch uses.
+    # --- The methods that BatchEpoch calls.
 
     def take(self, epoch: BatchEpoch) -> Made:
-        """The next batch.
+        """Returns the next batch.
 
         Raises:
           StopIteration: the iteration has ended.
@@ -150,7 +151,7 @@ class SharedRun(Run):
 
     def _comes_to(self, epoch: BatchEpoch, iteration: int, number: int,
                   first: int) -> bool:
-        """Notes that this batch is read. Returns whether the user may have it: nobody
+        """Notes that this batch is read. Returns whether the user may have it: no user
         gets a batch twice.
 
         Raises:
@@ -177,8 +178,8 @@ class SharedRun(Run):
         raise StopIteration
 
     def _batches_to(self, place: int) -> int:
-        """The batches from this job's place to one that has so many before it, of
-        all iterations."""
+        """Returns the number of batches from this job's place to `place`; a place is
+        the number of batches before it, of all iterations."""
         return 0 if self._epoch is None else place - self._first - self._number
 
     def _note_missed(self, batches: int) -> None:
@@ -195,7 +196,7 @@ class SharedRun(Run):
 
     def _end_of(self, epoch: BatchEpoch, iteration: int, size: Optional[int],
                 first: int, following: int) -> None:
-        # Without a place of its own it joins where the others are.
+        # A job without a place of its own joins where the other jobs are.
         joined = not self._has_batch and (size != 0 or self._epoch is None)
         first += size or 0
         self._note_missed(self._batches_to(first))
@@ -203,7 +204,7 @@ class SharedRun(Run):
             self._leave_iteration(epoch, following, 0, first)
         self._epoch, self._number, self._first = following, 0, first
         self._position.epoch = following
-        # This job came when the others were through: it joins the next iteration.
+        # This job came when the other jobs had ended the iteration, and joins the next.
         self.connection.stop_epoch()
         self._start_epoch()
         epoch.read_from(self.connection)
@@ -213,11 +214,11 @@ class SharedRun(Run):
         del number, samples
         self.taken += 1
 
-    # --- As Run says.
+    # --- The methods of Run.
 
     def restart(self, epoch: Any) -> None:
-        """Goes on in another stream. This job leaves the one before only then: till
-        then, the other stream's batches wait for it."""
+        """Goes on in another stream. This job leaves the last stream only once it has
+        joined: the new stream's batches wait for it."""
         self._move()
         epoch.read_from(self.connection)
 
@@ -229,7 +230,7 @@ class SharedRun(Run):
             try:
                 self._start()
             except errors.ResourceExhausted:
-                before.close()  # there may be memory for one of them
+                before.close()  # the memory may suffice for one stream only
                 self._start()
         except BaseException:
             self._end_processes()
@@ -240,7 +241,7 @@ class SharedRun(Run):
     def _start(self) -> None:
         try:
             for _ in range(_TRIES - 1):
-                # The process, or the stream, may end while this job joins it.
+                # The process or the stream may end while this job joins.
                 with contextlib.suppress(errors.StateError):
                     self._join()
                     return
@@ -259,9 +260,10 @@ class SharedRun(Run):
             try:
                 if socket is not None:
                     self._serve(folder, socket)
-                # The next job finds this one in its place.
+                # The epoch starts while this job has the lock, so that the next job
+                # finds this one at its place.
                 self._start_epoch()
-                if self._current is None:  # nobody else would close what is open now
+                if self._current is None:  # another thread has closed the iterable
                     raise closed()
             except BaseException:
                 if self._connection is not None:
@@ -269,8 +271,8 @@ class SharedRun(Run):
                 raise
 
     def _open(self) -> Optional[_fork.Descriptor]:
-        """Opens a connection; the socket of a host's tasks, unless another's
-        process serves that stream."""
+        """Opens a connection. Returns the socket of a worker host's tasks, unless
+        another process serves that stream."""
         plan = self._plan
         fields = (("payload", "uint8", (self._room,)),)
         options = {**plan.options, "order": _native.SEQUENTIAL}
@@ -305,17 +307,17 @@ class SharedRun(Run):
             socket.close()
 
     def _ask_for_place(self, folder: int) -> Any:
-        """The process that iterates, and what it says of the next batch."""
+        """Returns the process that iterates, and its answer about the next batch."""
         place = self._epoch, self._number, self._first, self._state
         producer = self._place.find(folder, self._deadline)
         if producer is not None:
-            with contextlib.suppress(errors.StateError):  # it was about to end
+            with contextlib.suppress(errors.StateError):  # the process was ending
                 return producer, producer.prepare(*place)
         producer = self._place.start(folder, self._source, self._deadline)
         return producer, producer.prepare(*place)
 
     def _start_epoch(self) -> None:
-        # The end is where the others are.
+        # A place beyond all batches means the place where the other jobs are.
         self.connection.start_epoch(
             self._epoch or 0, _MANY if self._epoch is None else self._number)
 
@@ -324,5 +326,5 @@ class SharedRun(Run):
 
 
 def _with_reserve(needed: int) -> int:
-    """Bytes for batches of about this size: whole huge pages."""
+    """Returns the bytes for batches of about this size: whole huge pages."""
     return -(-(needed + needed // 8) // _HUGE_PAGE) * _HUGE_PAGE

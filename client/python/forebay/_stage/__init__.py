@@ -1,4 +1,4 @@
-"""Datasets whose samples only the user's own code makes: in worker processes."""
+"""Datasets whose samples only the user's own code can make, in worker processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def code(split: Any, order: str, seed: int, given: Dict[str, Any],
     Args:
       split: a _code.Code.
       order, seed: of the loader.
-      given: its arguments for workers.
+      given: the loader's arguments for workers.
       stacklevel: of the warning.
 
     Raises:
@@ -66,7 +66,8 @@ def become(loader: Any, why: Any, given: Dict[str, Any], autostart: bool,
         warnings.warn(f"worker processes make the samples: {why.why}",
                       stacklevel=stacklevel + 1)
     _change(loader, StagedLoader)
-    # Not that of a subclass of the user's, which is on its way already.
+    # The call names StagedLoader's __init__: if the user has a subclass, that one's
+    # __init__ is running already.
     StagedLoader.__init__(loader, autostart=autostart, **given)
 
 

@@ -17,15 +17,15 @@ _MAX_WORKERS = 256
 
 
 def workers(given: Optional[int]) -> int:
-    """How many workers there are; by default, as many as CPUs."""
+    """Returns the number of workers; by default, as many as CPUs."""
     if given is None:
         return min(len(os.sched_getaffinity(0)), _MAX_WORKERS)
     return given
 
 
 def context(given: Any) -> Any:
-    """The context of multiprocessing. By default as torch's: workers have what the
-    trainer had when they were started.
+    """Returns the context of multiprocessing. The default is torch's, fork: workers
+    have the trainer's objects as they were when workers were started.
 
     Raises:
       errors.InvalidArgument: there is no such context.
@@ -43,8 +43,8 @@ def context(given: Any) -> Any:
 
 
 def is_iterable(dataset: Any) -> bool:
-    """Whether a dataset is one of torch's IterableDatasets, or can only be
-    iterated."""
+    """Whether a dataset is one of torch's IterableDatasets, or has no keys and can only
+    be iterated."""
     kind = type(dataset)
     if any(base.__name__ == "IterableDataset" and
            base.__module__.startswith("torch.utils.data")
@@ -54,7 +54,7 @@ def is_iterable(dataset: Any) -> bool:
 
 
 def kind_of(given: Dict[str, Any]) -> Kind:
-    """The kind of the dataset."""
+    """Returns the kind of the dataset in DataLoader's arguments."""
     kind = Kind.ITERATED if is_iterable(given["dataset"]) else Kind.NUMBERED
     return kind | Kind.HERE if given["num_workers"] == 0 else kind
 
@@ -80,7 +80,7 @@ def check(given: Dict[str, Any]) -> None:
 
 
 def check_timeout(timeout: Any) -> None:
-    """Refuses what no loader takes as timeout.
+    """Refuses values that no loader takes as timeout.
 
     Raises:
       errors.InvalidArgument: one sentence says why.
@@ -94,7 +94,8 @@ def check_timeout(timeout: Any) -> None:
 
 
 def check_workers(number: Any, timeout: float, are_persistent: bool) -> None:
-    """Refuses what no loader takes as num_workers, timeout and persistent_workers.
+    """Refuses values that no loader takes as num_workers, timeout and
+    persistent_workers.
 
     Raises:
       errors.InvalidArgument: one sentence says why.
@@ -115,7 +116,7 @@ def check_workers(number: Any, timeout: float, are_persistent: bool) -> None:
 
 
 def check_share_key(key: Any) -> None:
-    """Refuses what is no share_key.
+    """Refuses values that are not a share_key.
 
     Raises:
       errors.InvalidArgument: one sentence says why.
@@ -162,7 +163,7 @@ def _check_iterable(name: str, given: Dict[str, Any]) -> None:
     others = [argument for argument in ("shuffle", "sampler", "batch_sampler")
               if given[argument]]
     if "shuffle" in others and datapipes.is_iterable(given["dataset"]):
-        others.remove("shuffle")  # of its shufflers
+        others.remove("shuffle")  # shuffle switches a DataPipe's shufflers on
     if given["distributed"] or given["world_size"] != 1:
         others.append("distributed" if given["distributed"] else "world_size")
     if others:
@@ -172,7 +173,7 @@ def _check_iterable(name: str, given: Dict[str, Any]) -> None:
 
 
 def read_keys(given: Dict[str, Any]) -> Keys:
-    """Reads in which order and groups samples are taken.
+    """Reads the order and the groups in which samples are taken.
 
     Raises:
       errors.InvalidArgument: the arguments contradict one another.

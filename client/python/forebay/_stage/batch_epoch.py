@@ -12,26 +12,26 @@ from .said_length import SaidLength
 
 
 class BatchEpoch(Epoch):
-    """An iterator over the rest of an epoch of such batches."""
+    """An iterator over the rest of an epoch of batches of any structure."""
 
     def __init__(self, run: BatchRun, position: Position, loader: Any,
                  said_length: Optional[SaidLength] = None):
         """
         Args:
-          loader: lives as long as its iterator does.
-          said_length: is told of each batch.
+          loader: the loader, which the iterator keeps alive.
+          said_length: a SaidLength, which is told of each batch.
         """
         self._said_length = said_length
         self._owner = loader
-        self._made: Optional[Made] = None  # did not reach the user yet
-        self._has_failed = False  # that one, on its way
+        self._made: Optional[Made] = None  # a batch that has not reached the user yet
+        self._has_failed = False  # whether an exception has kept it from the user
         super().__init__(run, run.connection, position)
 
     def _sized_loader(self) -> Any:
         return self._owner
 
     def drop_pending(self) -> None:
-        """Passes over the memory that was read last."""
+        """Drops the memory that was read last."""
         self._batch_reader.pending = None
 
     def __next__(self) -> Any:
@@ -77,4 +77,4 @@ class BatchEpoch(Epoch):
                     self._has_failed = isinstance(error, Exception)
             raise
         finally:
-            made = None  # else its error, by its traceback, keeps itself alive
+            made = None  # its error's traceback would keep the error itself alive

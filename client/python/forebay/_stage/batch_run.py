@@ -18,9 +18,10 @@ from .plan import Plan
 from .room import Room
 from .run import Run, identity
 
-# Batches that workers know of, beyond those that the trainer has got.
+# The number of batches that workers know of, beyond the batches that the trainer has
+# got.
 _AHEAD = 64
-_MAX_DEPTH = 16  # of the daemon
+_MAX_DEPTH = 16  # the daemon's largest depth
 MAX_BATCHES = 1 << 40
 
 
@@ -28,12 +29,12 @@ class Made(NamedTuple):
     """A batch on its way to the user.
 
     Attributes:
-      number: in the run.
-      batch: as the user's code made it.
-      error: instead of the batch, or None.
-      before, after: the position's samples.
-      states: of an iterable dataset: the worker's number, and its state before and
-        after the batch; None if it has none.
+      number: of the batch in the run.
+      batch: the batch as the user's code made it.
+      error: the exception that takes the batch's place, or None.
+      before, after: the position's `samples` before and after the batch.
+      states: with an iterable dataset, the worker's number, and its state before and
+        after the batch; None if it has no state.
     """
 
     number: int
@@ -47,69 +48,70 @@ class Made(NamedTuple):
 class BatchRun(Run):
     """Batches, each made by one task of one worker, with their memory in a slot.
 
-    A batch for which slots are too small begins the run anew with larger ones.
+    If the slots are too small for a batch, the run begins anew with larger slots.
     """
 
     def __init__(self, plan: Plan, position: Position, share_id: Optional[bytes],
                  room: Room, on_end: Callable[[Position], None]):
         """
         Args:
-          room: of the loader, for all its runs.
+          room: the Room that all runs of the loader share.
         """
         super().__init__(plan, position, share_id, on_end)
         self._wrapper_of_bytes = _batch.Wrapper(
             "numpy", None if plan.gpu is None else placed.Places())
-        self._samples_taken = self._batches_taken = 0  # over the connection
+        self._samples_taken = self._batches_taken = 0  # totals of the connection
         self._loaders_room = room
         self._room = copy.copy(room)
-        self.next = self._first()  # batch
+        self.next = self._first()  # the number of the next batch
 
-    # --- The subclasses'.
+    # --- The methods that subclasses implement.
 
     def _first(self) -> int:
-        """The number of the position's batch."""
+        """Returns the number of the position's batch."""
         return 0
 
     def _samples_after(self, number: int) -> int:
-        """The position's samples after this batch, which is the next."""
+        """Returns the position's `samples` after this batch, which is the next one."""
         raise NotImplementedError
 
     def _is_over(self, number: int, state: bytes) -> bool:
-        """Notes that there is no such batch; returns whether there are none.
+        """Notes that a worker has no batch of this number. Returns whether the epoch
+        has no further batch.
 
         Args:
-          state: that came with this.
+          state: the state that came with the worker's answer.
         """
         return True
 
     def _states(self, number: int,
                 state: bytes) -> Optional[Tuple[int, Optional[bytes], bytes]]:
-        """As Made's.
+        """Returns the `states` of a Made.
 
         Args:
-          state: that came with the batch.
+          state: the state that came with the batch.
         """
         return None
 
     def _name_of(self, number: int) -> str:
-        """A batch, for people."""
+        """Returns a batch's name, for people."""
         raise NotImplementedError
 
     def _fill(self, end: int) -> None:
         """Lets workers know of the batches before number `end`."""
 
     def _shape(self) -> Tuple[Any, ...]:
-        """The number of the native dataset's batches, and of its lanes."""
+        """Returns the number of the native dataset's batches, and of its lanes."""
         return MAX_BATCHES, 0
 
     def _work(self) -> Any:
-        """A source of batches, for the workers."""
+        """Returns the source of batches for the workers."""
         raise NotImplementedError
 
-    # --- What BatchEpoch uses.
+    # --- The methods that BatchEpoch calls.
 
     def take(self, epoch: Any) -> Made:
-        """The next batch.
+        """Returns the next batch.
 
         Raises:
           StopIteration: the epoch has ended.
@@ -125,7 +127,7 @@ class BatchRun(Run):
                 return made
 
     def _read(self, epoch: Any, memory: Any) -> Optional[Made]:
-        """The batch in this memory; None if there is none in it."""
+        """Reads the batch in this memory; None if the memory has no batch."""
         number = memory.next_sample - 1
         fields = self._wrapper_of_bytes.wrap(memory, epoch._view)
         before = self._position.samples
@@ -133,7 +135,7 @@ class BatchRun(Run):
         try:
             found = self._read_fields(fields)
         except errors.ForebayError:
-            raise  # the GPU's
+            raise  # an error of the GPU
         except payload.Damaged:
             return Made(number, None, RuntimeError(
                 f"{self._plan.name}: a worker process wrote over its batch"),
@@ -172,15 +174,15 @@ class BatchRun(Run):
             tensors[0]).load)
 
     def passed(self, number: int, samples: int = 0) -> None:
-        """Notes that the user has this batch, with so many samples, and those
+        """Notes that the user has this batch, of `samples` samples, and the batches
         before it."""
-        if number >= self.next:  # it may come twice
+        if number >= self.next:  # a batch may be noted twice
             self._samples_taken += samples
             self._batches_taken += 1
         self.next = number + 1
 
     def stats(self) -> Dict[str, int]:
-        # The daemon knows payloads alone.
+        # The daemon counts payloads, each as one sample.
         found = super().stats()
         return found and {**found, "samples_delivered": self._samples_taken,
                           "batches_delivered": self._batches_taken}
@@ -189,7 +191,7 @@ class BatchRun(Run):
         super()._end_processes(keeps_spare)
         self._samples_taken = self._batches_taken = 0
 
-    # --- As Run says.
+    # --- The methods of Run.
 
     def begin(self, position: Position) -> None:
         self._position = position
@@ -198,7 +200,7 @@ class BatchRun(Run):
         super().begin(position)
 
     def _begin_epoch(self) -> None:
-        """Forgets the epoch before."""
+        """Forgets the last epoch."""
 
     def _options(self) -> Dict[str, Any]:
         depth = max(self._plan.options["depth"],
@@ -241,13 +243,14 @@ class BatchRun(Run):
         return self.next
 
     def _names_of(self, keys: Any) -> str:
-        """The batch of these keys, for people."""
+        """Returns the name, for people, of the batch of these keys."""
         return (f"the batch of samples {reprlib.repr(keys)}"
                 if self._plan.stage.is_batched else f"sample {keys!r}")
 
 
 class FedRun(BatchRun):
-    """Batches that only the trainer knows, which tells its workers."""
+    """Batches whose keys only the trainer knows. The trainer tells them to its
+    workers."""
 
     _feed: Feed
 
@@ -255,19 +258,19 @@ class FedRun(BatchRun):
                  room: Room, on_end: Callable[[Position], None]):
         """
         Args:
-          batches: from the position on.
-          The others: as BatchRun's.
+          batches: the batches from the position on.
+          The others: see BatchRun.
         """
         with _system_error.exhaustion_of(
                 f"no memory can be shared with the workers of {plan.name}"):
             self._feed = Feed()
         super().__init__(plan, position, None, room, on_end)
         self._batches = batches
-        self._sizes: Dict[int, int] = {}  # samples, of batches to come
-        self._is_fed = False  # all of them
+        self._sizes: Dict[int, int] = {}  # the samples of batches to come
+        self._is_fed = False  # whether all batches were put into the feed
 
     def feed(self, batches: Iterator[Batch]) -> None:
-        """Prepares another epoch, for `begin`: its batches get other numbers."""
+        """Prepares another epoch, for `begin`; its batches get further numbers."""
         self._batches = batches
         self._sizes.clear()
         self._is_fed = False
@@ -284,7 +287,8 @@ class FedRun(BatchRun):
             try:
                 batch = next(self._batches, None)
             except Exception as error:
-                # A sampler that has failed would seem complete at another try.
+                # After an exception, a sampler that is a generator would seem complete
+                # at another try.
                 _user_error.marked(error)
                 raise
             if batch is None:
@@ -295,8 +299,8 @@ class FedRun(BatchRun):
             self._feed.put(batch)
 
     def _while_waiting(self) -> None:
-        # All workers may wait for batches behind those that they know of, while
-        # the one that is due is to be made again.
+        # Another batch is fed, as all workers may wait for batches that they do not
+        # know of yet, while the batch that is due has to be made again.
         self._fill(self._feed.count + 1)
 
     def passed(self, number: int, samples: int = 0) -> None:
@@ -308,7 +312,7 @@ class FedRun(BatchRun):
         return self._names_of(self._feed.get(number).keys)
 
     def _work(self) -> Any:
-        return None  # the host has the feed
+        return None  # the worker host has the feed
 
     def close(self) -> None:
         super().close()
@@ -324,9 +328,9 @@ class OrderedRun(BatchRun):
                  on_end: Callable[[Position], None]):
         """
         Args:
-          ordered: the batches, of which one begins at the position.
-          samples: of this rank in an epoch.
-          The others: as BatchRun's.
+          ordered: the batches, one of which begins at the position.
+          samples: the number of samples of this rank in an epoch.
+          The others: see BatchRun.
         """
         self._ordered = ordered
         self._samples = samples
@@ -360,8 +364,8 @@ class ListedRun(BatchRun):
                  on_end: Callable[[Position], None]):
         """
         Args:
-          listed: from the position on.
-          The others: as BatchRun's.
+          listed: the keys from the position on.
+          The others: see BatchRun.
         """
         self._listed = listed
         super().__init__(plan, position, share_id, room, on_end)

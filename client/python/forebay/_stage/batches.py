@@ -1,4 +1,4 @@
-"""The batches of an epoch: which samples are in each."""
+"""The batches of an epoch, as lists of samples' keys."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _DRAWN_AT_ONCE = 4096  # samples
 
 
 class Repeats:
-    """Counts how often each key has come, for orders that have some again."""
+    """Counts how often each key has come, for orders that repeat keys."""
 
     def __init__(self) -> None:
         self._counts: Counter[Any] = collections.Counter()
 
     def pass_over(self, keys: List[Any]) -> None:
-        """Counts keys that need not be told from others."""
+        """Counts keys that were taken before."""
         with contextlib.suppress(TypeError):
             self._counts.update(keys)
 
     def of(self, keys: List[Any]) -> Optional[List[int]]:
-        """How often each has come before; None if none has, or a key cannot be
-        told from others."""
+        """Returns how often each key has come before. None if no key has come before,
+        or a key is not hashable."""
         counts = self._counts
         found = []
         try:
@@ -54,21 +54,21 @@ class Ordered:
                  batch_size: Optional[int]):
         """
         Args:
-          draw: a function of (epoch, first, count) that returns so many samples
-            of the order, or fewer where it ends.
+          draw: a function of (epoch, first, count) that returns `count` samples of the
+            order, or fewer where it ends.
         """
         self._draw = draw
         self.batch_size = batch_size
-        self._drawn: Dict[Any, List[int]] = {}  # the last ones, by their place
+        self._drawn: Dict[Any, List[int]] = {}  # the samples drawn last, by place
 
     def batch(self, epoch: int, number: int) -> Batch:
-        """A batch.
+        """Returns the keys of a batch.
 
         Raises:
           errors.ForebayError: the daemon does not answer.
         """
         size = self.batch_size or 1
-        some = max(1, _DRAWN_AT_ONCE // size)  # batches
+        some = max(1, _DRAWN_AT_ONCE // size)  # the batches that are drawn at once
         place = epoch, number // some
         if place not in self._drawn:
             self._drawn = {place: self._draw(epoch, place[1] * some * size,
@@ -80,7 +80,7 @@ class Ordered:
 
 def grouped(epoch: int, keys: Iterator[Any], repeats: Optional[Repeats],
             batch_size: Optional[int], drop_last: bool) -> Iterator[Batch]:
-    """The batches of keys, in their order.
+    """Yields the batches of keys, in their order.
 
     Args:
       batch_size: None: each key is passed on alone.
@@ -99,14 +99,14 @@ def grouped(epoch: int, keys: Iterator[Any], repeats: Optional[Repeats],
 
 def sampled(epoch: int, batches: Iterable[Any],
             repeats: Repeats) -> Iterator[Batch]:
-    """The batches of a batch sampler."""
+    """Yields the batches of a batch sampler."""
     for batch in batches:
         keys = list(batch)
         yield Batch(epoch, keys, repeats.of(keys))
 
 
 def samples_of(size: int, options: Dict[str, Any]) -> int:
-    """The samples of this rank in an epoch."""
+    """Returns the number of samples of this rank in an epoch."""
     ranks = options["world_size"]
     uneven = options["uneven"]
     if uneven == _native.UNEVEN["drop"]:

@@ -13,13 +13,13 @@ from .coded import Coded
 from .host_process import HostProcess
 from .share_key import ShareKey
 
-_MAX_HOSTS = 3  # that may end, one after the other, while an epoch starts
+_MAX_HOSTS = 3  # the most worker hosts that may end while an epoch starts
 
 
 class CodeAttachment(_attachment.Attachment):
-    """As Attachment; an epoch also starts the workers, unless those of a loader with
-    the same key, whose ops make the same of images of noise, run the ops for this
-    one, too.
+    """An Attachment whose epochs also start the workers. If a loader with the same key
+    has workers whose ops return equal results for images of noise, these workers run
+    the ops for this loader, too.
 
     Unless workers are persistent, each epoch has workers of its own, with the ops as
     they are then.
@@ -34,22 +34,22 @@ class CodeAttachment(_attachment.Attachment):
         Args:
           coded: the pipeline.
           share_key: of the loader.
-          The others: as Attachment's.
+          The others: see Attachment.
         """
         self._coded = coded
         self._share_key = share_key
-        self._epoch = 0  # that the connection is for, if there is a key
-        self._begun: Any = None  # the position of the iteration that it is for
+        self._epoch = 0  # the connection's epoch, if the loader has a key
+        self._begun: Any = None  # the position of the connection's iteration
         self._host: Optional[HostProcess] = None
-        self._host_pid = 0  # of the process that started it
-        self._has_workers = False  # of its own or of others
-        self._has_told = False  # of ops that make something else each time
+        self._host_pid = 0  # the process that started the worker host
+        self._has_workers = False  # whether workers run, its own or others'
+        self._has_told = False  # whether the log has told of ops that are random
         self.past: Dict[str, int] = {}
         super().__init__(options, None, start_daemon)
 
     @property
     def has_own_workers(self) -> bool:
-        """Whether its own workers run the ops, rather than another loader's."""
+        """Whether this loader's own workers run the ops, rather than another's."""
         return self._host is not None
 
     def _connect(self) -> Any:
@@ -66,8 +66,8 @@ class CodeAttachment(_attachment.Attachment):
                                       self.start_daemon)
 
     def _made_of_noise(self, key: ShareKey) -> Any:
-        """Starts a host with the ops as they are now. Returns the results of the ops
-        on images of noise, as plain values; None before the first epoch."""
+        """Starts a worker host with the ops as they are now. Returns the results of the
+        ops on images of noise, as plain values; None before the first epoch."""
         if self._begun is None:
             return None
         for is_last in (False, True):
@@ -93,7 +93,7 @@ class CodeAttachment(_attachment.Attachment):
             socket = self.connection.start_producers(
                 self._coded.workers.most, self._coded.workers.are_persistent)
         except errors.StateError:
-            host.end()  # those of another loader run the ops
+            host.end()  # another loader's workers run the ops
         except BaseException:
             host.end()
             raise
@@ -124,8 +124,8 @@ class CodeAttachment(_attachment.Attachment):
                 self.replace(is_new)
 
     def replace(self, is_new: bool) -> None:
-        """Opens another connection, for other workers: the daemon or they were lost,
-        or are outdated.
+        """Opens another connection, for other workers: the daemon or the workers were
+        lost, or the workers are out of date.
 
         Raises:
           errors.StateError: the dataset has changed.
@@ -143,13 +143,13 @@ class CodeAttachment(_attachment.Attachment):
 
     def another(self) -> CodeAttachment:
         made = copy.copy(self)
-        made._host = made._begun = None  # are this one's
+        made._host = made._begun = None  # this attachment keeps both
         made.past = {}
         made._reopen(False)
         return made
 
     def restored(self, text: str, where: str) -> Exception:
-        """As HostProcess.restore."""
+        """Returns a worker's exception, as HostProcess.restore does."""
         return (failure.restore(text, where) if self._host is None else
                 self._host.restore(text, where))
 

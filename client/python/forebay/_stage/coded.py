@@ -22,11 +22,11 @@ class Workers(NamedTuple):
     """The processes that run the ops.
 
     Attributes:
-      most: how many at once.
+      most: the most processes at once.
       init: worker_init_fn, or None.
       context: of multiprocessing.
       seed: of the loader.
-      are_persistent: whether they stay with the ops as they began.
+      are_persistent: whether workers stay between epochs, with the ops as they began.
       timeout: seconds to wait for a batch; 0: without end.
     """
 
@@ -39,7 +39,7 @@ class Workers(NamedTuple):
 
 
 class _UserCode(T.Transform):
-    """Tells the daemon of the ops, which it does not know."""
+    """The op by which the daemon is told of ops that it does not know."""
 
     def __init__(self, identity: bytes, result: Result):
         self._identity = identity
@@ -57,9 +57,9 @@ class Coded(NamedTuple):
 
     Attributes:
       code: the ops that workers run.
-      result: of each image.
-      behind: what the daemon does after them.
-      workers: that run them.
+      result: the ops' result for each image.
+      behind: the daemon's ops after them.
+      workers: the workers that run them.
     """
 
     code: Code
@@ -71,33 +71,34 @@ class Coded(NamedTuple):
         """The whole pipeline, for the daemon.
 
         Args:
-          identity: 16 bytes, equal where the ops are.
+          identity: 16 bytes, equal for equal ops.
         """
         return T.Compose([*self.code.before, _UserCode(identity, self.result),
                           *self.behind])
 
     def start_host(self) -> HostProcess:
-        """Starts a host of the workers; see HostProcess."""
+        """Starts a worker host; see HostProcess."""
         return _start_host(self.code, self.workers)
 
     def made_of_noise(self, host: HostProcess) -> Tuple[List[Flat], List[Flat]]:
-        """Returns the results of the ops, as a host has them, on images of noise, in
-        one worker and in another one.
+        """Returns the results of the ops, as a worker host has them, on images of
+        noise, from one worker and from another one.
 
         Raises:
           RuntimeError: the ops took longer than the timeout.
-          errors.SourceUnavailable: the host was killed.
-          Exception: that of worker_init_fn.
+          errors.SourceUnavailable: the worker host was killed.
+          Exception: an exception of worker_init_fn.
         """
         task = OwnImages(shared_check.FIRST, self.workers.seed)
         return host.make(task, 0), host.make(task, min(1, self.workers.most - 1))
 
     def share_id(self, key: share_key.ShareKey, epoch: int, made: Any) -> bytes:
-        """Equal for loaders that share workers, which have the ops as they were at an
-        iter(): they are of one epoch, unless they are persistent.
+        """Returns an id that is equal for loaders that share workers. Workers have the
+        ops as they were at an iter(), so they serve one epoch, unless they are
+        persistent.
 
         Args:
-          made: plain values, equal where the ops at that iter() make the same of
+          made: plain values, equal if the ops at that iter() return equal results for
             images of noise.
         """
         return key.identity(
@@ -110,16 +111,17 @@ def make(code: Code, workers: Workers) -> Coded:
     """Learns what the ops return, by an image of noise.
 
     Raises:
-      errors.Unsupported: that is nothing that batches can have.
+      errors.Unsupported: batches cannot have the result.
       RuntimeError: the ops took longer than the timeout.
-      Exception: that of the user's code.
+      Exception: an exception of the user's code.
     """
     host = _start_host(code, workers)
     try:
         result = host.probe_image(True, workers.seed)
         behind = code.translate_behind(result)
         if behind is None:
-            # Workers run what comes behind, too.
+            # The daemon cannot run the ops behind the user's, so workers run these,
+            # too.
             code, behind = code.whole(), []
             host.end()
             host = _start_host(code, workers)

@@ -12,18 +12,18 @@ from ..loader import DataLoader
 from . import share_key
 from .code_attachment import CodeAttachment
 
-# Hosts that may end, one after the other, before a batch comes: of its own, and of
-# other jobs, each of which may end at any time.
+# The most worker hosts that may end, one after the other, before a batch comes: of the
+# loader's own, and of other jobs', which may end at any time.
 _MAX_HOSTS = 3
 _MAX_OTHERS_HOSTS = 1000
 
 
 class CodedLoader(DataLoader):
-    """A DataLoader of samples that the daemon makes, but for some of its ops, which
-    workers of the user's run on their pixels."""
+    """A DataLoader of samples that the daemon makes, except for some ops, which workers
+    with the user's code run on their pixels."""
 
     _attachment: CodeAttachment
-    _stopped: Optional[Position] = None  # at a batch that failed
+    _stopped: Optional[Position] = None  # the position of a batch that failed
     _share_key: Optional[share_key.ShareKey] = None
     _has_key = False  # whether the one above was taken
 
@@ -33,7 +33,8 @@ class CodedLoader(DataLoader):
     def _attach(self, plan: Any, start_daemon: Any) -> Any:
         self.num_workers = plan.coded.workers.most
         if not self._has_key:
-            # Once: what opens a loader anew is no other loader.
+            # The key is taken once, as a loader that is opened anew counts as the same
+            # loader.
             self._share_key = share_key.take(
                 plan.coded.code.names, self._given["share_key"],
                 'sharing="off" shares nothing'
@@ -48,11 +49,11 @@ class CodedLoader(DataLoader):
         return total
 
     def _await(self, epoch: Epoch, status: Any) -> Any:
-        """Waits for the memory of the next batch, as DataLoader's does."""
+        """Waits for the memory of the next batch, as DataLoader does."""
         position = epoch._position
         began = time.monotonic()
         retry: Optional[_retry.Retry] = None
-        hosts = [0, 0]  # of others, and of its own
+        hosts = [0, 0]  # worker hosts that have ended: of others, and its own
         while status != _native.END_OF_EPOCH and epoch.has_portion():
             if self._current is not position:
                 return self._leave(epoch)._await(epoch, _native.INTERRUPTED)
@@ -104,7 +105,7 @@ class CodedLoader(DataLoader):
             epoch.read_from(self._attachment.connection)
 
     def _fail(self, position: Position, text: str) -> None:
-        """Passes over the batch that failed, and raises why it did."""
+        """Passes over the batch that failed, and raises its exception."""
         end = position.listed_end
         samples = self._attachment.connection.samples_per_epoch if end is None else end
         position.samples = min(position.samples + self._options["batch_size"],

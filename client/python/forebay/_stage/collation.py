@@ -7,10 +7,10 @@ from typing import Any, Callable, List
 
 
 def default(framework: str, is_batched: bool) -> Callable[[Any], Any]:
-    """That of a framework: "torch", or "numpy", as is "dlpack".
+    """Returns the function of a framework; "dlpack" has NumPy's function.
 
     Args:
-      is_batched: whether it gets lists of samples; else it gets each alone.
+      is_batched: whether the function gets lists of samples, and not single samples.
     """
     if framework != "torch":
         return stacked if is_batched else alone
@@ -20,19 +20,19 @@ def default(framework: str, is_batched: bool) -> Callable[[Any], Any]:
 
 
 def is_default(function: Any) -> bool:
-    """Whether it is torch's own default_collate, or None."""
+    """Whether a collate_fn is torch's own default_collate, or None."""
     return function is None or (
         getattr(function, "__name__", None) == "default_collate" and
         function.__module__ == "torch.utils.data._utils.collate")
 
 
 def alone(sample: Any) -> Any:
-    """The sample as it is."""
+    """Returns the sample as it is."""
     return sample
 
 
 def stacked(samples: List[Any]) -> Any:
-    """As torch's default_collate, but of NumPy's arrays.
+    """Makes a batch as torch's default_collate does, but of NumPy's arrays.
 
     Raises:
       ValueError: arrays differ in shape.

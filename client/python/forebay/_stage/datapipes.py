@@ -1,4 +1,4 @@
-"""DataPipes: what torch's DataLoader does to those of its workers."""
+"""DataPipes, treated as torch's DataLoader treats those of its workers."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ def _is(dataset: Any, *names: str) -> bool:
 
 
 def is_pipe(dataset: Any) -> bool:
-    """Whether it is an IterDataPipe or a MapDataPipe."""
+    """Whether a dataset is an IterDataPipe or a MapDataPipe."""
     return _is(dataset, "IterDataPipe", "MapDataPipe")
 
 
 def is_iterable(dataset: Any) -> bool:
-    """Whether it is an IterDataPipe."""
+    """Whether a dataset is an IterDataPipe."""
     return _is(dataset, "IterDataPipe")
 
 
 def ranks() -> Tuple[int, int]:
-    """The rank of this process and their number, by torch.distributed."""
+    """Returns the rank of this process, and the number of ranks, by
+    torch.distributed."""
     import torch.distributed
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         return torch.distributed.get_rank(), torch.distributed.get_world_size()
@@ -31,24 +32,24 @@ def ranks() -> Tuple[int, int]:
 
 
 def with_shuffle(pipe: Any, shuffle: bool) -> Any:
-    """The pipe, with its shufflers switched on or off; with one at its end if it has
-    none and is to have one, of which torch warns."""
+    """Returns the pipe with its shufflers switched on or off. A pipe without a shuffler
+    that should shuffle gets one at its end; torch warns of this."""
     from torch.utils.data import graph_settings
     return graph_settings.apply_shuffle_settings(pipe, shuffle=shuffle)
 
 
 def shard(pipe: Any, parts: int, number: int) -> None:
-    """Lets the pipe's sharding filter pass one part of so many.
+    """Lets the pipe's sharding filter pass part `number` of `parts`.
 
     Raises:
-      RuntimeError: it has several such filters.
+      RuntimeError: the pipe has several such filters.
     """
     from torch.utils.data import graph_settings
     graph_settings.apply_sharding(pipe, parts, number)
 
 
 def seed(pipe: Any, value: int) -> None:
-    """Seeds all of the pipe that draws at random."""
+    """Seeds all parts of the pipe that draw at random."""
     import torch
     from torch.utils.data import graph_settings
     generator = torch.Generator()
@@ -57,7 +58,7 @@ def seed(pipe: Any, value: int) -> None:
 
 
 def of_rank(stage: Any) -> Any:
-    """A making.Stage with the trainer's rank, if its dataset is a DataPipe."""
+    """Returns a making.Stage with the trainer's rank, if its dataset is a DataPipe."""
     if not is_pipe(stage.dataset):
         return stage
     rank, count = ranks()

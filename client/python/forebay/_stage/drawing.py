@@ -1,9 +1,9 @@
 """Draws a sampler's keys one portion after the other, and again from a state.
 
 Samplers that list more keys than memory holds, or that never end, cannot be drawn as
-a whole. A state of theirs is the number of keys that were taken, with the random
-generators as they were before the first one. To go on, the same keys are drawn again,
-and passed over.
+a whole. Their state is the number of keys that were taken, with the random generators
+as they were before the first key. To go on, the same keys are drawn again, and passed
+over.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .. import errors
 from .._counterpart import is_plainly
 from . import seeds
 
-MOST_LISTED = 1 << 22  # keys
+MOST_LISTED = 1 << 22  # the most keys that are listed as a whole
 _MOST_BATCHES = 1 << 18
 _PORTION = 1 << 16
 _TORCH = "torch.utils.data"
@@ -26,7 +26,7 @@ _DRAWING_ONCE = ("RandomSampler", "SequentialSampler", "SubsetRandomSampler",
 
 
 def length_of(thing: Any) -> Optional[int]:
-    """len(thing), or None if it has none."""
+    """Returns len(thing), or None if it has no length."""
     try:
         return len(thing)
     except (TypeError, NotImplementedError):
@@ -34,23 +34,25 @@ def length_of(thing: Any) -> Optional[int]:
 
 
 def is_long(length: Optional[int], by_batches: bool) -> bool:
-    """Whether a sampler of this length, or of None, is not listed as a whole."""
+    """Whether a sampler of this length is too long to be listed as a whole; None: it
+    has no length."""
     return length is None or length > (_MOST_BATCHES if by_batches else MOST_LISTED)
 
 
 def origin_of(sampler: Any) -> Dict[str, Any]:
-    """The random generators as they are now, as plain values."""
+    """Returns the states of the random generators, as plain values."""
     return {**seeds.State().plain(), **own_of(sampler)}
 
 
 def generator_of(sampler: Any) -> Any:
-    """The torch.Generator by which the sampler draws; None if it has none."""
+    """Returns the torch.Generator by which the sampler draws; None if it has none."""
     own = getattr(sampler, "generator", None)
     return own if hasattr(own, "initial_seed") else None
 
 
 def own_of(sampler: Any) -> Dict[str, Any]:
-    """The state of the sampler's own generator, if it has one, as plain values."""
+    """Returns the state of the sampler's own generator, if it has one, as plain
+    values."""
     own = generator_of(sampler)
     return {} if own is None else {"sampler": own.get_state().numpy().tobytes()}
 
@@ -59,7 +61,7 @@ def restore_own(sampler: Any, values: Dict[str, Any]) -> None:
     """Gives the sampler's own generator its state, if it has one.
 
     Raises:
-      errors.StateError: that is no state of it.
+      errors.StateError: the values are not a state of that generator.
     """
     own = generator_of(sampler)
     if own is None or "sampler" not in values:
@@ -75,7 +77,7 @@ def restore_own(sampler: Any, values: Dict[str, Any]) -> None:
 
 def begun(sampler: Any, origin: Optional[Dict[str, Any]],
           begin: Callable[[], Iterator[Any]]) -> Iterator[Any]:
-    """The items that `begin` makes of a sampler's keys.
+    """Returns an iterator of the items that `begin` makes of a sampler's keys.
 
     A sampler may draw by the process's own random generators, which other code uses
     meanwhile. Only the first item changes these, as with torch; the others are drawn
@@ -83,7 +85,8 @@ def begun(sampler: Any, origin: Optional[Dict[str, Any]],
     each draws the keys that it would draw alone.
 
     Args:
-      origin: of origin_of: the generators at the first key; None: as they are.
+      origin: the result of origin_of: the generators at the first key; None: their
+        present states.
 
     Raises:
       errors.StateError: the origin is damaged.
@@ -107,18 +110,20 @@ def begun(sampler: Any, origin: Optional[Dict[str, Any]],
 
 
 def _with_first(made: Iterator[Any]) -> Tuple[Iterator[Any], seeds.State]:
-    """The items, of which the first one is drawn now, and the generators behind it."""
+    """Draws the first item. Returns all items, and the generators' state after the
+    first."""
     first = list(itertools.islice(made, 1))
     return itertools.chain(first, made), seeds.State()
 
 
 def _by_own(sampler: Any, made: Iterator[Any], own: Dict[str, Any]) -> Iterator[Any]:
-    """Items that the sampler's own generator draws, each in the state in which the
-    one before left it: `own`, at first."""
+    """Yields items that the sampler's own generator draws. The first item is drawn in
+    the state `own`. Each further item is drawn in the state in which the item before
+    left the generator."""
     end = object()
     while True:
         others = own_of(sampler)
-        is_used = others != own  # by another iterator
+        is_used = others != own  # whether another iterator has drawn meanwhile
         if is_used:
             restore_own(sampler, own)
         try:
@@ -133,7 +138,7 @@ def _by_own(sampler: Any, made: Iterator[Any], own: Dict[str, Any]) -> Iterator[
 
 
 def _apart(made: Iterator[Any], state: seeds.State) -> Iterator[Any]:
-    """Items that are drawn by generators of this state."""
+    """Yields items that are drawn by generators of this state."""
     end = object()
     while True:
         with seeds.Kept():
@@ -146,7 +151,7 @@ def _apart(made: Iterator[Any], state: seeds.State) -> Iterator[Any]:
 
 
 def keys_of(sampler: Iterable[Any]) -> Iterator[Any]:
-    """The keys of a sampler, as iter() gives them."""
+    """Yields the keys of a sampler, as iter() gives them."""
     if _is_with_replacement(sampler):
         return itertools.chain.from_iterable(
             drawn.tolist() for drawn in _with_replacement(sampler))
@@ -154,8 +159,8 @@ def keys_of(sampler: Iterable[Any]) -> Iterator[Any]:
 
 
 def arrays_of(sampler: Iterable[Any]) -> Iterator[Any]:
-    """The keys of a sampler of numbers, in arrays of a bounded length: NumPy int64,
-    (M,).
+    """Yields the keys of a sampler of numbers, in arrays of a bounded length: NumPy
+    int64, (M,).
 
     Raises:
       errors.InvalidArgument: the sampler yields something else.
@@ -185,7 +190,7 @@ def _is_with_replacement(sampler: Any) -> bool:
 
 
 def _with_replacement(sampler: Any) -> Iterator[Any]:
-    """The keys of torch's RandomSampler, which draws 32 at once, as tensors."""
+    """Yields the keys of torch's RandomSampler, which draws 32 at once, as tensors."""
     import torch
     generator = sampler.generator
     if generator is None:
@@ -200,7 +205,7 @@ def _with_replacement(sampler: Any) -> Iterator[Any]:
 
 
 def portions(keys: Iterator[Any], count: int) -> Iterator[List[Any]]:
-    """The next `count` keys, or fewer, in lists of a bounded length."""
+    """Yields the next `count` keys, or fewer, in lists of a bounded length."""
     while count > 0:
         portion = list(itertools.islice(keys, min(count, _PORTION)))
         if not portion:

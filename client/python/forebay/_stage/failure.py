@@ -20,23 +20,24 @@ def note(error: BaseException, doing: str) -> None:
 
 
 def describe(error: BaseException, doing: str = "") -> str:
-    """An exception as text, for `restore`: its class in the first line, what its
-    code was doing in the second, then its traceback.
+    """Returns an exception as text, for `restore`: its class in the first line, what
+    its code was doing in the second, then its traceback.
 
     Args:
-      doing: unless there is a note.
+      doing: what the code was doing, unless `note` has noted it.
     """
-    # Others, such as SystemExit, would end the trainer.
+    # Other exceptions, such as SystemExit, would end the trainer.
     kind = type(error) if isinstance(error, Exception) else RuntimeError
-    # The first frame is the worker's own.
+    # The first frame is the worker's own code.
     frames = error.__traceback__
     if frames is not None and frames.tb_next is not None:
         frames = frames.tb_next
-    # The same exception may be raised for another sample.
+    # The note is removed, as the same exception object may be raised for another
+    # sample.
     doing = vars(error).pop(_NOTE, doing).replace("\n", " ")
     trace = "".join(traceback.format_exception(type(error), error, frames))
     text = f"{kind.__module__}:{kind.__qualname__}\n{doing}\n{trace}"
-    # A NUL would end it on its way; half a character would not be printed.
+    # A NUL would end the text on its way. A lone surrogate could not be printed.
     return text.replace("\0", "\\x00").encode(
         errors="backslashreplace").decode()
 
@@ -49,22 +50,22 @@ class _Message(str):
 
 
 def is_described(text: str) -> bool:
-    """Whether this is of `describe`, rather than the daemon's own words."""
+    """Whether `describe` made this text, rather than the daemon."""
     return text.count("\n") > 1
 
 
 def restore(text: str, where: str) -> Exception:
-    """The exception that `describe` made a text of.
+    """Returns the exception that `describe` made a text of.
 
     Args:
-      where: it was raised, such as "worker process of Dataset".
+      where: the place where it was raised, such as "worker process of Dataset".
     """
     if not is_described(text):
         return RuntimeError(f"{where}: {text}")
     name, doing, trace = text.split("\n", 2)
     kind = _class(name)
     if issubclass(kind, StopIteration):
-        kind = RuntimeError  # the epoch would seem complete
+        kind = RuntimeError  # with StopIteration, the epoch would seem complete
     comma = ", " if doing else ""
     message = (f"Caught {name.rpartition(':')[2]} in a {where}{comma}{doing}.\n"
                f"Original {trace}")
@@ -72,7 +73,7 @@ def restore(text: str, where: str) -> Exception:
         message = _Message(message)
     try:
         return _user_error.marked(kind(message))
-    except Exception:  # it wants other arguments
+    except Exception:  # the class takes other arguments
         return RuntimeError(message)
 
 
@@ -95,5 +96,5 @@ def is_of(text: str, kind: Type[BaseException]) -> bool:
 
 
 def message(text: str) -> str:
-    """The message of the exception that `describe` made a text of."""
+    """Returns the message of the exception that `describe` made a text of."""
     return text.rstrip().rpartition("\n")[2].partition(": ")[2]

@@ -9,13 +9,14 @@ import pickle
 import struct
 from typing import Any, Dict, List, NamedTuple, Optional
 
-# Offset * 2**24 + bytes of a batch; 0: not yet. Before them: the number at which
-# the epoch ends, and 1; 0: not known yet. Then the number at which it begins.
+# An entry of the table: offset * 2**24 + bytes of a batch; 0: not put yet. The first
+# entry is 1 more than the number at which the epoch ends; 0: not known yet. The second
+# entry is the number at which the epoch begins.
 _ENTRY = struct.Struct("<Q")
-_HEAD = 2  # entries
-_GAP = 1 << 20  # numbers between epochs, more than workers are ahead
+_HEAD = 2  # the entries before those of batches
+_GAP = 1 << 20  # the numbers between epochs: more than workers are ahead
 _LENGTH_BITS = 24
-_PUNCH_HOLE_KEEP_SIZE = 3  # of fallocate
+_PUNCH_HOLE_KEEP_SIZE = 3  # FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE
 _FREED_AT_ONCE = 1 << 20
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -27,10 +28,10 @@ class Batch(NamedTuple):
     """A batch that is to be made.
 
     Attributes:
-      epoch: its number.
+      epoch: the number of the epoch.
       keys: of the samples, for the dataset's __getitem__: a list, or a single key
         if there is no batching.
-      repeats: of each key, how often the epoch has had it before; None: never.
+      repeats: for each key, how often the epoch has had it before; None: never.
     """
 
     epoch: int
@@ -53,7 +54,7 @@ class Feed:
         self._data = os.memfd_create("forebay-feed")
         self._end = 0
         self._freed = 0
-        self.first = 0  # number of the epoch
+        self.first = 0  # the number of the epoch's first batch
         self.count = 0  # the number of the next batch
 
     def __getstate__(self) -> Dict[str, Any]:
@@ -65,7 +66,7 @@ class Feed:
         self._pid = 0
 
     def begin(self) -> None:
-        """Begins another epoch, behind those before it."""
+        """Begins another epoch, whose numbers come after those of all epochs before."""
         self.first = self.count = self.count + _GAP
         os.pwrite(self._table, _ENTRY.pack(self.first), _ENTRY.size)
         os.pwrite(self._table, _ENTRY.pack(0), 0)
@@ -83,7 +84,8 @@ class Feed:
         if len(data) >= 1 << _LENGTH_BITS:
             raise ValueError(f"the keys of a batch have {len(data)} bytes")
         os.pwrite(self._data, data, self._end)
-        # After the data, and in one piece: that makes it a batch.
+        # The entry is written after the data, and by one write: workers that see it
+        # have a whole batch.
         os.pwrite(self._table,
                   _ENTRY.pack(self._end << _LENGTH_BITS | len(data)),
                   (self.count + _HEAD) * _ENTRY.size)
@@ -91,10 +93,10 @@ class Feed:
         self.count += 1
 
     def get(self, number: int) -> Any:
-        """The batch of this number, or None if its epoch ends there.
+        """Returns the batch of this number, or None if the epoch ends there.
 
         Raises:
-          LookupError: it was not put yet.
+          LookupError: the batch was not put yet.
         """
         word = self._word(number + _HEAD)
         if not word:
@@ -110,7 +112,7 @@ class Feed:
         return _ENTRY.unpack(entry)[0] if len(entry) == _ENTRY.size else 0
 
     def drop_before(self, number: int) -> None:
-        """Frees the memory of the batches before this one, now and then."""
+        """Frees the memory of the batches before this one, many at a time."""
         offset = self._word(number + _HEAD) >> _LENGTH_BITS
         if offset - self._freed >= _FREED_AT_ONCE:
             _libc.fallocate(self._data, _PUNCH_HOLE_KEEP_SIZE, 0, offset)
@@ -120,7 +122,7 @@ class Feed:
             self._freed = offset
 
     def close(self) -> None:
-        """Frees all in this process. May be called again."""
+        """Closes the memory in this process. May be called again."""
         if self._pid in (0, os.getpid()):
             for descriptor in (self._table, self._data):
                 if descriptor >= 0:

@@ -1,5 +1,5 @@
-"""Ends children that the user's code forks in a worker and lets return: the parent
-goes on as the worker, and the child must not answer in its place."""
+"""Ends children that the user's code forks in a worker and lets return. The parent goes
+on as the worker, and the child must not answer the daemon, too."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Optional
 
 from .. import _fork
 
-_worker = 0  # none
+_worker = 0  # the process id of the worker; 0: there is none
 
 
 def note_worker() -> None:
-    """Says that this process is a worker."""
+    """Notes that this process is a worker."""
     global _worker
     _worker = os.getpid()
 
 
 def end_child(error: Optional[BaseException] = None) -> None:
-    """Ends this process if it is such a child; to be called when the user's code has
-    returned or raised.
+    """Ends this process if it is a forked child of the worker. To be called when the
+    user's code has returned or raised.
 
     Args:
-      error: what it has raised.
+      error: the exception that the code has raised.
     """
     if _worker in (0, os.getpid()):
         return

@@ -1,7 +1,6 @@
-"""The host process of a loader's workers: maps slots and forks.
+"""The worker host: the process that maps slots for a loader's workers and forks them.
 
-It runs none of the user's code itself, so that it is always there to fork another
-worker, as it was when it began.
+It runs none of the user's code itself, so it can always fork another unused worker.
 """
 
 from __future__ import annotations
@@ -27,37 +26,39 @@ from .standby import Standby
 from .worker import Batches, First, Rows, Worker, become
 from .workers import Workers, reason
 
-_GRACE_SECONDS = 1.0  # that workers have to end by themselves
+_GRACE_SECONDS = 1.0  # the time that workers have to end by themselves
 _REAP_MILLISECONDS = 1000
-_MOST_DEATHS = 3  # of one sample, as the daemon counts them
+_MOST_DEATHS = 3  # the most deaths by one sample, as in the daemon
 _PR_SET_NAME = 15
-_TOLD = 90  # exit status of a child that the trainer has an answer of
+_TOLD = 90  # the exit status of a child that has answered the trainer
 
 
 def main(trainer: Any, other_end: Any, stage: Stage, feed: Any, starter: int,
          is_shared: bool) -> None:
-    """Serves a trainer and the daemon; returns when either is gone or has no use for
-    this. The process never outlives the trainer, whose memory and locks it has.
+    """Serves a trainer and the daemon, until one is gone or does not need it any more.
+    The process never outlives the trainer, whose memory and locks it has.
 
     Args:
-      trainer: a connection. Comes ("probe", number, seed), or ("probe_image",
-        as_image, seed) if the stage's dataset is images.Ops: answered with
-        ("found", structure or result), ("irregular", why), ("failed", text), or
-        ("exhausted", why) if the process ends for want of something.
-        Comes ("make", task, number), where the task is of own_samples.py, and the
-        number that of a worker: answered likewise, with what the task makes.
-        Comes ("rows", structure), ("images", result) or ("batches", source, room,
-        tensors, framework), where None is the feed, and then the socket of tasks.
-        Comes ("last_end",): answered with ("found", Workers.last_end).
+      trainer: a connection, on which these orders come.
+        ("probe", number, seed), or ("probe_image", as_image, seed) if the stage's
+        dataset is images.Ops. The answer is ("found", structure or result),
+        ("irregular", why), ("failed", text), or ("exhausted", why) if the process ends
+        for want of a resource.
+        ("make", task, number), where `task` is one of own_samples.py, and `number` a
+        worker's. The answers are the same, with the task's result. ("rows", structure),
+        ("images", result) or ("batches", source, room, tensors, framework), where None
+        stands for the feed, and then the socket of tasks. ("last_end",). The answer is
+        ("found", Workers.last_end).
       other_end: of that connection, which the trainer keeps.
       feed: a Feed of the batches to be made, or a RowFeed; None if there is neither.
       starter: the trainer's process.
       is_shared: whether its workers may serve other trainers, too. Then the process
-        of the first sample ends: those of another trainer may make the samples.
+        that made the first sample ends, as another trainer's workers may make the
+        samples.
     """
     other_end.close()
-    # The trainer's garbage is the trainer's to collect: its finalizers may wait for
-    # threads and processes that are not here.
+    # The trainer's garbage is not collected here: its finalizers may wait for threads
+    # and processes that this process lacks.
     gc.freeze()
     _leave_signals_to_trainer()
     host = _Host(trainer, stage, feed, starter, is_shared)
@@ -75,11 +76,11 @@ def main(trainer: Any, other_end: Any, stage: Stage, feed: Any, starter: int,
 
 
 def _leave_signals_to_trainer() -> None:
-    """Does nothing where the trainer's own functions handle signals. SIGTERM ends
-    this process, as multiprocessing relies on when the trainer ends."""
+    """Ignores the signals that the trainer's own functions handle. SIGTERM ends this
+    process, as multiprocessing relies on when the trainer ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # else no child has a status
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it hides exit statuses
     for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         if callable(signal.getsignal(number)):
             signal.signal(number, signal.SIG_IGN)
@@ -91,8 +92,8 @@ class _Host:
                  is_shared: bool):
         self._trainer = trainer
         self._starter_pid = starter
-        # Others that the trainer has forked may keep its end of the connection open.
-        self._starter = -1  # a pidfd, if the system has one left
+        # Other children of the trainer may keep its end of the connection open.
+        self._starter = -1  # the trainer's pidfd, if the system has one left
         self._is_settled = False
         self._is_shared = is_shared
         self._stage = stage
@@ -103,14 +104,14 @@ class _Host:
         self._poll = select.poll()
         self._workers = Workers(self._poll)
         self._standby: Optional[Standby] = None
-        self._own_pidfds: List[int] = []  # one, if the system has one left
+        self._own_pidfds: List[int] = []  # a pidfd of this process, or none
 
     def run(self) -> None:
         poll = self._poll
         trainer = self._trainer.fileno()
         poll.register(trainer, select.POLLIN)
         if not poll.poll(0):
-            with contextlib.suppress(OSError):  # the first order's answer says so
+            with contextlib.suppress(OSError):  # the first order's answer tells it
                 self._settle()
         while True:
             ready = [fd for fd, _ in poll.poll(_REAP_MILLISECONDS)]
@@ -126,22 +127,22 @@ class _Host:
                     poll.register(self._tasks.fileno(), select.POLLIN)
 
     def _settle(self) -> None:
-        """Does what the first sample need not wait for."""
+        """Does the work for which the first sample need not wait."""
         if self._is_settled:
             return
-        # For people who look at processes.
+        # The process gets a name for people who list processes.
         ctypes.CDLL(None).prctl(_PR_SET_NAME, f"host-of-{self._starter_pid}".encode())
         _apart.leave_to_starter(())
         self._is_settled = True
-        # Last: this process can do without these descriptors.
+        # The pidfd comes last, as this process can do without it.
         with contextlib.suppress(OSError):
             self._starter = os.pidfd_open(self._starter_pid)
             self._poll.register(self._starter, select.POLLIN)
             self._own_pidfds.append(os.pidfd_open(os.getpid()))
 
     def end(self) -> None:
-        """Ends the workers, though the daemon may have work for them still: that of
-        other trainers, one of which takes over."""
+        """Ends the workers, even if the daemon has work of other trainers for them;
+        another trainer's host takes it over."""
         self._dismiss_standby()
         self._workers.dismiss()
         self._workers.end(_GRACE_SECONDS)
@@ -168,10 +169,10 @@ class _Host:
         self._tasks = socket.socket(fileno=handle)
 
     def _probe(self, kind: str, which: Any, seed: int) -> None:
-        """Makes samples in a process of its own: what the user's code opens on
-        the way must not be shared by the workers. One that is killed is made again,
-        as workers' are. The process of the first sample becomes the first worker,
-        unless workers are shared."""
+        """Makes a sample in a process of its own, so that workers do not share the
+        files that the user's code opens. If the process is killed, another makes the
+        sample, as for workers. The process of the first sample becomes the first
+        worker, unless workers are shared."""
         self._dismiss_standby()
         stands_by = kind == "probe" and not self._is_shared
         for _ in range(_MOST_DEATHS):
@@ -198,24 +199,24 @@ class _Host:
         """Waits until a child has ended, or stands by.
 
         Args:
-          connection: to the child, which may stand by then; becomes this object's.
+          connection: to the child, if it may stand by; becomes this object's.
 
         Returns:
-          The child's status, as os.waitpid does; that of _TOLD if it stands by.
+          The child's status, as os.waitpid's; the status of _TOLD if it stands by.
 
         Raises:
           EOFError: the trainer has gone first; the child is killed.
         """
         try:
             child = os.pidfd_open(pid)
-        except OSError:  # no descriptor is left
+        except OSError:  # no descriptor is left for a pidfd
             if connection is not None:
-                connection.close()  # nor is the child to stand by
+                connection.close()  # the child then does not stand by
             return os.waitpid(pid, 0)[1]
         poll = select.poll()
         poll.register(child, select.POLLIN)
-        # The next order may come before the child has ended: only the end of the
-        # connection counts.
+        # Only the end of the connection counts here, as the next order may come before
+        # the child has ended.
         poll.register(self._trainer.fileno(), 0)
         try:
             if self._starter >= 0:
@@ -232,8 +233,8 @@ class _Host:
 
     @staticmethod
     def _stands_by(poll: Any, connection: socket.socket) -> bool:
-        """Waits until a child stands by, or `poll` has something else. Returns which
-        of the two; closes the connection unless the child stands by."""
+        """Waits until a child stands by, or `poll` has another event. Returns whether
+        the child stands by; closes the connection if it does not."""
         poll.register(connection.fileno(), select.POLLIN)
         if connection.fileno() in [descriptor for descriptor, _ in poll.poll()]:
             if standby.is_announced(connection):
@@ -271,15 +272,16 @@ class _Host:
             forked.end_child(error)
             said = "failed", failure.describe(error, doing)
         forked.end_child()
-        # This process may be killed once the trainer has its answer.
+        # Output is written first, as this process may be killed once the trainer has
+        # its answer.
         _fork.flush_output()
         self._trainer.send(said)
         if host is not None and first is not None and said[0] == "found":
             self._stand_by(host, said[1], first)
 
     def _stand_by(self, host: socket.socket, layout: Any, first: First) -> None:
-        """Makes this process, which has made a sample, the first worker when the
-        daemon wants one."""
+        """Makes this process, which has made a sample, the first worker once the daemon
+        wants one."""
         self._trainer.close()
         standby.announce(host)
         _apart.leave_to_starter(())
@@ -316,9 +318,8 @@ class _Host:
         return True
 
     def _do(self, task: wire.Task, message: bytes, fds: List[int]) -> List[int]:
-        """Does a task; nothing if the command is another, as one that only asks
-        whether this process answers. Returns the descriptors that go with the
-        answer.
+        """Does a task. Does nothing for other commands, such as kPing. Returns the
+        descriptors that go with the answer.
 
         Args:
           message, fds: the task as it came.
@@ -342,8 +343,8 @@ class _Host:
 
     @contextlib.contextmanager
     def _told_standby(self, message: bytes, fds: List[int]) -> Iterator[None]:
-        """Has the one that stands by map or unmap a slot while the block does; ends
-        it if it does not."""
+        """Lets the process that stands by map or unmap a slot while the block does the
+        same. If that process fails, ends it."""
         told = self._standby
         if told is not None:
             told.tell(message, fds)
@@ -382,14 +383,14 @@ class _Host:
 
 
 def _in_child(work: Any, done: int = 0) -> None:
-    """Does the work, and ends the process, without what its parent would do at
-    its end. The exit status is `done` if the work was."""
+    """Does the work, and ends the process without its parent's exit handlers. The exit
+    status is `done` if the work succeeded."""
     status = 1
     try:
         work()
         status = done
     except (ConnectionError, EOFError):
-        status = 0  # the daemon has ended
+        status = 0  # the daemon has closed the socket
     except BaseException:
         traceback.print_exc()
     finally:

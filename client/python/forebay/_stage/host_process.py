@@ -1,4 +1,4 @@
-"""The host process of a loader's workers, as the trainer sees it."""
+"""The worker host of a loader, as the trainer sees it."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from .. import _fork, _system_error, errors
 from . import failure, host, structure
 from .making import Stage
 
-_PROBE_SECONDS = 0.25  # between looks whether the host lives
+_PROBE_SECONDS = 0.25  # between looks whether the worker host lives
 
 
 class _Connection(multiprocessing.connection.Connection):
     """A connection that is closed once. Garbage collection may finalize it before the
-    object that closes it; the finalizer of multiprocessing's class would let that
-    close the descriptor again, which may be another's by then."""
+    object that closes it. With multiprocessing's own class, that object would then
+    close the descriptor again, which may be another file's by then."""
 
     def __del__(self) -> None:
         self.close()
 
 
 _running: "weakref.WeakSet[HostProcess]" = weakref.WeakSet()
-_exits: Set[int] = set()  # processes that end theirs when they exit
+_exits: Set[int] = set()  # processes that end their worker hosts when they exit
 
 
 def _end_at_exit() -> None:
-    """Lets this process end its hosts when it exits, before multiprocessing waits
-    for them: one that a signal has stopped would never end."""
+    """Lets this process end its worker hosts when it exits, before multiprocessing
+    waits for them: a host that a signal has stopped would never end."""
     if os.getpid() not in _exits:
         _exits.add(os.getpid())
         multiprocessing.util.Finalize(None, _end_all, exitpriority=0)
@@ -49,7 +49,7 @@ class HostProcess:
 
     def __init__(self, name: str, context: Any, stage: Stage, feed: Any,
                  is_shared: bool, timeout: float):
-        """Starts it.
+        """Starts the process.
 
         Args:
           name: of the dataset, for people.
@@ -67,8 +67,8 @@ class HostProcess:
 
     def _start(self, context: Any, stage: Stage, feed: Any, is_shared: bool) -> None:
         ours, theirs = context.Pipe()
-        # Its own way of ending is that the connection does; daemonic processes end
-        # with the trainer.
+        # The process ends when the connection does. A daemonic process also ends with
+        # the trainer.
         self._process = context.Process(
             target=host.main, args=(theirs, ours, stage, feed, os.getpid(), is_shared),
             daemon=True)
@@ -82,44 +82,45 @@ class HostProcess:
 
     @property
     def is_own(self) -> bool:
-        """Whether this process started it, rather than its parent."""
+        """Whether this process started the worker host, rather than its parent."""
         return self._starter == os.getpid()
 
     def probe(self, number: int, seed: int) -> Any:
-        """The structure of a sample.
+        """Returns the structure of a sample.
 
         Raises:
           structure.Irregular: batches cannot have such samples.
           RuntimeError: the code took longer than the timeout.
-          Exception: that of the user's code.
+          Exception: an exception of the user's code.
         """
         return self._answer_to(("probe", number, seed), f"sample {number}",
                                self._timeout)
 
     def make(self, task: Any, worker: int) -> Any:
-        """Makes what a task of own_samples.py describes, in a process of its own.
+        """Makes the samples that a task of own_samples.py describes, in a process of
+        its own.
 
         Args:
-          worker: the number of the worker that the process is.
+          worker: the number of the worker that the process stands for.
 
         Raises:
           RuntimeError: the code took longer than the timeout.
-          errors.SourceUnavailable: the host was killed.
-          Exception: that of worker_init_fn.
+          errors.SourceUnavailable: the worker host was killed.
+          Exception: an exception of worker_init_fn.
         """
         return self._answer_to(("make", task, worker), task.name,
                                self._timeout * getattr(task, "rounds", 1))
 
     def probe_image(self, as_image: bool, seed: int) -> Any:
-        """The _code.Result of the stage's images.Ops.
+        """Returns the _code.Result of the stage's images.Ops.
 
         Args:
           as_image: see images.describe.
 
         Raises:
-          structure.Irregular: it is no array.
+          structure.Irregular: the result is not an array.
           RuntimeError: the code took longer than the timeout.
-          Exception: that of the user's code.
+          Exception: an exception of the user's code.
         """
         return self._answer_to(("probe_image", as_image, seed), "the first image",
                                self._timeout)
@@ -141,8 +142,8 @@ class HostProcess:
         return said
 
     def _ask(self, order: Tuple[Any, ...], timeout: float = 0) -> Any:
-        """Returns the answer; None if there is none after `timeout` seconds, unless
-        that is 0."""
+        """Sends an order; returns the answer, or None if there is none after `timeout`
+        seconds; 0: no timeout."""
         began = time.monotonic()
         try:
             self._connection.send(order)
@@ -154,7 +155,7 @@ class HostProcess:
             return self._connection.recv()
         except (EOFError, OSError):
             self._has_ended(5)
-            # A forked one ends by itself only when its trainer does.
+            # A forked worker host ends by itself only when its trainer does.
             if (self._process.exitcode or 0) < 0:
                 raise errors.SourceUnavailable(
                     f"the process that runs the code of {self._name} was killed"
@@ -166,20 +167,21 @@ class HostProcess:
             ) from None
 
     def restore(self, text: str, where: str) -> Exception:
-        """As failure.restore; also says how workers have ended, if they have."""
+        """Returns the exception of failure.restore, which also says how workers have
+        ended, if they have."""
         if not failure.is_described(text) and " ended while " in text:
             try:
                 said = self._ask(("last_end",))[1]
                 text += f" ({said})" if said else ""
             except errors.ForebayError:
-                pass  # nobody knows
+                pass  # the worker host is gone, and with it the reason
         return failure.restore(text, where)
 
     def serve(self, order: Tuple[Any, ...], tasks: int) -> None:
-        """Lets it serve the daemon.
+        """Lets the worker host serve the daemon.
 
         Args:
-          order: as host.main says.
+          order: see host.main.
           tasks: the descriptor of the socket of tasks, which is closed.
         """
         self._has_served = True
@@ -193,12 +195,12 @@ class HostProcess:
             os.close(tasks)
 
     def may_serve(self) -> bool:
-        """Whether it lives, and `serve` was not called."""
+        """Whether the worker host lives, and `serve` was not called."""
         return not self._has_served and self._process.is_alive()
 
     def end(self) -> None:
-        """Ends the process and its workers, and waits for that. Workers that are at
-        samples of other trainers' may take a second."""
+        """Ends the process and its workers, and waits until they have ended. Workers
+        that make samples for other trainers may take a second."""
         _running.discard(self)
         _fork.end(self._connection)
         if not self._has_ended(5):
@@ -206,8 +208,8 @@ class HostProcess:
             self._has_ended(5)
 
     def _has_ended(self, seconds: float) -> bool:
-        """Waits until the process has ended, but no longer than this. Not as its
-        join does, by a pipe: what a worker has forked may keep that open."""
+        """Waits until the process has ended, at most `seconds`. multiprocessing's join
+        waits for the end of a pipe, which children of workers may keep open."""
         try:
             descriptor = os.pidfd_open(self._process.pid)
         except ProcessLookupError:
@@ -218,4 +220,4 @@ class HostProcess:
             return bool(poll.poll(1000 * seconds))
         finally:
             os.close(descriptor)
-            self._process.is_alive()  # takes leave of it
+            self._process.is_alive()  # reaps the process

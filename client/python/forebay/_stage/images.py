@@ -10,7 +10,7 @@ from .._post_processing import INPUTS
 from . import forked, seeds, structure, wire
 from .making import Stage
 
-# Of proto/raw_image.h: magic, width, height, channels.
+# The header of proto/raw_image.h: magic, width, height, channels.
 _HEADER = struct.Struct("<IIII")
 _PIXELS = {1: "L", 3: "RGB"}
 
@@ -19,9 +19,9 @@ class Ops(NamedTuple):
     """The user's ops.
 
     Attributes:
-      kind: what the first gets: see _translate.Translation.
+      kind: the kind of image that the first op gets: see _translate.Translation.
       ops: the functions.
-      extent, channels: of the image that the first gets.
+      extent, channels: the size of that image.
     """
 
     kind: str
@@ -31,11 +31,11 @@ class Ops(NamedTuple):
 
     @staticmethod
     def of(code: Code) -> "Ops":
-        """The ops of this code."""
+        """Returns the ops of a _code.Code."""
         return Ops(code.kind, code.ops, code.extent, code.channels)
 
     def run(self, pixels: Any) -> Any:
-        """Returns what the ops make of an image.
+        """Runs the ops on an image; returns the result of the last one.
 
         Args:
           pixels: NumPy, uint8, (H, W, C).
@@ -50,13 +50,13 @@ class Ops(NamedTuple):
 
 
 def describe(value: Any, as_image: bool) -> Result:
-    """Tells what ops returned.
+    """Describes the result of ops.
 
     Args:
-      as_image: whether it is one if it can be.
+      as_image: whether a result that can be an image is one.
 
     Raises:
-      structure.Irregular: it is no array.
+      structure.Irregular: the result is not an array.
     """
     kind, array = read(value) if as_image else ("", _plain(value))
     if kind and (array.dtype != "uint8" or array.ndim != 3 or
@@ -69,10 +69,10 @@ def describe(value: Any, as_image: bool) -> Result:
 
 
 def read(value: Any) -> Tuple[str, Any]:
-    """The kind of a value, and its array: channels last if it is an image.
+    """Returns the kind of a value, and its array: channels last if it is an image.
 
     Raises:
-      structure.Irregular: it is no array.
+      structure.Irregular: the value is not an array.
     """
     import numpy
     if hasattr(value, "getbands"):  # a PIL image
@@ -94,24 +94,24 @@ def _plain(value: Any) -> Any:
 
 
 def probe(ops: Ops, as_image: bool) -> Result:
-    """Tells what the ops return, by an image of noise.
+    """Describes the ops' result for an image of noise.
 
     Args:
       as_image: see `describe`.
 
     Raises:
-      structure.Irregular: it is no array.
-      Exception: that of the user's code.
+      structure.Irregular: the result is not an array.
+      Exception: an exception of the user's code.
     """
     return describe(ops.run(noise(ops, 0)), as_image)
 
 
 def noise(ops: Ops, number: int) -> Any:
-    """The pixels of an image of noise, as large as what the ops get.
+    """Returns the pixels of an image of noise, of the size that the ops get.
 
     Args:
-      number: of the image: each is of other noise, and half as bright as the one
-        before.
+      number: of the image. Each image has noise of its own, and is half as bright as
+        the image before.
     """
     import numpy
     return numpy.random.RandomState(number).randint(
@@ -119,35 +119,35 @@ def noise(ops: Ops, number: int) -> Any:
 
 
 class Images:
-    """Runs the ops on the images of samples, each on its desk in a slot."""
+    """Runs the ops on the images of samples, each on its user-code buffer in a slot."""
 
     def __init__(self, result: Result):
         """
         Args:
-          result: of each image.
+          result: the ops' result for each image.
         """
         self._result = result
 
     def begin(self, stage: Stage, number: int) -> None:
-        """To be called once, in the worker."""
+        """Takes the worker's ops; to be called once, in the worker."""
         del number
         self._ops: Ops = stage.dataset
 
     def make(self, sample: wire.Sample, epoch: int, slots: Dict[int, Any]) -> None:
-        """Runs them for a sample.
+        """Runs the ops for a sample.
 
         Raises:
-          Exception: that of the user's code.
-          structure.Irregular: the result is unlike that of others.
+          Exception: an exception of the user's code.
+          structure.Irregular: the result is unlike the first image's.
         """
         import numpy
         del epoch
         slot = slots[sample.slot]
-        desks, desk_bytes, results, result_bytes = slot.offsets
-        desk = desks + sample.row * desk_bytes
-        _, width, height, channels = _HEADER.unpack_from(slot.memory, desk)
+        user_buffers, user_buffer_bytes, results, result_bytes = slot.offsets
+        user_buffer = user_buffers + sample.row * user_buffer_bytes
+        _, width, height, channels = _HEADER.unpack_from(slot.memory, user_buffer)
         pixels: Any = numpy.ndarray((height, width, channels), numpy.uint8,
-                                    slot.memory, desk + _HEADER.size)
+                                    slot.memory, user_buffer + _HEADER.size)
         seeds.seed_generators(sample.seed)
         value = self._ops.run(pixels)
         forked.end_child()
@@ -158,6 +158,6 @@ class Images:
                 f"each image must become what the first one did, a {wanted.kind} "
                 f"{wanted.dtype} of shape {list(wanted.shape)}, not a {kind} "
                 f"{array.dtype.name} of shape {list(array.shape)}")
-        # The result may be a view of the pixels, which NumPy copies first then.
+        # The result may be a view of the pixels; NumPy then copies it first.
         numpy.ndarray(wanted.shape, wanted.dtype, slot.memory,
                       results + sample.row * result_bytes)[...] = array

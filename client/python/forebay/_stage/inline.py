@@ -1,4 +1,4 @@
-"""Iterates in the trainer itself, in order, for its debugger."""
+"""Iterates in the trainer itself, in order, so that a debugger sees the user's code."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .said_length import SaidLength
 
 
 class _OwnShard(shard_state.States):
-    """The one shard of a dataset that is iterated here, with generators of its
-    own."""
+    """The only shard of a dataset that is iterated in this process, with random
+    generators of its own."""
 
     def __init__(self, stage: Stage, position: Position):
         loaded = position.shards and position.shards.to_load()
@@ -27,7 +27,8 @@ class _OwnShard(shard_state.States):
         self._generators: Any = None  # their state between batches
 
     def batch(self, number: int) -> Any:
-        """As Shard's; leaves the generators as they are then."""
+        """Makes a batch as Shard does, by generators of its own. They keep their state
+        for the next batch."""
         if self._generators is not None:
             self._generators.restore()
         try:
@@ -43,7 +44,8 @@ class _OwnShard(shard_state.States):
         return {} if state is None else {0: state}
 
     def to_load(self) -> Dict[int, bytes]:
-        # The dataset has all that has begun.
+        # Once an epoch has begun, the dataset itself has the state, as it is an object
+        # of this process.
         return super().by_worker() if self._generators is None else {}
 
     def copy(self) -> shard_state.States:
@@ -65,8 +67,8 @@ class InlineEpoch(SizedEpoch):
                  said_length: Optional[SaidLength] = None):
         """
         Args:
-          batches: from the position on; None: the dataset is iterated.
-          loader: lives as long as its iterator does.
+          batches: the batches from the position on; None: the dataset is iterated.
+          loader: the loader, which the iterator keeps alive.
           on_end: is called with the position once the epoch is over.
           said_length: is told of each batch.
         """
@@ -135,7 +137,7 @@ class InlineEpoch(SizedEpoch):
             raise
 
     def stats(self) -> Dict[str, int]:
-        """None: the plan has them."""
+        """Returns no stats, as the plan has all of them."""
         return {}
 
     def close(self) -> None:

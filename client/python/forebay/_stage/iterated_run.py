@@ -9,10 +9,11 @@ from .iteration import Sharded
 
 
 class IteratedRun(BatchRun):
-    """Batches of a dataset that is iterated, a shard in each worker; the position
-    counts batches, with those that shards lack, and has the states of shards."""
+    """Batches of a dataset that is iterated, with a shard in each worker. The position
+    counts batches, including batches that shorter shards lack. It has the states of
+    shards."""
 
-    _ended: FrozenSet[int] = frozenset()  # lanes
+    _ended: FrozenSet[int] = frozenset()  # the lanes whose shards have ended
 
     def _first(self) -> int:
         return self._position.first

@@ -15,8 +15,9 @@ class Sharded(NamedTuple):
     """A dataset in shards.
 
     Attributes:
-      lanes: how many; batch k is one of shard k % lanes.
-      states: from which workers go on, by their number; see shard_state.States.
+      lanes: the number of shards; batch k is one of shard k % lanes.
+      states: the states from which workers go on, by the workers' numbers; see
+        shard_state.States.
     """
 
     lanes: int
@@ -24,14 +25,14 @@ class Sharded(NamedTuple):
 
 
 class Exhausted(Exception):
-    """There are no more batches in this shard."""
+    """The shard has no more batches."""
 
 
 class Shard:
-    """The batches of one worker's iterator, by number.
+    """The batches of a worker's iterator, by number.
 
-    A number that is behind the iterator makes it begin again, or go on from a state
-    that is known; one that is ahead makes it pass over the batches between.
+    For a number that the iterator has passed, it begins again, or goes on from a known
+    state. For a number ahead of the iterator, it passes over the batches between.
     """
 
     def __init__(self, stage: Stage, worker: int, known: Optional[bytes] = None,
@@ -39,7 +40,8 @@ class Shard:
         """
         Args:
           known: a state of the worker.
-          kept: has the states that it had before it died, and gets its states.
+          kept: a Kept with the states that the worker had before it died. It gets
+            further states.
         """
         self._stage = stage
         self._worker = worker
@@ -50,36 +52,36 @@ class Shard:
         self._next = 0
         self._iterator: Any = None
         self._is_over = False
-        self._restored: Optional[ShardState] = None  # for the iterator to come
+        self._restored: Optional[ShardState] = None  # the next iterator's state
 
     def batch(self, epoch: int, number: int) -> Any:
-        """A batch.
+        """Makes a batch.
 
         Raises:
-          Exhausted: there are fewer.
-          Exception: that of the user's code.
+          Exhausted: the shard has fewer batches.
+          Exception: an exception of the user's code.
         """
         if epoch != self._epoch or number != self._next:
             self._go_to(epoch, number)
         return self._make()
 
     def state(self) -> Optional[bytes]:
-        """The state behind the last batch, which is kept, too; None if neither the
-        dataset nor the iterator can tell.
+        """Returns the state after the last batch, and keeps it; None if neither the
+        dataset nor the iterator has a state.
 
         Raises:
-          Exception: that of the user's code.
+          Exception: an exception of the user's code.
         """
         if self._epoch < 0:
             return self._known
         state = (self._present(self._next) if self._restored is None else
-                 # iter() has failed.
+                 # There is no iterator, as iter() has failed.
                  self._restored._replace(batches=self._next))
         if state is None:
             return None
         data = state.to_bytes()
         if self._kept is not None:
-            # Without it, more batches are made again.
+            # If the state cannot be kept, more batches are made again after a death.
             with contextlib.suppress(OSError):
                 self._kept.put(self._worker, self._epoch, self._next, data)
         return data
@@ -96,7 +98,7 @@ class Shard:
             iterator.state_dict() if tells else None, seeds.State().plain())
 
     def _has_ended(self) -> bool:
-        # A generator that has raised is over, too.
+        # A generator that has raised has no further batch either.
         iterator = self._iterator
         return self._is_over or (inspect.isgenerator(iterator) and
                                  iterator.gi_frame is None)
@@ -112,14 +114,14 @@ class Shard:
             self._pass_over()
 
     def _states(self) -> Iterator[ShardState]:
-        """All that are known."""
+        """Yields all states that are known."""
         kept = [] if self._kept is None else self._kept.of(self._worker)
         for data in (self._known, self._origin, *kept):
             if data is not None:
                 yield shard_state.of_bytes(data)
 
     def _nearest(self, epoch: int, number: int) -> Optional[ShardState]:
-        """The last state before the batch of this number."""
+        """Returns the last known state before the batch of this number."""
         nearest: Optional[ShardState] = None
         for state in self._states():
             if state.epoch == epoch and (
@@ -129,9 +131,9 @@ class Shard:
         return nearest
 
     def _restore(self, state: ShardState) -> None:
-        """Goes on from a state: the dataset's before iter(), the iterator's after
-        it."""
-        self._epoch = -1  # unless all goes well
+        """Goes on from a state: loads the dataset's part before iter(), and the
+        iterator's part after it."""
+        self._epoch = -1  # stays so if a step below fails
         self._seed(state.epoch)
         if state.dataset is not None:
             self._stage.dataset.load_state_dict(state.dataset)
@@ -160,7 +162,8 @@ class Shard:
         self._epoch, self._next = epoch, 0
 
     def _seed(self, epoch: int) -> None:
-        # Each number names one state of the generators, whoever comes to it.
+        # The generators have a state that depends on the epoch and the worker's number
+        # alone, so that a worker that replaces a dead one draws the same.
         stage = self._stage
         seeds.seed_generators(seeds.of_sample(stage.seed, epoch, self._worker, 0))
         if datapipes.is_iterable(stage.dataset):
@@ -180,17 +183,17 @@ class Shard:
             self._origin = None if state is None else state.to_bytes()
 
     def _pass_over(self) -> None:
-        """Makes the next batch in vain: what it draws, and what it changes, is part
-        of those after it."""
+        """Makes the next batch and drops it: the batches after it depend on what it
+        draws and changes."""
         try:
             self._make()
         except Exhausted:
             raise
         except Exception:
-            pass  # it was told of when it was made first
+            pass  # the exception was reported when the batch was made first
 
     def _make(self) -> Any:
-        """The next batch."""
+        """Makes the next batch."""
         self._next += 1
         try:
             samples = self._samples()

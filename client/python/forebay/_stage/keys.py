@@ -21,7 +21,8 @@ class KeySampling(Sampling):
     def complete(self, position: Position, size: int, batch_size: int) -> None:
         if position.indices is None:
             indices = _array(list(self.sampler), size)
-            # First: an interrupted call has set both, or draws both again.
+            # The generator's state is set before the indices, so that a call that was
+            # interrupted has set both, or draws again.
             position.generator = self._generator_state()
             position.indices = indices
 
@@ -42,7 +43,8 @@ class BatchSampling(Sampling):
 
 
 def _array(keys: Any, size: int) -> Any:
-    """NumPy int64, (M,), if the keys number samples, else objects."""
+    """Returns keys as NumPy int64, (M,), if they are numbers of samples. Returns other
+    keys as objects."""
     import numpy
     try:
         numbers = numpy.fromiter((key.__index__() for key in keys), numpy.int64)
@@ -57,18 +59,18 @@ def _array(keys: Any, size: int) -> Any:
 
 
 class Keys(NamedTuple):
-    """How a loader takes samples.
+    """The order and the groups in which a loader takes samples.
 
     Attributes:
       sampling: the order.
-      size: samples in the dataset; None if it does not tell.
-      batch_size: samples in a batch; None: there is no batching, or the sampler
+      size: the samples in the dataset; None if it has no length.
+      batch_size: the samples in a batch; None: there is no batching, or the sampler
         makes batches.
       drop_last: whether to leave out a smaller last batch.
       is_batched: whether batches are lists of samples.
       is_iterable: whether the dataset is iterated, and has no keys.
-      sampler: whose keys, or lists of keys, are drawn one after the other, as
-        nobody knows how many there are; else None.
+      sampler: the sampler whose keys, or lists of keys, are drawn one after the other,
+        as their number is unknown. None if there is no such sampler.
       by_batches: whether the sampler gives lists of keys.
     """
 
@@ -83,11 +85,11 @@ class Keys(NamedTuple):
 
     @property
     def is_counted(self) -> bool:
-        """Whether a position tells only how many have been taken."""
+        """Whether a position has only the number of keys that were taken."""
         return self.is_iterable or self.sampler is not None
 
     def counted(self, position: Position) -> Iterator[Batch]:
-        """The batches of the sampler, from the position on.
+        """Yields the batches of the sampler, from the position on.
 
         Raises:
           errors.StateError: the position's origin is damaged.
@@ -110,11 +112,11 @@ class Keys(NamedTuple):
         return self._grouped(epoch, keys, repeats)
 
     def listed(self, indices: Any, sizes: Any, first: int) -> Listed:
-        """The batches of a list of keys, from key number `first` on."""
+        """Returns the batches of a list of keys, from key number `first` on."""
         return Listed(indices, first, sizes, self.batch_size, self.drop_last)
 
     def ordered(self, epoch: int, keys: Iterator[int]) -> Iterator[Batch]:
-        """The batches of keys that do not repeat."""
+        """Yields the batches of keys that do not repeat."""
         return self._grouped(epoch, keys, None)
 
     def _grouped(self, epoch: int, keys: Iterator[Any],
@@ -124,7 +126,7 @@ class Keys(NamedTuple):
 
 
 def _without(first: int, made: Iterator[Batch]) -> Iterator[Batch]:
-    """The batches behind so many keys."""
+    """Yields the batches after the first `first` keys."""
     passed = 0
     while passed < first:
         batch = next(made, None)

@@ -11,23 +11,24 @@ from .feed import Batch
 
 
 class Listed:
-    """Keys, how often each has come before, and the batches that they make.
+    """Keys, how often each key has come before, and the batches that they make.
 
     Goes to other processes by fork and by pickle.
 
     Attributes:
       keys: NumPy int64, (M,), the numbers of samples; or objects.
-      first: how many of them were taken before.
+      first: the number of keys that were taken before.
     """
 
     def __init__(self, keys: Any, first: int, sizes: Any,
                  batch_size: Optional[int], drop_last: bool):
         """
         Args:
-          keys, first: as the attributes.
-          sizes: of the batches that a batch sampler made of the keys: NumPy int64,
-            (B,); else None.
-          batch_size: without sizes; None: each key is passed on alone.
+          keys, first: see the attributes.
+          sizes: the sizes of the batches that a batch sampler made of the keys: NumPy
+            int64, (B,); else None.
+          batch_size: the keys in a batch, if there are no sizes; None: each key is
+            passed on alone.
           drop_last: whether to leave out a smaller last batch.
         """
         self.keys = keys
@@ -37,18 +38,18 @@ class Listed:
         self._repeats = _repeats(keys)
 
     def __len__(self) -> int:
-        """The number of batches."""
+        """Returns the number of batches."""
         return len(self._ends) - 1
 
     def __iter__(self) -> Iterator[int]:
         return iter(range(len(self)))
 
     def end_of(self, number: int) -> int:
-        """The place in the list behind a batch."""
+        """Returns the place in the list after a batch."""
         return int(self._ends[number + 1])
 
     def batch(self, epoch: int, number: int) -> Batch:
-        """A batch."""
+        """Returns a batch."""
         begin, end = self._ends[number:number + 2]
         keys = self.keys[begin:end].tolist()
         repeats: Optional[List[int]] = None
@@ -57,7 +58,7 @@ class Listed:
         return Batch(epoch, keys[0] if self._is_single else keys, repeats)
 
     def seed(self, loader: int, epoch: int, place: int) -> int:
-        """The seed of the sample at this place, which is a number.
+        """Returns the seed of the sample at this place, whose key is a number.
 
         Args:
           loader: the loader's seed.
@@ -66,8 +67,8 @@ class Listed:
         return seeds.of_sample(loader, epoch, int(self.keys[place]), repeat)
 
     def digest(self) -> Optional[bytes]:
-        """16 bytes that are equal for equal lists; None if keys are objects of which
-        nobody can tell whether others are equal."""
+        """Returns 16 bytes that are equal for equal lists; None if keys are objects
+        that cannot be compared between processes."""
         if self.keys.dtype.kind != "O":
             keys = self.keys.tobytes()
         elif share_key.are_plain(self.keys.tolist()):
@@ -83,8 +84,8 @@ class Listed:
 
 def _ends(count: int, first: int, sizes: Any, batch_size: int,
           drop_last: bool) -> Any:
-    """Where batches end, and before them where the first one begins: NumPy int64,
-    (B + 1,)."""
+    """Returns the place where the first batch begins, and then the places where batches
+    end: NumPy int64, (B + 1,)."""
     import numpy
     if sizes is None:
         ends = numpy.arange(first, count, batch_size, numpy.int64)
@@ -96,8 +97,8 @@ def _ends(count: int, first: int, sizes: Any, batch_size: int,
 
 
 def _repeats(keys: Any) -> Any:
-    """How often each key has come before: NumPy int64, (M,); None if none has, or a
-    key cannot be told from others."""
+    """Returns how often each key has come before: NumPy int64, (M,). None if no key has
+    come before, or a key is not hashable."""
     import numpy
     if keys.dtype.kind == "O":
         found = Repeats().of(keys.tolist())

@@ -38,12 +38,12 @@ _log = logging.getLogger("forebay")
 
 
 class StagedLoader(DataLoader):
-    """A DataLoader of such a dataset: workers of the user's own run its code, as
-    the daemon schedules them.
+    """A DataLoader of a dataset whose samples only its own code makes. Workers of the
+    user's run the code, as the daemon schedules them.
 
     Each `iter()` starts workers of its own, which have the dataset as it is then;
-    several iterations may be under way at once. Persistent workers are the loader's:
-    an iteration ends the one before.
+    several iterations may be under way at once. Persistent workers stay for all
+    iterations, so an iteration ends the one before.
     """
 
     _is_staged = True
@@ -53,7 +53,7 @@ class StagedLoader(DataLoader):
         Args:
           given: all of DataLoader's arguments.
         """
-        self._closed = True  # until all is checked
+        self._closed = True  # until all arguments are checked
         check(given)
         self._keys = keys = read_keys(given)
         self.dataset = given["dataset"]
@@ -106,7 +106,7 @@ class StagedLoader(DataLoader):
             collation.is_default(given["collate_fn"]) and
             not all_at_once(self.dataset))
         self._room = Room(gpu is not None)
-        self._kept: List[Run] = []  # for later epochs
+        self._kept: List[Run] = []  # runs that rest, for later epochs
         self._share_key = share_key.take(name, given["share_key"], share_key.obstacle(
             given["sharing"], self.num_workers, keys.is_iterable))
         self._lacks_share_key = False
@@ -115,7 +115,7 @@ class StagedLoader(DataLoader):
         elif self.num_workers > 0 and given["sharing"] != "off":
             self._lacks_share_key = True
             _log.info("%s: %s", name, share_key.advice(keys.is_iterable))
-        self._said_length: Optional[int] = None  # by an iterable dataset
+        self._said_length: Optional[int] = None  # the length of an iterable dataset
         self._contents = DatasetInfo(name, [], "", keys.size or 0)
         self._progress = Progress(sampling, options, self._contents)
         self._progress.keeps_shards = (self._plan.are_persistent or
@@ -130,8 +130,8 @@ class StagedLoader(DataLoader):
         _effects.warn(kind_of(given), self.dataset, given, 5)
 
     def _look(self) -> None:
-        """Learns of a dataset that grew or shrank, unless workers stay with it as it
-        was."""
+        """Notes whether the dataset has grown or shrunk, unless persistent workers have
+        it as it was."""
         if self.persistent_workers and self._kept:
             return
         size = None if self._keys.is_counted else drawing.length_of(self.dataset)
@@ -175,7 +175,7 @@ class StagedLoader(DataLoader):
                 position.shards = States()
             if not self._keys.is_counted and not self._progress.batches_behind(
                     position, self._samples_per_epoch()):
-                # The daemon has no dataset without batches.
+                # The daemon refuses a dataset without batches.
                 epoch: Any = EmptyEpoch(self, position, self._on_end)
             elif self._has_rows and (position.indices is None or
                                      position.indices.dtype.kind == "i"):
@@ -189,7 +189,7 @@ class StagedLoader(DataLoader):
         """Begins an epoch whose samples have one structure.
 
         Raises:
-          structure.Irregular: they have not.
+          structure.Irregular: the samples differ in structure.
         """
         listed, found = self._listed(position), None
         if listed is None or not self.persistent_workers:
@@ -219,7 +219,7 @@ class StagedLoader(DataLoader):
     def _batch_run(self, position: Position) -> BatchRun:
         plan, keys = self._plan, self._keys
         last = self._room, self._on_end
-        # Others may join where the order's own batches begin.
+        # Other loaders may join at places where batches of the order begin.
         place = position.first + position.samples
         if keys.is_iterable:
             kept = self._kept_run(IteratedRun, None)
@@ -265,9 +265,9 @@ class StagedLoader(DataLoader):
             self._kept.append(run)
 
     def _kept_run(self, kind: Any, found: Optional[bytes]) -> Any:
-        """A run that rests, to be begun; None if there is none. Closes those of a
-        dataset that has changed since."""
-        # A forked child has none of its parent's.
+        """Returns a run that rests, to be begun; None if there is none. Closes runs of
+        a dataset that has changed since."""
+        # A forked child cannot use its parent's runs.
         self._kept = [run for run in self._kept if run.is_own]
         if self.persistent_workers:
             for run in self._kept:
@@ -283,7 +283,7 @@ class StagedLoader(DataLoader):
         return chosen
 
     def _listed(self, position: Position) -> Optional[Listed]:
-        """The keys from the position on, if they are listed."""
+        """Returns the keys from the position on; None if the order is not a list."""
         if position.indices is None:
             return None
         return self._keys.listed(position.indices, position.sizes,
@@ -291,9 +291,9 @@ class StagedLoader(DataLoader):
 
     def _share_id(self, position: Position,
                   listed: Optional[Listed]) -> Optional[bytes]:
-        """Equal for loaders that share workers; None: this one shares with none.
-        Workers have the dataset as it was at an iter(): they are of one epoch,
-        unless they are persistent."""
+        """Returns an id that is equal for loaders that share workers; None: this loader
+        shares with none. Workers have the dataset as it was at an iter(), so they serve
+        one epoch, unless they are persistent."""
         order = None if listed is None else listed.digest()
         if self._share_key is None or (listed is not None and order is None):
             return None
@@ -305,7 +305,7 @@ class StagedLoader(DataLoader):
             None if self._has_rows else share_key.name_of(stage.collate))
 
     def _batches(self, position: Position) -> Optional[Iterator[Any]]:
-        """The batches from the position on; None if the dataset is iterated."""
+        """Returns the batches from the position on; None if the dataset is iterated."""
         keys, epoch = self._keys, position.epoch
         first = position.first + position.samples
         if keys.is_iterable:
@@ -369,7 +369,7 @@ class StagedLoader(DataLoader):
             position.shards = States(shard_state.of_plain(
                 state, position.epoch, position.first, self._plan.stage.workers))
             for run in self._kept:
-                run.close()  # its workers stand elsewhere
+                run.close()  # its workers are at another place of the order
             self._kept.clear()
         self._progress.go_to(position)
 

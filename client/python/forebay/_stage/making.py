@@ -12,19 +12,22 @@ from .feed import Batch
 
 
 class Stage(NamedTuple):
-    """The user's code, and what its workers are told.
+    """The user's code, and the settings of its workers.
 
     Attributes:
-      dataset: has __getitem__, or else __iter__.
-      worker_init_fn: of the worker's number; called once in each. None: nothing.
-      workers: how many there are at most.
+      dataset: an object with __getitem__ or, without that, __iter__.
+      worker_init_fn: a function of the worker's number, called once in each worker; or
+        None.
+      workers: the most workers.
       seed: of the loader.
-      collate: of a list of samples, or of each sample if there is no batching.
-      is_batched: whether there is.
-      batch_size: of a dataset that is iterated: samples in a batch; None: each
-        is passed on alone.
-      drop_last: of such a dataset: whether to leave out a smaller last batch.
-      rank, ranks: of the trainer, if the dataset is a DataPipe, and their number.
+      collate: a function of a list of samples, or of each sample if there is no
+        batching.
+      is_batched: whether there is batching.
+      batch_size: the samples in a batch of a dataset that is iterated; None: each is
+        passed on alone.
+      drop_last: whether a dataset that is iterated leaves out a smaller last batch.
+      rank, ranks: the trainer's rank, if the dataset is a DataPipe, and the number of
+        ranks.
     """
 
     dataset: Any
@@ -54,7 +57,7 @@ def shard(stage: Stage, number: int) -> None:
 
 
 def initialize(stage: Stage, number: int) -> None:
-    """Does what a worker does before its first sample.
+    """Prepares a worker for its first sample.
 
     Args:
       number: of the worker.
@@ -69,19 +72,20 @@ def initialize(stage: Stage, number: int) -> None:
 
 
 def all_at_once(dataset: Any) -> Optional[Callable[[Any], Any]]:
-    """Returns the dataset's __getitems__, which makes the samples of a batch.
+    """Returns the dataset's __getitems__, which makes all samples of a batch in one
+    call.
 
     Returns:
-      None if there is none, or if torch's own one would make each sample alone:
-      Subset and StackDataset (torch 2.1) have it whatever they are made of. In a
-      subclass with a __getitem__ of its own, torch's passes over that.
+      None if the dataset has no such method, or if torch's own method would make each
+      sample alone: Subset and StackDataset (torch 2.1) have it whatever they are made
+      of. In a subclass with a __getitem__ of its own, torch's method passes over that.
     """
     method: Optional[Callable[[Any], Any]] = getattr(dataset, "__getitems__", None)
     make_one = getattr(type(dataset), "__getitem__", None)
     if not all(getattr(each, "__module__", None) == "torch.utils.data.dataset"
                for each in (method, make_one)):
         return method
-    below = getattr(dataset, "datasets", None)  # of a StackDataset
+    below = getattr(dataset, "datasets", None)  # the parts of a StackDataset
     if below is None:
         below = [getattr(dataset, "dataset", None)]
     elif isinstance(below, dict):
@@ -146,7 +150,7 @@ def _seed(draw: Callable[[int, int, int, int], int], stage: Stage, batch: Batch,
 
 
 def _number(key: Any) -> int:
-    """A number for a key that is none, the same in every process."""
+    """Returns a number for a key that is not a number, the same in every process."""
     try:
         return key.__index__()
     except (AttributeError, TypeError):

@@ -1,5 +1,5 @@
-"""Samples that a job makes by itself, to compare with those that another job's
-workers make."""
+"""Samples that a job makes by itself, to compare them with the samples that another
+job's workers make."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .values import Flat
 
 
 class OwnRows(NamedTuple):
-    """Samples of one structure.
+    """Samples of one structure, which a job makes by itself.
 
     Attributes:
       layout: the structure.
-      keys: of the samples, and the seed of each.
+      keys: the samples' keys, and the seed of each.
     """
 
     layout: Any
@@ -25,12 +25,12 @@ class OwnRows(NamedTuple):
 
     @property
     def name(self) -> str:
-        """For people."""
+        """The name of what is made, for people."""
         return f"sample {self.keys[0][0]}"
 
     @property
     def parts(self) -> int:
-        """How many samples there are."""
+        """The number of samples."""
         return len(self.keys)
 
     def make(self, stage: Stage) -> List[Flat]:
@@ -51,22 +51,22 @@ class OwnRows(NamedTuple):
 
 
 class OwnBatch(NamedTuple):
-    """A batch.
+    """A batch that a job makes by itself.
 
     Attributes:
-      batch: that is to be made.
+      batch: the keys of the batch.
     """
 
     batch: Batch
 
     @property
     def name(self) -> str:
-        """For people."""
+        """The name of what is made, for people."""
         return "a batch of samples"
 
     @property
     def parts(self) -> int:
-        """The batch is made as a whole."""
+        """The number of parts, 1: the batch is made as a whole."""
         return 1
 
     def make(self, stage: Stage) -> List[Flat]:
@@ -79,7 +79,7 @@ class OwnBatch(NamedTuple):
         try:
             made = making.make(stage, self.batch)
             forked.end_child()
-            # The trainer gets batches of other workers unpickled.
+            # The batch is pickled and unpickled, as are the batches of other workers.
             data, buffers = payload.pickled(made)
             return values.flat(payload.Unpickler(
                 io.BytesIO(data), _no_place, list(map(bytearray, buffers))).load())
@@ -92,7 +92,7 @@ class OwnImages(NamedTuple):
     """Results of a pipeline's ops on images of noise.
 
     Attributes:
-      total: of the images.
+      total: the number of images.
       seed: of the loader.
     """
 
@@ -101,7 +101,7 @@ class OwnImages(NamedTuple):
 
     @property
     def name(self) -> str:
-        """For people."""
+        """The name of what is made, for people."""
         return "an image of noise"
 
     def make(self, stage: Stage) -> List[Flat]:
@@ -121,14 +121,14 @@ class OwnImages(NamedTuple):
 
 
 class Again(NamedTuple):
-    """OwnRows or an OwnBatch, made once more to see what comes out in another way.
+    """OwnRows or an OwnBatch, made once more to see which values differ.
 
-    All is made twice, in reverse order. So a value also differs from that of the first
-    time if it depends on what its process has made before.
+    All samples are made twice, in reverse order. A value then also differs if it
+    depends on the samples that its process has made before.
 
     Attributes:
       task: the samples or the batch.
-      rounds: how often all is made.
+      rounds: the number of times that all are made.
     """
 
     task: Any
@@ -136,11 +136,12 @@ class Again(NamedTuple):
 
     @property
     def name(self) -> str:
-        """For people."""
+        """The name of what is made, for people."""
         return str(self.task.name)
 
     def make(self, stage: Stage) -> List[Flat]:
-        """Makes all, in a worker. A place where the two rounds differ is marked."""
+        """Makes all samples, in a worker. A place where the two rounds differ is
+        marked."""
         made: Dict[int, Flat] = {}
         for _ in range(self.rounds):
             for place in reversed(range(self.task.parts)):
@@ -158,10 +159,10 @@ def _no_place(which: Any) -> Any:
 
 
 def of_row(layout: Any, row: List[Any]) -> Flat:
-    """The flat form of a sample.
+    """Returns the flat form of a sample.
 
     Args:
-      row: its values: arrays, tensors and numbers, one for each leaf.
+      row: the sample's values: arrays, tensors and numbers, one for each leaf.
     """
     return {place: _of_value(leaf, value) for place, leaf, value in
             zip(structure.places(layout), structure.leaves(layout), row)}
@@ -169,7 +170,7 @@ def of_row(layout: Any, row: List[Any]) -> Flat:
 
 def _of_value(leaf: Any, value: Any) -> Tuple[Any, ...]:
     import numpy
-    to_host = getattr(value, "cpu", None)  # of torch's tensors
+    to_host = getattr(value, "cpu", None)  # torch's tensors have it
     array = structure.array_of(value if to_host is None else to_host())
     return values.of_array(numpy.asarray(value, leaf.dtype) if array is None else
                            array)

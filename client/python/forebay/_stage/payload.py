@@ -1,8 +1,8 @@
 """Batches of any structure in memory that processes share.
 
-A payload is a head, the places of its buffers, a pickle, a state, and the buffers,
-which begin at multiples of 64: the memory of tensors and arrays, which the
-receiver's use in place. For a GPU, tensors lie apart from it (placed.py).
+A payload is a head, the places of its buffers, a pickle, a state, and the buffers. A
+buffer is the memory of a tensor or an array, and begins at a multiple of 64 bytes; the
+receiver uses it in place. For a GPU, tensors lie apart from the payload (placed.py).
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ import struct
 import sys
 from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
-# Kinds. Their values: the batch; an exception, as failure.describe's text; None;
-# the bytes that there must be room for, and those apart from it.
+# The kinds of payloads. The value of BATCH is the batch; of FAILED, an exception, as
+# failure.describe's text; of END, None; of TOO_LARGE, the bytes that the payload needs,
+# and the bytes that the tensors apart from it need.
 BATCH, FAILED, END, TOO_LARGE = range(1, 5)
 
-# Kind, buffers, bytes of the pickle, bytes of the state. Of kind TOO_LARGE, the
-# last is the value.
+# The head: kind, number of buffers, bytes of the pickle, bytes of the state. In a
+# payload of kind TOO_LARGE, the last two numbers are the value.
 _HEAD = struct.Struct("<IIQQ")
 _PLACE = struct.Struct("<QQ")  # offset and bytes of a buffer
 _ALIGNMENT = 64
-# Smaller ones are copied: holding a label is to keep no batch alive.
+# Smaller buffers are copied, so that holding a label does not keep a batch alive.
 _LEAST_BUFFER = 2048
 
 
@@ -31,9 +32,9 @@ class Payload(NamedTuple):
 
     Attributes:
       kind: BATCH, FAILED, END or TOO_LARGE.
-      value: see there.
-      is_shared: whether the value has memory of the payload's.
-      state: what the sender added, or nothing.
+      value: the kind's value.
+      is_shared: whether the value uses the payload's memory.
+      state: the bytes that the sender added, perhaps none.
     """
 
     kind: int
@@ -43,14 +44,14 @@ class Payload(NamedTuple):
 
 
 class _Mover:
-    """Stands in a pickle for what moves a tensor to a GPU."""
+    """Stands in a pickle for the function that moves a tensor to a GPU."""
 
 
 MOVER = _Mover()
 
 
 class Damaged(Exception):
-    """The memory holds no payload: something wrote over it."""
+    """The memory does not hold a payload: other code wrote over it."""
 
 
 def _aligned(offset: int) -> int:
@@ -59,13 +60,13 @@ def _aligned(offset: int) -> int:
 
 def write(memory: memoryview, kind: int, value: Any, state: bytes = b"",
           apart: Any = None) -> None:
-    """Writes a payload; one of kind TOO_LARGE if there is no room.
+    """Writes a payload; a payload of kind TOO_LARGE if there is no room.
 
     Args:
       memory: writable bytes.
       kind: BATCH, FAILED or END.
-      state: for the receiver, as it is.
-      apart: a placed.Apart, where tensors go; None: into the payload.
+      state: bytes for the receiver.
+      apart: the placed.Apart to which tensors go; None: into the payload.
 
     Raises:
       Exception: the value cannot be pickled.
@@ -98,25 +99,26 @@ def write(memory: memoryview, kind: int, value: Any, state: bytes = b"",
 
 
 def refuse(memory: memoryview, needed: int) -> None:
-    """Writes a payload of kind TOO_LARGE that says what `needed` gave."""
+    """Writes a payload of kind TOO_LARGE that asks for `needed` bytes."""
     _HEAD.pack_into(memory, 0, TOO_LARGE, 0, 0, needed)
 
 
 def needed(memory: memoryview) -> int:
-    """The bytes that a payload of kind TOO_LARGE asks for; 0 of other kinds."""
+    """Returns the bytes that a payload of kind TOO_LARGE asks for; 0 for other
+    kinds."""
     kind, _, _, last = _HEAD.unpack_from(memory)
     return last if kind == TOO_LARGE else 0
 
 
 def size(kind: int, value: Any) -> int:
-    """The bytes that `write` needs; 0 if the value cannot be pickled, or is no
-    batch."""
+    """Returns the bytes that `write` needs; 0 if the value cannot be pickled, or the
+    kind is not BATCH."""
     if kind != BATCH:
         return 0
     try:
         data, buffers = pickled(value)
     except Exception:
-        return 0  # `write` will tell
+        return 0  # `write` will raise the exception
     end = _HEAD.size + len(buffers) * _PLACE.size + len(data)
     for buffer in buffers:
         end = _aligned(end) + buffer.nbytes
@@ -128,11 +130,12 @@ def read(memory: memoryview,
     """Reads a payload; tensors and arrays in it are views of the memory.
 
     Args:
-      load: makes what lies apart, of its persistent id. Arrays are then copies.
+      load: a function that makes a tensor that lies apart, of its persistent id.
+        Arrays are then copies.
 
     Raises:
-      Damaged: it is none.
-      Exception: the value cannot be made here.
+      Damaged: the memory does not hold a payload.
+      Exception: the value cannot be made in this process.
     """
     kind, count, size, last = _HEAD.unpack_from(memory)
     if kind == TOO_LARGE:
@@ -157,10 +160,10 @@ def read(memory: memoryview,
 
 
 def pickled(value: Any, apart: Any = None) -> Tuple[Any, List[memoryview]]:
-    """The pickle of a value, and the buffers that it lacks.
+    """Returns the pickle of a value, and the buffers that lie outside of it.
 
     Args:
-      apart: as in `write`.
+      apart: see `write`.
 
     Raises:
       Exception: the value cannot be pickled.
@@ -182,7 +185,8 @@ def pickled(value: Any, apart: Any = None) -> Tuple[Any, List[memoryview]]:
 
 
 class _Pickler(pickle.Pickler):
-    """Hands out the memory of all arrays and tensors, of any strides."""
+    """Keeps the memory of all arrays and tensors out of the pickle, whatever their
+    strides."""
 
     def reducer_override(self, obj: Any) -> Any:
         kind = type(obj)
@@ -199,8 +203,8 @@ class _Pickler(pickle.Pickler):
 
 
 class _ApartPickler(_Pickler):
-    """Leaves tensors out that lie apart; those that cannot are moved when they are
-    restored."""
+    """Leaves out the tensors that lie apart. Tensors that cannot lie apart are pickled,
+    and moved when they are restored."""
 
     def __init__(self, file: Any, keep: Callable[[pickle.PickleBuffer], bool],
                  apart: Any):
@@ -214,7 +218,8 @@ class _ApartPickler(_Pickler):
         torch = sys.modules.get("torch")
         if torch is None or not isinstance(obj, torch.Tensor):
             return super().reducer_override(obj)
-        # Alone: what it is made of is not to be moved before.
+        # The tensor is pickled alone, so that the tensors it is made of are not moved
+        # before it is restored.
         file = io.BytesIO()
         _Pickler(file, 5).dump(obj)
         return _moved, (MOVER, file.getvalue())
@@ -226,7 +231,7 @@ class Unpickler(pickle.Unpickler):
     def __init__(self, file: Any, load: Callable[[Any], Any], buffers: Any):
         """
         Args:
-          load: makes what a persistent id stands for.
+          load: a function that makes the tensor that a persistent id stands for.
         """
         super().__init__(file, buffers=buffers)
         self._load = load
@@ -251,11 +256,11 @@ def _reduced_tensor(torch: Any, tensor: Any) -> Any:
 
 
 def dense(tensor: Any) -> Tuple[Any, Optional[Tuple[int, ...]]]:
-    """The elements of a strided tensor on the host as they lie in memory, without
-    gaps, and the dimensions in that order; None if it is theirs."""
+    """Returns the elements of a strided tensor on the host as they lie in memory,
+    without gaps, and the order of the dimensions there; None if they are in order."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
-            "a tensor that requires grad, and is no leaf, cannot go to another "
+            "a tensor that requires grad, and is not a leaf, cannot go to another "
             "process: detach() it")
     plain = tensor.detach().resolve_conj().resolve_neg()
     order = _by_stride(plain)
@@ -263,15 +268,15 @@ def dense(tensor: Any) -> Tuple[Any, Optional[Tuple[int, ...]]]:
 
 
 def array_of(tensor: Any) -> Any:
-    """NumPy's view of a dense tensor; of int16 if it is bfloat16."""
+    """Returns NumPy's view of a dense tensor; bfloat16 becomes int16."""
     torch = sys.modules["torch"]
     return (tensor.view(torch.int16) if tensor.dtype is torch.bfloat16
             else tensor).numpy()
 
 
 def _by_stride(tensor: Any) -> Optional[Tuple[int, ...]]:
-    """The dimensions in the order of memory, for one that is dense but in another
-    order, such as channels_last; None if it is contiguous or not dense."""
+    """Returns the dimensions in the order of memory, if a tensor is dense but in
+    another order, such as channels_last; None if it is contiguous or not dense."""
     if tensor.is_contiguous():
         return None
     strides = tensor.stride()
@@ -286,7 +291,7 @@ def _tensor(buffer: Any, numpy_type: str, shape: Tuple[int, ...],
     import numpy
     import torch
     array = numpy.frombuffer(buffer, numpy_type).reshape(shape)
-    if not array.flags.writeable:  # small: it came with the pickle
+    if not array.flags.writeable:  # a small array, which came with the pickle
         array = array.copy()
     tensor = torch.from_numpy(array)
     if dtype is not None:

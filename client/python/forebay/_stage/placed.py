@@ -1,7 +1,7 @@
 """Batches of any structure for a GPU: their tensors lie apart from the rest.
 
-A pickle of such a batch has, in place of each tensor, the piece of memory where its
-elements are. Whoever restores the batch makes a tensor on the GPU of each piece.
+The pickle of such a batch has, in place of each tensor, the piece of memory where its
+elements are. When the batch is restored, each piece becomes a tensor on the GPU.
 Tensors of other layouts and of subclasses are pickled, and moved when they are
 restored.
 """
@@ -16,7 +16,7 @@ from .. import _native, errors
 from . import payload
 
 _ALIGNMENT = 64
-_MOVER = -1  # the persistent id of what moves a tensor that was pickled
+_MOVER = -1  # the persistent id of the function that moves a pickled tensor
 
 
 class Piece(NamedTuple):
@@ -25,9 +25,9 @@ class Piece(NamedTuple):
     Attributes:
       number: of the tensor in its batch.
       offset, bytes: of the elements.
-      dtype: such as "float32".
-      shape: in the order of the memory.
-      order: the dimensions in that order; None if it is theirs.
+      dtype: str, such as "float32".
+      shape: the sizes of the dimensions, in the order of memory.
+      order: the dimensions in the order of memory; None if they are in order.
       requires_grad: whether the tensor does.
     """
 
@@ -41,8 +41,8 @@ class Piece(NamedTuple):
 
 
 def goes(value: Any, framework: str) -> bool:
-    """Whether a value is a tensor that lies on the GPU for a framework: torch's own
-    strided tensors; with "dlpack" arrays, too, if DLPack has their type."""
+    """Whether a value becomes a tensor on the GPU for a framework: torch's own strided
+    tensors do; with "dlpack" arrays, too, if DLPack has their type."""
     torch = sys.modules.get("torch")
     if torch is not None and type(value) is torch.Tensor:
         return (value.layout is torch.strided and value.device.type == "cpu" and
@@ -62,7 +62,7 @@ class Apart:
     """The tensors of one batch that is pickled, in memory of their own.
 
     Attributes:
-      bytes: that they need.
+      bytes: the bytes that the tensors need.
     """
 
     def __init__(self, memory: Optional[memoryview], framework: str):
@@ -73,12 +73,13 @@ class Apart:
         """
         self._memory = memory
         self._framework = framework
-        self._pieces: Dict[int, Piece] = {}  # by their tensor's address
+        self._pieces: Dict[int, Piece] = {}  # by the address of the tensor object
         self._parts: List[Tuple[Any, int, Any]] = []  # tensor, offset, elements
         self.bytes = 0
 
     def place(self, value: Any) -> Any:
-        """The persistent id of a value that lies there; else None."""
+        """Returns the persistent id of a value that lies apart; None for other
+        values."""
         if value is payload.MOVER:
             return _MOVER
         if not goes(value, self._framework):
@@ -109,14 +110,14 @@ class Apart:
         return self._memory is None or self.bytes <= len(self._memory)
 
     def write(self) -> None:
-        """Writes all elements, for which there is room."""
+        """Writes all elements to the memory, which must have room."""
         import numpy
         for _, offset, elements in self._parts:
             numpy.ndarray(elements.shape, elements.dtype, self._memory,
                           offset)[...] = elements
 
     def elements(self, piece: Piece) -> Any:
-        """The elements of a piece: NumPy, bytes."""
+        """Returns the elements of a piece: NumPy, bytes."""
         import numpy
         return numpy.ndarray((piece.bytes,), numpy.uint8,
                              self._parts[piece.number][2])
@@ -135,7 +136,7 @@ class OnDevice(NamedTuple):
 
 
 class Places:
-    """Stands in a _batch.Wrapper for a GPU: tells where fields lie."""
+    """Stands in a _batch.Wrapper for a GPU: makes an OnDevice of each field."""
 
     def putter(self, index: int, dtype: int, shape: Any) -> Any:
         return lambda memory, _: OnDevice(memory.batch, index)
@@ -144,7 +145,7 @@ class Places:
         return make_host
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Does nothing, as there is nothing to close."""
 
 
 class Restorer:
@@ -155,8 +156,9 @@ class Restorer:
         """
         Args:
           gpu: a _gpu.Gpu.
-          place: where the memory of tensors lies; None: on the host.
-          elements: then, those of a piece: NumPy, bytes.
+          place: the place of the tensors' memory on the GPU; None: it lies on the host.
+          elements: if on the host, a function that returns the elements of a piece:
+            NumPy, bytes.
         """
         self._gpu = gpu
         self._place = place
@@ -164,7 +166,7 @@ class Restorer:
         self._made: Dict[int, Any] = {}
 
     def load(self, which: Any) -> Any:
-        """Makes what a persistent id stands for."""
+        """Makes the tensor that a persistent id stands for."""
         if which == _MOVER:
             return self._gpu.move
         piece = Piece(*which)
@@ -177,7 +179,8 @@ class Restorer:
 
 
 def restorer(gpu: Any, tensors: Any) -> Restorer:
-    """A Restorer of tensors that lie in a field: an OnDevice, or NumPy's bytes."""
+    """Makes a Restorer of tensors that lie in a field: an OnDevice, or bytes in a NumPy
+    array."""
     if isinstance(tensors, OnDevice):
         return Restorer(gpu, tensors, lambda piece: None)
     return Restorer(gpu, None, lambda piece: tensors[
@@ -185,10 +188,10 @@ def restorer(gpu: Any, tensors: Any) -> Restorer:
 
 
 def moved(batch: Any, gpu: Any, framework: str) -> Any:
-    """A batch that was made in this process, with its tensors on the GPU.
+    """Returns a batch that was made in this process, with its tensors on the GPU.
 
     Raises:
-      errors.Unsupported: it has something that cannot be pickled.
+      errors.Unsupported: a part of the batch cannot be pickled.
     """
     apart = Apart(None, framework)
     try:

@@ -18,15 +18,15 @@ class Plan(NamedTuple):
       options: dict of fields of _native.LoaderOptions, without `dataset`.
       framework: "torch", "numpy" or "dlpack".
       start_daemon: see _retry.Retry.
-      context: of multiprocessing, by which hosts are started.
+      context: of multiprocessing, by which worker hosts are started.
       timeout: seconds to wait for a batch; 0: without end.
-      batch_transform: of the parts of each batch, or None.
+      batch_transform: a function of the parts of each batch, or None.
       pins: whether batches go to page-locked memory.
-      past: the stats of what has ended, by name.
+      past: the stats of connections that have ended, by name.
       are_persistent: whether workers stay until the loader is closed, with the
         dataset that they began with.
-      gpu: a _gpu.Gpu on which batches lie, or None.
-      wrapper: a _batch.Wrapper of that, for rows.
+      gpu: the _gpu.Gpu on which batches lie, or None.
+      wrapper: a _batch.Wrapper for that GPU, for rows.
       share_key: the text of a key; "" if there is none.
     """
 
@@ -45,16 +45,16 @@ class Plan(NamedTuple):
     share_key: str = ""
 
     def note(self, stats: Dict[str, int]) -> None:
-        """Adds the stats of what has ended."""
+        """Adds the stats of a connection that has ended."""
         _stats.add_past(self.past, stats)
 
     @property
     def name(self) -> str:
-        """Of the dataset, for people."""
+        """The dataset's name, for people."""
         return os.fsdecode(self.options["uri"])
 
     def finish(self, made: Any) -> Any:
-        """The batch as the user gets it."""
+        """Returns the batch as the user gets it."""
         if self.batch_transform is not None:
             made = (self.batch_transform(*made) if isinstance(
                 made, (tuple, list)) else self.batch_transform(made))

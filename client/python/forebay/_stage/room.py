@@ -1,18 +1,18 @@
-"""How much room the batches of a loader need."""
+"""The room that the batches of a loader need."""
 
 from __future__ import annotations
 
 import copy
 
-_PIECE = 2 << 20  # GPUs give memory in such
+_PIECE = 2 << 20  # GPUs' memory is allocated in multiples of these bytes
 
 
 class Room:
-    """How large the batches of a loader have been.
+    """The room for batches that are as large as a loader's batches have been so far.
 
     Attributes:
-      bytes: that a payload may have.
-      tensors: bytes that the tensors may have which lie on a GPU; 0: none do.
+      bytes: the most bytes of a payload.
+      tensors: the most bytes of the tensors that lie on a GPU; 0: none do.
     """
 
     def __init__(self, on_gpu: bool) -> None:
@@ -20,16 +20,17 @@ class Room:
         self.tensors = _PIECE if on_gpu else 0
 
     def grown(self, needed: int, tensors: int) -> Room:
-        """The same with room for so many bytes of each, and some more."""
+        """Returns room for a payload of `needed` bytes and for `tensors` bytes of
+        tensors, with some reserve."""
         made = copy.copy(self)
         if needed > self.bytes:
             made.bytes = 1 << (needed + needed // 8).bit_length()
         if tensors > self.tensors:
-            # All of it is copied to the GPU each time.
+            # The reserve is small, as the whole room is copied to the GPU each time.
             made.tensors = -(-(tensors + tensors // 8) // _PIECE) * _PIECE
         return made
 
     def widen(self, other: Room) -> None:
-        """Makes this as large as another at least."""
+        """Makes this room at least as large as another."""
         self.bytes = max(self.bytes, other.bytes)
         self.tensors = max(self.tensors, other.tensors)

@@ -13,8 +13,8 @@ _log = logging.getLogger("forebay")
 
 
 class Rows(SizedEpoch):
-    """An iterator over the rest of an epoch by rows, and by whole batches from where
-    a sample is unlike those before it."""
+    """An iterator over the rest of an epoch by rows. It goes on by whole batches from
+    the first sample whose structure differs."""
 
     def __init__(self, loader: Any, position: Position):
         """
@@ -24,8 +24,8 @@ class Rows(SizedEpoch):
         self._loader = loader
         self._position = position
         self._epoch: Any = None
-        # Outside of the except clauses: workers are forked, and their exceptions
-        # would have this one for a context.
+        # The next epoch is begun outside of the except clauses: workers are forked
+        # then, and their exceptions would have this one for a context.
         try:
             self._epoch = loader._row_epoch(position)
         except structure.Irregular as error:

@@ -26,8 +26,8 @@ class RowRun(Run):
         """
         Args:
           size: samples in the dataset.
-          listed: their keys. The daemon's numbers are places in it then. Without
-            it, the daemon has those of a position that lists them.
+          listed: the samples' keys, in which the daemon's numbers are places. Without
+            it, the daemon has the samples' numbers, from the position's list if any.
         """
         super().__init__(plan, position, share_id, on_end)
         self._size = size if listed is None else len(listed.keys)
@@ -45,14 +45,15 @@ class RowRun(Run):
 
     def _own_rows(self, fields: Any, numbers: Any, rows: List[int]) -> Tuple[
             OwnRows, List[str], List[Flat]]:
-        """How to make some rows of a batch, their names, and what they are."""
+        """Returns the task that makes some rows of a batch, the rows' names, and their
+        values."""
         keys = tuple(self._key_of(int(numbers[row])) for row in rows)
         return (OwnRows(self._layout, keys), [f"sample {key}" for key, _ in keys],
                 [own_samples.of_row(self._layout, [field[row] for field in fields])
                  for row in rows])
 
     def _key_of(self, number: int, repeat: int = 0) -> Tuple[int, int]:
-        """The key and the seed of a sample of the daemon's.
+        """Returns the key and the seed of the sample that the daemon numbers so.
 
         Args:
           repeat: how often the daemon's list has had the sample before. Samples that
@@ -67,7 +68,7 @@ class RowRun(Run):
     def _detach_numbers(self, fields: Any) -> None:
         for index, leaf in enumerate(structure.leaves(self._layout)):
             if not leaf.shape:
-                # Holding a label is to keep no batch alive.
+                # Labels are copied, so that holding one does not keep a batch alive.
                 fields[index] = (fields[index].clone()
                                  if self._plan.framework == "torch" else
                                  fields[index].copy())
@@ -78,19 +79,19 @@ class RowRun(Run):
             self._layout = host.probe(*self._key_of(number, self._repeat_of(number)))
 
     def _place(self) -> int:
-        """The place in the epoch of the sample that the daemon wants first."""
+        """Returns the place in the epoch of the sample that the daemon wants first."""
         return self._position.first + self._position.samples
 
     def _repeat_of(self, number: int) -> int:
-        """How often the daemon's list has its first sample before the place; 0 if
-        the daemon has no list."""
+        """Returns how often the daemon's list has the sample at the place before it; 0
+        if the daemon has no list."""
         indices = self._position.indices
         if self._listed is not None or indices is None:
             return 0
         return int((indices[:self._place()] == number).sum())
 
     def _first_number(self) -> int:
-        """The daemon's number of the sample that it wants first."""
+        """Returns the daemon's number of the sample that it wants first."""
         position, options = self._position, self._plan.options
         place = self._place()
         if self._listed is not None or (options["order"] == _native.SEQUENTIAL and
@@ -143,7 +144,7 @@ class RowRun(Run):
         return f"{self._listed.keys[int(place.group(1))]}"
 
     def _samples(self) -> int:
-        """The samples of this rank in the epoch."""
+        """Returns the number of samples of this rank in the epoch."""
         indices = self._position.indices
         return (self._connection.samples_per_epoch
                 if indices is None or self._listed is not None else len(indices))

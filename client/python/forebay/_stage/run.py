@@ -17,34 +17,33 @@ from .plan import Plan
 from .shared_check import SharedCheck
 from .values import Flat
 
-# Hosts that may end, one after the other, before a batch comes: of its own, and of
-# other jobs, each of which may end at any time.
+# The most worker hosts that may end, one after the other, before a batch comes: of the
+# run's own, and of other jobs', which may end at any time.
 _MAX_HOSTS = 8
 _MAX_OTHERS_HOSTS = 1000
 
 
 class Run:
-    """Workers, and their connection to the daemon; begins anew when one of these is
+    """Workers, and their connection to the daemon; starts again when one of them is
     lost.
 
-    It is to an Epoch what a loader is. Its subclasses say what the daemon's samples
-    are.
+    An Epoch uses it in place of a loader. Subclasses say what the daemon's samples are.
 
     Attributes:
-      share_id: equal for runs that share workers; None: this one shares with none.
-      stays: whether it rests between epochs, rather than end with one.
+      share_id: equal for runs that share workers; None: this run shares with none.
+      stays: whether the run rests between epochs, rather than end with one.
       is_resting: whether `begin` may start an epoch.
     """
 
     _feed: Any = None  # see host.main
-    _check: Optional[SharedCheck] = None  # while another's workers make the samples
-    _is_served = False  # by its own workers
+    _check: Optional[SharedCheck] = None  # if another's workers make the samples
+    _is_served = False  # whether its own workers serve the daemon
 
     def __init__(self, plan: Plan, position: Position, share_id: Optional[bytes],
                  on_end: Callable[[Position], None]):
         """
         Args:
-          share_id: as the attribute.
+          share_id: see the attribute.
           on_end: is called with the position of an epoch that is over.
         """
         self.share_id = share_id
@@ -56,14 +55,14 @@ class Run:
         self._on_end = on_end
         self._host: Optional[HostProcess] = None
         self._connection: Any = None
-        self._is_stopped = False  # the epoch, at a batch that failed
+        self._is_stopped = False  # whether the epoch stands at a batch that failed
         self._pid = os.getpid()
 
     def start(self) -> None:
         """Starts the workers, and the epoch where it stands.
 
         Raises:
-          Exception: that of the user's code, when it makes the first sample.
+          Exception: an exception of the user's code, when it makes the first sample.
           errors.ForebayError: of the fitting class.
         """
         try:
@@ -93,26 +92,26 @@ class Run:
 
     @property
     def is_own(self) -> bool:
-        """Whether this process began it, rather than its parent."""
+        """Whether this process began the run, rather than its parent."""
         return self._pid == os.getpid()
 
-    # --- The subclasses'.
+    # --- The methods that subclasses implement.
 
     def _prepare(self, host: HostProcess) -> None:
-        """Learns from the host what the native dataset needs."""
+        """Learns from the worker host what the native dataset needs."""
 
     def _dataset(self) -> Any:
-        """The native dataset of the daemon's samples."""
+        """Returns the native dataset of the daemon's samples."""
         raise NotImplementedError
 
     def _options(self) -> Dict[str, Any]:
-        """Of the native loader, without `dataset`."""
+        """Returns the options of the native loader, without `dataset`."""
         if self.share_id is not None:
             return self._plan.options
         return {**self._plan.options, "sharing": _native.SHARING["off"]}
 
     def _order(self) -> Tuple[Any, ...]:
-        """To the host; see host.main."""
+        """Returns the order to the worker host; see host.main."""
         raise NotImplementedError
 
     def _start_epoch(self) -> None:
@@ -120,22 +119,23 @@ class Run:
         raise NotImplementedError
 
     def _fail(self, text: str) -> None:
-        """Passes over the batch that failed, and raises why it did."""
+        """Passes over the batch that failed, and raises its exception."""
         raise NotImplementedError
 
     def _awaited(self) -> int:
-        """The number of the next batch in the epoch."""
+        """Returns the number of the next batch in the epoch."""
         position = self._position
         return (position.first + position.samples) // (
             self._plan.options["batch_size"])
 
     def _restored(self, text: str) -> Exception:
-        """The exception of a worker, or of the daemon's words on workers."""
+        """Returns the exception that a worker described, or one with the daemon's words
+        about workers."""
         where = f"worker process of {self._plan.name}"
         return (failure.restore(text, where) if self._host is None else
                 self._host.restore(text, where))
 
-    # --- What Epoch uses.
+    # --- The methods that Epoch calls.
 
     @property
     def connection(self) -> Any:
@@ -146,7 +146,7 @@ class Run:
         return self._plan.wrapper
 
     def stats(self) -> Dict[str, int]:
-        """As DataLoader's, of the connection; nothing without one."""
+        """Returns the stats of DataLoader for this connection; none without one."""
         return {} if self._connection is None else self._connection.stats()
 
     def _leave(self, epoch: Any) -> None:
@@ -166,9 +166,9 @@ class Run:
             self._finish()
 
     def _await(self, epoch: Any, status: Any) -> Any:
-        """Waits for the memory of the next batch, as DataLoader's does."""
+        """Waits for the memory of the next batch, as DataLoader does."""
         began = time.monotonic()
-        hosts = [0, 0]  # of others, and of its own
+        hosts = [0, 0]  # worker hosts that have ended: of others, and its own
         while status != _native.END_OF_EPOCH:
             if self._pid != os.getpid():
                 raise errors.StateError(
@@ -207,7 +207,7 @@ class Run:
             f"{self._plan.name} has not made batch {self._awaited()}")
 
     def _while_waiting(self) -> None:
-        """Is called now and then."""
+        """Is called after each slice of a wait."""
 
     def end(self, epoch: Any) -> None:
         """Ends the epoch, which is complete."""
@@ -216,7 +216,7 @@ class Run:
         self._on_end(epoch._position)
 
     def _finish(self) -> None:
-        """Ends the work on the epoch, which is over or was left."""
+        """Ends the work on the epoch, which is complete or abandoned."""
         if not self.stays or self._connection is None or (
                 self._pid != os.getpid()):
             self.close()
@@ -256,8 +256,8 @@ class Run:
             socket = self._connection.start_producers(
                 plan.stage.workers, plan.are_persistent)
         except errors.StateError as error:
-            # Another's workers make the samples for this one, too. The client cannot
-            # copy DLPack's tensors from a GPU to the host.
+            # Another loader's workers make the samples for this one, too. They are not
+            # compared with "dlpack", as the client cannot copy its tensors to the host.
             if plan.framework != "dlpack":
                 self._check = SharedCheck(plan.name, plan.share_key, str(error),
                                           self._make_own)
@@ -280,32 +280,32 @@ class Run:
             task = Again(task)
         try:
             return self._host.make(task, worker)
-        except errors.SourceUnavailable:  # once more
+        except errors.SourceUnavailable:  # the worker host was killed: one more try
             self._host.end()
             return self._start_host().make(task, worker)
 
     def _compare_some(self, samples: int, describe: Callable[
             [List[int]], Tuple[Any, Sequence[str], List[Flat]]]) -> None:
-        """Compares some samples of a batch with own ones, if another's workers have
-        made them. Ends the run if they differ.
+        """Compares some samples of a batch with samples of its own, if another
+        loader's workers have made the batch. Ends the run if they differ.
 
         Args:
-          samples: in the batch.
-          describe: returns the arguments of SharedCheck.compare for the samples at
-            these places.
+          samples: the number of samples in the batch.
+          describe: a function of places in the batch that returns the arguments of
+            SharedCheck.compare.
         """
         chosen = [] if self._check is None else self._check.choose(samples)
         if not chosen or self._check is None:
             return
         try:
             self._check.compare(*describe(chosen))
-        except BaseException:  # an interrupt, too, leaves the rest unchecked
+        except BaseException:  # an interrupt also leaves the batch unchecked
             self.close()
             raise
 
     def restart(self, epoch: Any) -> None:
-        """Starts anew where next() stands: a daemon or the host was lost, or another
-        job's host has ended with its trainer."""
+        """Starts again at the next batch: the daemon or the worker host was lost, or
+        another job's worker host has ended with its trainer."""
         self._end_processes(keeps_spare=True)
         self._start()
         epoch.read_from(self._connection)
@@ -317,10 +317,10 @@ class Run:
         epoch.read_from(self._connection)
 
     def _end_processes(self, keeps_spare: bool = False) -> None:
-        """Ends the connection and the host.
+        """Ends the connection and the worker host.
 
         Args:
-          keeps_spare: whether a host stays that has not served yet. It has the
+          keeps_spare: whether a worker host stays that has not served yet. It has the
             dataset as it was at the iter().
         """
         self._is_served = False
@@ -346,7 +346,7 @@ class Run:
 
 
 def identity(plan: Plan, size: int, fields: Any) -> bytes:
-    """16 bytes that tell this dataset from others."""
+    """Returns 16 bytes that tell this dataset from others."""
     kind = type(plan.stage.dataset)
     return hashlib.blake2b(
         repr((kind.__module__, kind.__qualname__, size, fields)).encode(),
@@ -354,8 +354,9 @@ def identity(plan: Plan, size: int, fields: Any) -> bytes:
 
 
 def ender(loader: Any) -> Callable[[Position], None]:
-    """A function that ends a position's epoch, which is complete, for a StagedLoader if
-    that is there still. Runs that the loader keeps do not keep the loader."""
+    """Returns a function that ends a position's epoch, which is complete, for a
+    StagedLoader if it still exists. Runs that the loader keeps must not keep the
+    loader alive."""
     reference = weakref.ref(loader)
 
     def end(position: Position) -> None:

@@ -1,4 +1,4 @@
-"""Warns of an iterable dataset that is longer than it said."""
+"""Warns of an iterable dataset that is longer than its len()."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class SaidLength:
     def __init__(self, dataset: Any, said: int, workers: int):
         """
         Args:
-          said: what len(dataset) was when the trainer asked the loader for its own.
+          said: the value of len(dataset) when the trainer asked for len(loader).
           workers: num_workers.
         """
         self._dataset = dataset
@@ -21,8 +21,8 @@ class SaidLength:
         self._taken = 0
 
     def note(self, stacklevel: int) -> None:
-        """Counts another batch; warns once if there are more than samples, as torch
-        does."""
+        """Counts another batch. Warns once if there are more batches than samples in
+        len(dataset), as torch does."""
         self._taken += 1
         if self._taken != self._said + 1:
             return

@@ -1,4 +1,4 @@
-"""Seeds of all that the user's code draws at random, one for each sample."""
+"""Seeds of the random generators that the user's code uses, one for each sample."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import random
 import sys
 from typing import Any, Dict, Tuple
 
-# Numbers, among the ops that draw, of the user's code: as in the daemon's
-# server/stream/produced_samples.cc; for what works on whole batches; and for what
-# all workers draw alike.
+# The numbers of the user's code among the ops that draw. The first is for single
+# samples, as in server/stream/produced_samples.cc in the daemon. The second is for code
+# that works on whole batches. The third is for draws that are the same in all workers.
 _SAMPLE_OP, _BATCH_OP, _EPOCH_OP = 0xFFFF, 0xFFFE, 0xFFFD
 _MASK32, _MASK64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 _GOLDEN = 0x9E3779B97F4A7C15
 
 
 def philox(key: int, counter: Tuple[int, int, int, int]) -> Tuple[int, ...]:
-    """Philox4x32-10: four words of 32 bits. Source: Salmon et al., "Parallel random
-    numbers: as easy as 1, 2, 3", SC 2011.
+    """Returns four random words of 32 bits, by Philox4x32-10. Source: Salmon et al.,
+    "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 
     Args:
       key: 64 bits.
@@ -42,7 +42,7 @@ def _draw(seed: int, epoch: int, sample: int, repeat: int, op: int) -> int:
 
 
 def of_sample(seed: int, epoch: int, sample: int, repeat: int) -> int:
-    """64 bits that depend on nothing else.
+    """Returns 64 bits that depend on nothing but the arguments.
 
     Args:
       repeat: how often the epoch has had the sample before.
@@ -51,17 +51,18 @@ def of_sample(seed: int, epoch: int, sample: int, repeat: int) -> int:
 
 
 def of_batch(seed: int, epoch: int, sample: int, repeat: int) -> int:
-    """64 bits for what works on the batch that begins with this sample."""
+    """Returns 64 bits for the code that works on the batch that begins with this
+    sample."""
     return _draw(seed, epoch, sample, repeat, _BATCH_OP)
 
 
 def of_epoch(seed: int, epoch: int) -> int:
-    """63 bits that all workers of an epoch have in common, on every rank."""
+    """Returns 63 bits that all workers of an epoch have in common, on every rank."""
     return _draw(seed, epoch, 0, 0, _EPOCH_OP) >> 1
 
 
 def _numpy_random() -> Any:
-    """The module numpy.random; None while NumPy is not imported. NumPy 2 imports
+    """Returns the module numpy.random; None if NumPy is not imported. NumPy 2 imports
     this module at its first use, so sys.modules may lack it until then."""
     return getattr(sys.modules.get("numpy"), "random", None)
 
@@ -82,7 +83,7 @@ def seed_generators(seed: int) -> None:
 
 
 class State:
-    """The state of the generators, as it is when this is made."""
+    """The state of the random generators at the time when this object is made."""
 
     def __init__(self) -> None:
         self._own = random.getstate()
@@ -102,7 +103,7 @@ class State:
             self._torch.default_generator.set_state(self._of_torch)
 
     def plain(self) -> Dict[str, Any]:
-        """The state as plain values, for `set_generators`."""
+        """Returns the state as plain values, for `set_generators`."""
         version, words, gauss = self._own
         values: Dict[str, Any] = {
             "python": (version, array.array("I", words).tobytes(), gauss)}
@@ -115,10 +116,10 @@ class State:
 
 
 def set_generators(values: Dict[str, Any]) -> None:
-    """Gives the generators the state of which State.plain told.
+    """Gives the generators the state of which State.plain made `values`.
 
     Raises:
-      Exception: it is no such state.
+      Exception: the values are not such a state.
     """
     version, words, gauss = values["python"]
     random.setstate((version, tuple(array.array("I", words)), gauss))
@@ -133,7 +134,7 @@ def set_generators(values: Dict[str, Any]) -> None:
 
 
 class Kept:
-    """Gives the generators back the state that they had when it was entered."""
+    """A context after which the generators have the state that they had before."""
 
     def __enter__(self) -> None:
         self._state = State()

@@ -1,8 +1,8 @@
-"""Where the iterators of an iterable dataset stand, for datasets that can tell.
+"""The states of the iterators of an iterable dataset, for datasets that have states.
 
-As torchdata's StatefulDataLoader, this asks the iterator that iter(dataset) made
-and, if it is another object, the dataset: those that have `state_dict` and
-`load_state_dict`.
+Like torchdata's StatefulDataLoader, this asks the iterator that iter(dataset) made for
+its state. It also asks the dataset, if that is another object. Only an object with
+`state_dict` and `load_state_dict` is asked.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from .. import errors
 from . import seeds
 
 _HEAD = struct.Struct("<QQQ")  # the epoch, batches made, bytes of the state
-_ROOM_BITS = 40  # of a state's bytes
-_PLACES = 2  # for the states of a worker
+_ROOM_BITS = 40  # a state has less than 2**40 bytes
+_PLACES = 2  # the places for the states of a worker
 
 
 class ShardState(NamedTuple):
-    """Where the iterator of one worker stands.
+    """The state of a worker's iterator.
 
     Attributes:
-      epoch: its number.
-      batches: that it has made of it.
-      is_over: whether it has no more.
+      epoch: the number of the epoch.
+      batches: the number of the epoch's batches that the iterator has made.
+      is_over: whether the iterator has no more batches.
       has_begun: whether there is an iterator.
-      dataset: what the dataset's state_dict() returned, or None.
-      iterator: likewise, of the iterator.
-      generators: of random numbers, as seeds.State.plain; None: as they are when
-        an epoch begins.
+      dataset: the result of the dataset's state_dict(), or None.
+      iterator: the result of the iterator's state_dict(), or None.
+      generators: the random generators, as seeds.State.plain returns them; None: their
+        state at an epoch's beginning.
     """
 
     epoch: int
@@ -44,16 +44,17 @@ class ShardState(NamedTuple):
     generators: Any
 
     def to_bytes(self) -> bytes:
-        """For `of_bytes`; later changes of the objects in it do not matter.
+        """Returns bytes for `of_bytes`, on which later changes of objects in the state
+        have no effect.
 
         Raises:
-          Exception: what state_dict() returned cannot be pickled.
+          Exception: the result of state_dict() cannot be pickled.
         """
         return pickle.dumps(tuple(self), 5)
 
 
 def of_bytes(data: bytes) -> ShardState:
-    """The state that `to_bytes` made bytes of."""
+    """Returns the state that `to_bytes` made bytes of."""
     return ShardState(*pickle.loads(data))
 
 
@@ -63,29 +64,29 @@ def can_tell(thing: Any) -> bool:
 
 
 class States:
-    """The states of a loader's workers: of each, behind the batch of its that next()
-    returned last."""
+    """The states of a loader's workers. Each is the state after the worker's batch that
+    next() returned last."""
 
     def __init__(self, known: Optional[Dict[int, bytes]] = None):
         """
         Args:
-          known: by the worker's number.
+          known: states by the worker's number.
         """
         self._known = dict(known or {})
 
     def by_worker(self) -> Dict[int, bytes]:
-        """Those that are known."""
+        """Returns the states that are known, by the worker's number."""
         return dict(self._known)
 
     def to_load(self) -> Dict[int, bytes]:
-        """Those from which new workers go on."""
+        """Returns the states from which new workers go on, by the worker's number."""
         return self.by_worker()
 
     def get(self, worker: int) -> Optional[bytes]:
         return self._known.get(worker)
 
     def put(self, worker: int, state: Optional[bytes]) -> None:
-        """Sets a worker's; None: it is not known."""
+        """Sets a worker's state; None: unknown."""
         if state is None:
             self._known.pop(worker, None)
         else:
@@ -95,7 +96,7 @@ class States:
         return States(self._known)
 
     def behind_epoch(self) -> "States":
-        """Those that still matter when their epoch is over: the datasets'."""
+        """Returns the states that still matter after their epoch: the datasets'."""
         made = States()
         for worker, data in self._known.items():
             state = of_bytes(data)
@@ -106,8 +107,8 @@ class States:
 
 
 class Kept:
-    """The last two states of each worker, in memory that all workers share: who
-    replaces a dead one goes on from there."""
+    """The last two states of each worker, in memory that all workers share. A worker
+    that replaces a dead one goes on from them."""
 
     def __init__(self) -> None:
         self._memory = os.memfd_create("forebay-shard-states")
@@ -115,13 +116,14 @@ class Kept:
     def put(self, worker: int, epoch: int, batches: int, state: bytes) -> None:
         """Adds a state; drops the one before the last."""
         place = self._place(worker, batches)
-        # The head last: it makes the state valid.
+        # The head is written last, as it makes the state valid: a worker may die
+        # between any two writes.
         os.pwrite(self._memory, bytes(_HEAD.size), place)
         os.pwrite(self._memory, state, place + _HEAD.size)
         os.pwrite(self._memory, _HEAD.pack(epoch, batches, len(state)), place)
 
     def of(self, worker: int) -> List[bytes]:
-        """The states of a worker."""
+        """Returns the states of a worker."""
         found = []
         for number in range(_PLACES):
             place = self._place(worker, number)
@@ -138,10 +140,10 @@ class Kept:
 
 
 def to_plain(states: Dict[int, bytes], workers: int) -> Dict[str, Any]:
-    """The part of a state_dict that is about workers.
+    """Returns the part of a state_dict that is about workers.
 
     Args:
-      workers: how many there are.
+      workers: the number of workers.
     """
     saved: Dict[str, Any] = {"workers": workers}
     if states:
@@ -153,12 +155,12 @@ def to_plain(states: Dict[int, bytes], workers: int) -> Dict[str, Any]:
 
 def of_plain(saved: Mapping[str, Any], epoch: int, first: int,
              workers: int) -> Dict[int, bytes]:
-    """The states of which `to_plain` made a part of a state_dict, by the worker's
-    number.
+    """Returns the states of which `to_plain` made a part of a state_dict, by the
+    worker's number.
 
     Args:
       epoch, first: of the position; `first` counts batches.
-      workers: how many there are.
+      workers: the number of workers.
 
     Raises:
       errors.StateError: the state is damaged, or there were more or fewer workers.
@@ -171,7 +173,7 @@ def of_plain(saved: Mapping[str, Any], epoch: int, first: int,
     given = saved.get("worker_states", [None] * workers)
     if not isinstance(given, list) or len(given) != workers:
         raise errors.StateError(
-            "the state is damaged: its worker_states are no list of "
+            "the state is damaged: its worker_states are not a list of "
             f"{workers} states")
     return {worker: _checked(one, worker, epoch, max(
         0, -(-(first - worker) // workers))).to_bytes()
@@ -188,6 +190,6 @@ def _checked(one: Any, worker: int, epoch: int, most: int) -> ShardState:
                 state.epoch == epoch and 0 <= state.batches <= most):
             return state
     except Exception:
-        pass  # these are anybody's values
+        pass  # unpickling values of unknown origin may raise anything
     raise errors.StateError(
         f"the state is damaged: that of worker {worker} does not fit its position")

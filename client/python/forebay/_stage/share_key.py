@@ -1,7 +1,7 @@
 """Keys by which users say that loaders of several processes make equal samples.
 
-Nothing of a dataset tells whether two processes would make the same samples: code
-reads files, globals and the environment. So its user says it, by a key.
+No property of a dataset tells whether two processes would make the same samples, as
+code reads files, globals and the environment. The user says it, by a key.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ from .. import _native
 
 _log = logging.getLogger("forebay")
 VARIABLE = "FOREBAY_SHARE_KEY"
-# Packages of other versions may write batches in another way.
+# The package's version is part of ids, as other versions may write batches in another
+# way.
 VERSION = _native.lib.forebay_version().decode()
 _PLAIN = frozenset((type(None), bool, int, float, complex, str, bytes))
 
-_loaders: Counter[str] = collections.Counter()  # of this process, by their key
-_told: Set[str] = set()  # obstacles
+_loaders: Counter[str] = collections.Counter()  # this process's loaders, by their key
+_told: Set[str] = set()  # the obstacles of which a warning has told
 
 
 class ShareKey(NamedTuple):
     """The key of a loader.
 
     Attributes:
-      text: as the user gave it.
-      ordinal: how many loaders of this process had this text before, so that one
+      text: the key as the user gave it.
+      ordinal: the number of earlier loaders of this process with this text, so that one
         text never joins a training to a validation set.
     """
 
@@ -37,7 +38,7 @@ class ShareKey(NamedTuple):
     ordinal: int
 
     def identity(self, *parts: Any) -> bytes:
-        """16 bytes that are equal for loaders that share.
+        """Returns 16 bytes that are equal for loaders that share.
 
         Args:
           parts: plain values that must be equal, too.
@@ -48,12 +49,12 @@ class ShareKey(NamedTuple):
 
 
 def take(name: str, given: Optional[str], obstacle: str = "") -> Optional[ShareKey]:
-    """The key of a new loader; None if it shares with no other.
+    """Returns the key of a new loader; None if it shares with no other.
 
     Args:
       name: of the dataset, for people.
-      given: share_key=; None: the environment may have one.
-      obstacle: why the loader can share with no other; "" if it can.
+      given: the argument share_key; None: $FOREBAY_SHARE_KEY is the key, if it is set.
+      obstacle: the reason why the loader cannot share; "" if it can.
     """
     text = os.environ.get(VARIABLE) if given is None else given
     if not text:
@@ -68,11 +69,11 @@ def take(name: str, given: Optional[str], obstacle: str = "") -> Optional[ShareK
 
 
 def obstacle(sharing: str, workers: int, is_iterable: bool) -> str:
-    """A clause that says why a loader can share with no other; "" if it can.
+    """Returns a clause that says why a loader cannot share with others; "" if it can.
 
     Args:
-      sharing: as DataLoader's.
-      workers: that make its samples.
+      sharing: DataLoader's argument.
+      workers: the number of workers.
       is_iterable: whether the dataset is only iterated.
     """
     if sharing == "off":
@@ -83,7 +84,7 @@ def obstacle(sharing: str, workers: int, is_iterable: bool) -> str:
 
 
 def advice(is_iterable: bool) -> str:
-    """A clause that says how equal jobs could share what is one job's.
+    """Returns a clause that says how equal jobs could share one job's samples.
 
     Args:
       is_iterable: whether the dataset is only iterated.
@@ -93,7 +94,8 @@ def advice(is_iterable: bool) -> str:
 
 
 def name_of(thing: Any) -> Optional[str]:
-    """The name of a function, or else of the type of an object; None of None."""
+    """Returns the name of a function, or of the type of another object; None for
+    None."""
     if thing is None:
         return None
     kind = thing if hasattr(thing, "__qualname__") else type(thing)
@@ -101,7 +103,7 @@ def name_of(thing: Any) -> Optional[str]:
 
 
 def are_plain(values: Any) -> bool:
-    """Whether all are numbers, texts and tuples of these, which say all of what they
-    are in every process."""
+    """Whether all values are numbers, texts and tuples of these, which can be compared
+    between processes."""
     return all(type(value) in _PLAIN or
                (type(value) is tuple and are_plain(value)) for value in values)

@@ -1,5 +1,5 @@
-"""Checks what a share_key says: that another job's workers make the samples that this
-job would make."""
+"""Checks the claim of a share_key: that another job's workers make the samples that
+this job would make."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from . import values
 from .values import Flat
 
 _log = logging.getLogger("forebay")
-FIRST = 4  # samples, before the first batch
-_INTERVAL = 10_000  # samples, of which one is compared
+FIRST = 4  # the samples of the first batch that are compared
+_INTERVAL = 10_000  # one in this many samples is compared
 
 
 class SharedCheck:
-    """Chooses samples by chance, and compares them with its own.
+    """Chooses shared samples at random, and compares them with samples of its own.
 
-    Used by one thread at a time.
+    One thread at a time uses it.
     """
 
     def __init__(self, name: str, key: str, whose: str,
@@ -30,17 +30,19 @@ class SharedCheck:
           name: of the dataset, for people.
           key: the share_key.
           whose: a clause that names the job whose workers make the shared samples.
-          make: makes what a first argument describes, in a worker process; the
-            second argument says whether once more, as own_samples.Again does.
+          make: a function that makes the samples of a task, in a worker process. Its
+            second argument says whether they are made again, as own_samples.Again
+            does.
         """
         self._name = name
         self._key = key
         self._whose = whose
         self._make = make
-        # Other jobs choose others. The user's generators stay as they are.
+        # The choice has a generator of its own, so that jobs choose different samples
+        # and the user's generators stay as they are.
         self._chance = random.Random(os.urandom(16))
         self._due = FIRST
-        self._before_next = self._chance.randrange(_INTERVAL)  # samples
+        self._before_next = self._chance.randrange(_INTERVAL)  # samples to pass over
         self._has_told = False
 
     def begin(self) -> None:
@@ -48,7 +50,8 @@ class SharedCheck:
         self._due = FIRST
 
     def choose(self, samples: int) -> List[int]:
-        """The places, in a batch of so many samples, that are to be compared."""
+        """Returns the places, in a batch of `samples` samples, that are to be
+        compared."""
         count = min(self._due, samples)
         self._due -= count
         chosen = set(self._chance.sample(range(samples), count))
@@ -59,15 +62,15 @@ class SharedCheck:
         return sorted(chosen)
 
     def compare(self, task: Any, names: Sequence[str], others: List[Flat]) -> None:
-        """Compares shared values with own ones.
+        """Compares shared values with values of its own.
 
         Args:
-          task: describes what to make.
-          names: of what the task makes, for people.
+          task: the task that makes its own values.
+          names: the values' names, for people.
           others: the shared values.
 
         Raises:
-          errors.StateError: they differ.
+          errors.StateError: the values differ.
           errors.SourceUnavailable: the process that makes own samples has ended.
           Exception: see HostProcess.make.
         """
@@ -77,8 +80,8 @@ class SharedCheck:
             if values.difference(own, None, other) is None:
                 continue
             if not again:
-                # By another worker: what depends on its process, or on what that has
-                # made before, is no difference.
+                # Another worker makes the values again: parts that depend on the
+                # process, or on what it has made before, are not compared.
                 again = self._make(task, True)
             found = values.difference(own, again[number], other)
             if found is not None:
@@ -98,11 +101,11 @@ class SharedCheck:
 
 
 def tell_of_difference(name: str, sample: str, key: str) -> None:
-    """Logs that two workers of one job make something in two ways.
+    """Logs that two workers of one job make different values of a sample.
 
     Args:
       name: of the dataset or the code, for people.
-      sample: what they make, for people.
+      sample: the sample's name, for people.
       key: the share_key.
     """
     _log.warning("%s: its code makes %s in another way each time: what differs is not "
@@ -110,8 +113,8 @@ def tell_of_difference(name: str, sample: str, key: str) -> None:
 
 
 def alike(one: List[Flat], other: List[Flat]) -> Tuple[Any, ...]:
-    """The parts of some values that two workers of one job make alike, as plain
-    values that are equal in all processes."""
+    """Returns the parts of some values that two workers of one job make alike, as plain
+    values that can be compared between processes."""
     return tuple(tuple((place, part) for place, part in first.items()
                        if second.get(place) == part)
                  for first, second in zip(one, other))

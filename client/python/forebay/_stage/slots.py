@@ -1,8 +1,8 @@
 """The daemon's slots in a worker process: writable only while a task names them.
 
-A worker inherits the mappings of its host, which are read-only. Code of the user's
-that writes into a batch later, or into another one, ends its worker by SIGSEGV and
-spoils nothing. That guards against mistakes; code that wants to can write anyway.
+A worker inherits the mappings of its worker host, which are read-only. User code that
+writes into a batch later, or into another batch, ends its worker by SIGSEGV and spoils
+no data. This guards against mistakes, not against code that changes the protection.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ _HUGE_PAGE = 2 << 20
 _PROT_NONE = 0
 _MAP_FIXED, _MAP_NORESERVE = 0x10, 0x4000
 _FAILED = ctypes.c_void_p(-1).value
-# The part of the time that protecting slots may take. The page tables of a large
-# slot without huge pages take longer to change than some samples take to make.
+# The largest share of a worker's time that protecting slots may take. The page tables
+# of a large slot without huge pages take longer to change than some samples take to
+# make.
 _MOST_COST = 0.02
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -41,8 +42,8 @@ def _failure() -> OSError:
 
 
 def _map(fd: int, size: int) -> int:
-    """Maps memory read-only, so that huge pages can be mapped as such: their page
-    tables are small. Returns its address."""
+    """Maps memory read-only, at an address that allows huge pages, whose page tables
+    are small. Returns the address."""
     extra = _HUGE_PAGE if size >= _HUGE_PAGE else 0
     reserved = _mmap(None, size + extra, _PROT_NONE, mmap.MAP_PRIVATE |
                      mmap.MAP_ANONYMOUS | _MAP_NORESERVE, -1, 0)
@@ -78,10 +79,10 @@ class Slot(NamedTuple):
 
     @staticmethod
     def map(fd: int, size: int, offsets: Tuple[int, ...]) -> "Slot":
-        """Maps a memfd that can be written still.
+        """Maps a memfd that is not sealed against writing yet.
 
         Raises:
-          OSError: there is no room.
+          OSError: the kernel has no memory for the mapping.
         """
         size = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
         address = _map(fd, size)
@@ -89,20 +90,20 @@ class Slot(NamedTuple):
         return Slot(memoryview(array).cast("B"), offsets, address, size)
 
     def unmap(self) -> None:
-        """Nothing may use the memory afterwards."""
+        """Unmaps the memory, which must not be used afterwards."""
         self.memory.release()
         _munmap(self.address, self.size)
 
     def keep_from_children(self) -> None:
-        """Leaves it out of what this process forks from now on."""
+        """Keeps the mapping out of children that this process forks from now on."""
         if _madvise(self.address, self.size, mmap.MADV_DONTFORK) != 0:
             raise _failure()
 
     def protect(self, writable: bool) -> None:
-        """Makes it writable, or read-only.
+        """Makes the memory writable, or read-only.
 
         Raises:
-          OSError: the kernel cannot.
+          OSError: the kernel refuses it.
         """
         access = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
         if _mprotect(self.address, self.size, access) != 0:
@@ -110,10 +111,10 @@ class Slot(NamedTuple):
 
 
 class Guard:
-    """Keeps a worker's slots read-only but while a task names them.
+    """Keeps a worker's slots read-only except while a task names them.
 
-    Where that takes more than _MOST_COST of the time, slots stay writable for some
-    tasks more, or until the worker is idle.
+    If protecting slots takes more than _MOST_COST of the time, they stay writable for
+    some further tasks, or until the worker is idle.
     """
 
     def __init__(self, slots: Dict[int, Slot],
@@ -126,8 +127,8 @@ class Guard:
         self._slots = slots
         self._clock = clock
         self._open: Set[int] = set()
-        self._cost = 0.0  # seconds, of protecting
-        self._spent = 0.0  # seconds, of tasks
+        self._cost = 0.0  # seconds that protecting has taken
+        self._spent = 0.0  # seconds that tasks have taken
         self._began = 0.0
 
     @property
@@ -139,8 +140,8 @@ class Guard:
         """Begins a task, which writes into these slots.
 
         Raises:
-          KeyError: there is no such slot.
-          OSError: the kernel cannot make one writable.
+          KeyError: a slot does not exist.
+          OSError: the kernel cannot make a slot writable.
         """
         self._began = self._clock()
         for number in numbers:

@@ -1,10 +1,10 @@
 """The first worker, before the daemon wants one: the process that made the first
 sample.
 
-To fork a process that has much memory takes milliseconds, and so does its start. A
-worker that is there already saves both on the way to the first batch. Slots can be
-mapped for writing only before the daemon seals them, so this process maps each when
-its host does.
+Forking a process that has much memory takes milliseconds, and so does its start. A
+worker that exists already saves both on the way to the first batch. Slots can be
+mapped for writing only before the daemon seals them, so this process maps each slot
+when its worker host does.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from . import wire
 from .slots import Slot
 from .workers import Workers
 
-# The time to map a slot. No code of the user's runs meanwhile, unless it has left a
-# thread.
+# The time in which the process must map a slot. No user code runs meanwhile, unless it
+# has left a thread.
 _MOST_SECONDS = 1.0
 _DONE = b"."
 
 
 class Standby:
-    """The process that stands by, as its host sees it."""
+    """The process that stands by, as its worker host sees it."""
 
     def __init__(self, pid: int, connection: socket.socket):
         """
         Args:
-          pid: of a child of this process, for which nobody else waits.
-          connection: to it, which becomes this object's.
+          pid: of a child of this process, for which no other code waits.
+          connection: to the child; becomes this object's.
         """
         self.pid = pid
         self._connection = connection
         connection.settimeout(_MOST_SECONDS)
 
     def tell(self, message: bytes, fds: List[int]) -> None:
-        """Passes on a task of the host's: to map or unmap a slot. `has_done` is to be
-        called next."""
+        """Passes on a task of the worker host's: to map or unmap a slot. `has_done` is
+        to be called next."""
         with contextlib.suppress(OSError):
             socket.send_fds(self._connection, [message], fds)
 
@@ -52,8 +52,8 @@ class Standby:
             return False
 
     def start(self, message: bytes, fd: int) -> bool:
-        """Passes on a task of the host's: to fork a worker. The process becomes that
-        worker. Returns False if the process is gone.
+        """Passes on a task of the worker host's: to fork a worker. The process becomes
+        that worker. Returns False if the process is gone.
 
         Args:
           fd: the worker's socket.
@@ -66,8 +66,8 @@ class Standby:
         return True
 
     def dismiss(self, workers: Workers, kills: bool = False) -> None:
-        """Lets the process end, which was not started, or kills it. `workers` waits
-        for its end."""
+        """Lets the process end, or kills it if `kills`. The process has not become a
+        worker. `workers` waits for its end."""
         if kills:
             os.kill(self.pid, signal.SIGKILL)
         with self._connection as connection:
@@ -76,17 +76,17 @@ class Standby:
             workers.add(self.pid, connection.fileno())
 
     def close(self) -> None:
-        """Closes what a forked child must not keep."""
+        """Closes the connection, which a forked child must not keep."""
         self._connection.close()
 
 
 def wait(host: socket.socket) -> Optional[Tuple[socket.socket, Dict[int, Slot]]]:
-    """Waits in the process itself until it is to be a worker. Returns the worker's
-    socket and its slots, by number; None if the host is gone or wants no worker, or a
-    slot cannot be mapped.
+    """Waits until this process, which stands by, is to be a worker. Returns the
+    worker's socket and its slots, by number. Returns None if the worker host is gone or
+    wants no worker, or a slot cannot be mapped.
 
     Args:
-      host: a connection to it, which is closed.
+      host: a connection to the worker host, which is closed.
     """
     slots: Dict[int, Slot] = {}
     with host, contextlib.suppress(OSError):
@@ -112,14 +112,14 @@ def announce(host: socket.socket) -> None:
     """Says that this process will wait.
 
     Raises:
-      ConnectionError: the host is gone.
+      ConnectionError: the worker host is gone.
     """
     host.send(_DONE)
 
 
 def is_announced(connection: socket.socket) -> bool:
     """Whether the process at the other end has called `announce`. Blocks until it
-    has, or that end is closed."""
+    has called it, or has closed its end."""
     try:
         return connection.recv(1) == _DONE
     except OSError:
@@ -127,7 +127,8 @@ def is_announced(connection: socket.socket) -> bool:
 
 
 def pair() -> Tuple[Optional[socket.socket], Optional[socket.socket]]:
-    """The ends of a connection, the host's first; None if no descriptors are left."""
+    """Returns the ends of a connection, the worker host's first; None if no descriptors
+    are left."""
     try:
         return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     except OSError:

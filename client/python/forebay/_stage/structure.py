@@ -29,7 +29,7 @@ class Leaf(NamedTuple):
     Attributes:
       kind: the Python type of the samples' values: int, float or bool; None for
         tensors, arrays and NumPy's numbers.
-      dtype: NumPy's name of it.
+      dtype: NumPy's name of the elements' type.
       shape: of one sample.
     """
 
@@ -43,7 +43,7 @@ class Node(NamedTuple):
 
     Attributes:
       type: of the samples' containers.
-      keys: of a mapping; None of a sequence.
+      keys: the keys of a mapping; None for a sequence.
       children: Leaf or Node, in order.
     """
 
@@ -56,13 +56,13 @@ _NUMBERS: Dict[Type[Any], str] = {bool: "bool", int: "int64", float: "float64"}
 
 
 def array_of(value: Any) -> Any:
-    """The value as a NumPy array; None if it is neither a tensor nor an array nor
-    one of NumPy's numbers."""
+    """Returns the value as a NumPy array; None if it is neither a tensor nor an array
+    nor one of NumPy's numbers."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         if type(value) is torch.Tensor:
             try:
-                return value.numpy()  # refuses all that is refused below
+                return value.numpy()  # raises for all tensors that are refused below
             except (TypeError, RuntimeError):
                 pass
         if value.layout is not torch.strided or value.device.type != "cpu":
@@ -79,11 +79,11 @@ def array_of(value: Any) -> Any:
 
 
 def describe(sample: Any) -> Any:
-    """The structure of a sample: a Leaf or a Node.
+    """Returns the structure of a sample: a Leaf or a Node.
 
     Raises:
-      Irregular: a value is no number, tensor or array that batches can have, or
-        there are too many; says which.
+      Irregular: a value is not a number, tensor or array that batches can have, or
+        there are too many values; the message says which.
     """
     made = _describe(sample)
     if not 1 <= len(leaves(made)) <= MAX_FIELDS:
@@ -113,8 +113,8 @@ def _describe(value: Any) -> Any:
 
 
 def names(structure: Any) -> Any:
-    """The keys of mappings and the types of containers in a structure, as plain
-    values that every process has alike."""
+    """Returns the keys of mappings and the types of containers in a structure, as plain
+    values that can be compared between processes."""
     if isinstance(structure, Leaf):
         return None
     keys = structure.keys and [
@@ -125,7 +125,7 @@ def names(structure: Any) -> Any:
 
 
 def places(structure: Any) -> List[str]:
-    """The place of each leaf in a sample, in order, for people."""
+    """Returns the place of each leaf in a sample, in order, for people."""
     return list(_places(structure, ""))
 
 
@@ -141,17 +141,17 @@ def _places(structure: Any, place: str) -> Iterator[str]:
 
 
 def leaves(structure: Any) -> List[Leaf]:
-    """All leaves, in order."""
+    """Returns all leaves, in order."""
     if isinstance(structure, Leaf):
         return [structure]
     return [leaf for child in structure.children for leaf in leaves(child)]
 
 
 def writer(structure: Any) -> Callable[[Any, List[Any], int], None]:
-    """A function of (sample, arrays, row) that writes the sample's values into
+    """Returns a function of (sample, arrays, row) that writes the sample's values into
     this row of the arrays, one for each leaf.
 
-    It raises Irregular if the sample has another structure.
+    The function raises Irregular if the sample has another structure.
     """
     count = len(leaves(structure))
 
@@ -164,10 +164,10 @@ def writer(structure: Any) -> Callable[[Any, List[Any], int], None]:
 
 
 def row_of(structure: Any, sample: Any) -> List[Any]:
-    """The values of a sample, one for each leaf.
+    """Returns the values of a sample, one for each leaf.
 
     Raises:
-      Irregular: it has another structure.
+      Irregular: the sample has another structure.
     """
     values: List[Any] = []
     _flatten(structure, sample, values)
@@ -200,7 +200,7 @@ def _checked(leaf: Leaf, value: Any) -> Any:
         raise Irregular(_differs(leaf, value))
     array = array_of(value)
     if array is None or array.shape != leaf.shape or (
-            # NumPy takes some microseconds to make a name.
+            # Types are compared first, as NumPy takes microseconds to make a name.
             array.dtype is not _native_dtype(leaf.dtype) and
             array.dtype.name != leaf.dtype):
         raise Irregular(_differs(leaf, value))
@@ -239,12 +239,12 @@ def _name_of(value: Any) -> str:
 
 
 def collated(structure: Any, fields: List[Any]) -> Any:
-    """The batch that default_collate would make, of the fields of one."""
+    """Returns the batch that default_collate would make, from a batch's fields."""
     return _collated(structure, iter(fields))
 
 
 def pinned(batch: Any) -> Any:
-    """The batch with its tensors in page-locked memory."""
+    """Returns the batch with its tensors in page-locked memory."""
     if hasattr(batch, "pin_memory"):
         return batch.pin_memory()
     if isinstance(batch, dict):
@@ -265,7 +265,7 @@ def _collated(structure: Any, fields: Any) -> Any:
         made = dict(zip(structure.keys, parts))
         try:
             return made if kind is dict else kind(made)
-        except TypeError:  # a mapping that is not made so
+        except TypeError:  # the mapping's type cannot be called with a dict
             return made
     if hasattr(kind, "_fields"):  # a named tuple
         return kind(*parts)

@@ -14,8 +14,8 @@ _MAX_SHOWN = 80  # characters
 _MISSING = ("nothing",)
 _VARYING = ("another value each time",)
 
-# All that a value consists of, by its place in it: structure, keys, texts and digests
-# of bytes. Equal in all processes where the value is.
+# The flat form of a value: all of its parts, by their place in it: structure, keys,
+# texts and digests of bytes. Equal values have equal flat forms in all processes.
 Flat = Dict[str, Tuple[Any, ...]]
 
 
@@ -24,7 +24,7 @@ class Difference(NamedTuple):
 
     Attributes:
       field: the place within the sample or batch.
-      own, other: what is there, for people.
+      own, other: the two values at that place, for people.
     """
 
     field: str
@@ -33,7 +33,7 @@ class Difference(NamedTuple):
 
 
 def flat(value: Any) -> Flat:
-    """The flat form of a value."""
+    """Returns the flat form of a value."""
     found: Flat = {}
     try:
         _add(found, "", value, set())
@@ -43,16 +43,16 @@ def flat(value: Any) -> Flat:
 
 
 def failed(error: BaseException) -> Flat:
-    """Stands for a value that was not made."""
+    """Returns the flat form that stands for a value that could not be made."""
     return {"": ("an exception,", f"{type(error).__name__}: {error}")}
 
 
 def difference(own: Flat, again: Optional[Flat], other: Flat) -> Optional[Difference]:
-    """The first place where two flat values differ; None if there is none.
+    """Returns the first place where two flat values differ; None if there is none.
 
     Args:
-      again: the own value, made once more: where it differs from the first, the code
-        is not deterministic, and nothing is compared. None: not made.
+      again: the own value, made once more. Places where it differs from the first are
+        not deterministic, and are not compared. None: it was not made.
       other: the value of the other process.
     """
     for place in [*own, *(place for place in other if place not in own)]:
@@ -64,14 +64,14 @@ def difference(own: Flat, again: Optional[Flat], other: Flat) -> Optional[Differ
 
 
 def merged(one: Flat, other: Flat) -> Flat:
-    """The flat form of a value that was made twice. Where the two differ, it equals no
-    value that was made once."""
+    """Returns the flat form of a value that was made twice. Places where the two differ
+    get a mark that equals no value."""
     return {place: part if one.get(place) == other.get(place) else _VARYING
             for place, part in {**other, **one}.items()}
 
 
 def of_array(array: Any) -> Tuple[Any, ...]:
-    """The flat form of a NumPy array without objects."""
+    """Returns the flat form of a NumPy array without objects."""
     said = f"{array.dtype} of shape {list(array.shape)}"
     if array.ndim == 0:
         return said, repr(array.item()), array.tobytes()
@@ -128,7 +128,7 @@ def _add_parts(found: Flat, place: str, value: Any, above: Set[int]) -> None:
 
 
 def _state(value: Any) -> Any:
-    """The parts of an object that pickle takes; None if it takes nothing."""
+    """Returns the parts of an object that pickle takes; None if there are none."""
     reduce = copyreg.dispatch_table.get(type(value))
     try:
         parts = value.__reduce_ex__(4) if reduce is None else reduce(value)
@@ -141,7 +141,7 @@ def _state(value: Any) -> Any:
 
 
 def _numbers(value: Any) -> Optional[Tuple[Any, ...]]:
-    """The flat form of a tensor, an array or one of NumPy's numbers."""
+    """Returns the flat form of a tensor, an array or one of NumPy's numbers."""
     numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         if value.layout is not torch.strided or value.is_quantized:

@@ -1,4 +1,4 @@
-"""The messages of proto/producer_socket.h, which says what they mean."""
+"""The messages of proto/worker_socket.h, which explains them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 from .. import _system_error
 
 MAX_MESSAGE = 64 * 1024
-MAX_ERROR = 1900  # bytes of one text
+MAX_ERROR = 1900  # kMaxWorkerError: the most bytes of a text
 MAP_SLOT, UNMAP_SLOT, FORK, MAKE, MAKE_ON_DEVICE = range(1, 6)
 
 _TASK = struct.Struct("<IIQQII")
@@ -25,10 +25,10 @@ class Sample(NamedTuple):
     """A sample to be made.
 
     Attributes:
-      id: its number in the dataset.
-      seed: 64 bits, of all that is drawn at random for it.
+      id: the sample's number in the dataset.
+      seed: 64 bits that seed the random generators for the sample.
       slot: the number of the slot.
-      row: its place in the batch.
+      row: the sample's place in the batch.
       device: the number of the memory in which the slot's device part is made;
         None if all lies in the slot.
     """
@@ -45,11 +45,11 @@ class Task(NamedTuple):
 
     Attributes:
       command: MAP_SLOT, UNMAP_SLOT, FORK, MAKE or MAKE_ON_DEVICE.
-      slot: its number, or that of the worker to fork.
+      slot: the slot's number, or the number of the worker to fork.
       bytes: of the slot.
       epoch: of the samples.
-      offsets: of the fields in the slot, each in its part of it.
-      samples: to be made.
+      offsets: of the fields, each in the part of the slot where it lies.
+      samples: the samples to be made.
     """
 
     command: int
@@ -76,7 +76,7 @@ def read_task(message: bytes) -> Task:
     """Reads a task.
 
     Raises:
-      struct.error: the message is none.
+      struct.error: the message is too short for a task.
     """
     command, slot, size, epoch, count, _ = _TASK.unpack_from(message)
     offsets: Tuple[int, ...] = ()
@@ -95,7 +95,7 @@ def answer(cpu_nanos: int,
     """Makes an answer.
 
     Args:
-      failures: of samples: their places in the task, and why.
+      failures: the samples that failed: each one's place in the task, and the reason.
     """
     parts: List[Any] = [_ANSWER.pack(cpu_nanos, len(failures), 0)]
     room = MAX_MESSAGE - _ANSWER.size - len(failures) * _FAILURE.size
@@ -107,14 +107,15 @@ def answer(cpu_nanos: int,
 
 
 def failure_of(process: str, error: Exception) -> str:
-    """Why a process failed in a task that is not to make samples."""
+    """Returns why a process failed in a task other than making samples."""
     return f"{process}: " + (
         _system_error.reason(error) if isinstance(error, OSError) else
         f"{type(error).__name__}: {error}")
 
 
 def _shortened(text: bytes, most: int) -> bytes:
-    """Leaves out the middle: the ends say where it began and what it was."""
+    """Leaves out the middle of a traceback: its beginning says where the call began,
+    and its end has the exception."""
     if len(text) <= most:
         return text
     head = min(most // 4, 400)

@@ -25,14 +25,14 @@ from .slots import Guard, Slot
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 _prctl = ctypes.CDLL(None).prctl
 _FEED_SECONDS = 0.005  # between looks for a batch that was not put yet
-_GUESSED_NANOS = 8_000_000  # as in server/stream/sample_cost.h
-_IDLE_MILLISECONDS = 5  # without a task, after which slots are protected
+_GUESSED_NANOS = 8_000_000  # the daemon's guess, in server/stream/sample_cost.h
+_IDLE_MILLISECONDS = 5  # the time without a task after which slots are protected
 
 
 def become(number: int, stage: Stage) -> None:
-    """Makes this process a worker: it ends with its parent, leaves signals of the
-    terminal to the trainer, computes on one thread, and says where it was if a
-    fault ends it.
+    """Makes this process a worker. It ends with its parent, leaves signals of the
+    terminal to the trainer, computes on one thread, and prints a traceback if a fault
+    such as SIGSEGV ends it.
 
     Args:
       number: 0 to stage.workers - 1.
@@ -49,10 +49,10 @@ def become(number: int, stage: Stage) -> None:
         try:
             faulthandler.enable()
         except Exception:
-            pass  # stderr is no file
+            pass  # stderr is not a file with a descriptor
     torch = sys.modules.get("torch")
     if torch is not None:
-        # Torch aborts the process where no descriptor is left to read this file.
+        # torch aborts the process if no descriptor is left to read this file.
         with contextlib.suppress(OSError):
             os.close(os.open("/proc/cpuinfo", os.O_RDONLY))
             torch.set_num_threads(1)
@@ -67,8 +67,8 @@ class RowFeed(NamedTuple):
     """The samples of rows.
 
     Attributes:
-      batch_size: of the batches that have them.
-      listed: their keys; None: the daemon's numbers are these.
+      batch_size: the samples of a batch.
+      listed: the samples' keys; None: the daemon's numbers are the keys.
     """
 
     batch_size: int
@@ -81,7 +81,7 @@ class First(NamedTuple):
     Attributes:
       key, seed: of the sample.
       value: the sample.
-      nanos: that it took to make.
+      nanos: the nanoseconds that it took to make the sample.
     """
 
     key: int
@@ -98,7 +98,8 @@ class Rows:
         """
         Args:
           layout: the structure of the samples.
-          first: is written in its row if it is the first that is wanted.
+          first: a sample that was made already. It is used if the daemon wants it
+            first.
         """
         self._layout = layout
         self._batch_size, self._listed = feed
@@ -148,7 +149,7 @@ class Rows:
             self._first.key, self._first.seed)
 
     def _key_of(self, sample: wire.Sample, epoch: int) -> Tuple[int, int]:
-        """The key and the seed of a sample."""
+        """Returns the key and the seed of a sample."""
         if self._listed is None:
             return sample.id, sample.seed
         return (int(self._listed.keys[sample.id]),
@@ -162,15 +163,14 @@ class Rows:
 
 
 class Batches:
-    """Makes whole batches, each in a slot of its own; what fails is a payload,
-    too."""
+    """Makes whole batches, each in a slot of its own. A failure is a payload, too."""
 
     def __init__(self, source: Union[Feed, Ordered, Listed, Sharded], room: int,
                  tensors: int, framework: str):
         """
         Args:
           room: bytes of a payload.
-          tensors: bytes of the tensors, which are a field of their own; 0: they
+          tensors: the bytes of the tensors, which are a field of their own; 0: they
             are in the payload.
           framework: of these tensors.
         """
@@ -206,7 +206,7 @@ class Batches:
 
     def _apart(self, sample: wire.Sample,
                slots: Dict[int, Slot]) -> Optional[placed.Apart]:
-        """Where the tensors go; None: into the payload."""
+        """Returns where the tensors go; None: into the payload."""
         if not self._tensors:
             return None
         slot = slots[sample.slot if sample.device is None else sample.device]
@@ -244,7 +244,7 @@ def _await(feed: Feed, number: int) -> Any:
 
 
 class Worker:
-    """Answers the tasks of one socket, until it ends."""
+    """Answers the tasks that come on a socket, until it is closed."""
 
     def __init__(self, tasks: socket.socket, stage: Stage, maker: Any,
                  slots: Dict[int, Slot]):
@@ -279,21 +279,21 @@ class Worker:
         self._answer_all(0)
 
     def run_from(self, first: First) -> None:
-        """As `run`, in a process that became worker 0 to make this sample, if the
-        first task begins with the sample. Else returns with the task untaken: it is
-        for another process, whose dataset has not made that sample."""
+        """Runs as `run` does, in the process that made the sample `first` and became
+        worker 0. If the first task does not begin with that sample, returns, and leaves
+        the task to another process, whose dataset has not made the sample."""
         self._maker.begin(self._stage, 0)
         message = self._tasks.recv(wire.MAX_MESSAGE, socket.MSG_PEEK)
         if message and self._maker.wants_first(wire.read_task(message)):
-            # The first sample may have taken long once, as to open files. The daemon
-            # is told of no more than it guesses of samples that it does not know.
+            # The first sample may have taken much longer than others, as it opened
+            # files. The daemon is told of at most the time that it would guess.
             self._answer_all(min(first.nanos, _GUESSED_NANOS))
 
     def _answer_all(self, nanos: int) -> None:
         """Answers tasks until the socket ends.
 
         Args:
-          nanos: that the first one has taken before.
+          nanos: the nanoseconds that the first task has taken before.
         """
         idle = select.poll()
         idle.register(self._tasks.fileno(), select.POLLIN)
@@ -330,6 +330,6 @@ class Worker:
 
 
 def _slots_of(task: wire.Task) -> Set[int]:
-    """The numbers of the slots that a task names."""
+    """Returns the numbers of the slots that a task names."""
     return {number for sample in task.samples
             for number in (sample.slot, sample.device) if number is not None}

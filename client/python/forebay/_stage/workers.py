@@ -1,4 +1,4 @@
-"""The workers that a host has forked."""
+"""The workers that a worker host has forked."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import time
 from typing import Any, Dict, NamedTuple
 
 _FAULTS = (signal.SIGSEGV, signal.SIGBUS)
-_KILLED_SECONDS = 2.0  # that killed ones have to end: one may hang in the kernel
+_KILLED_SECONDS = 2.0  # the time for killed workers to end: one may hang in the kernel
 
 
 class _Worker(NamedTuple):
     """A worker.
 
     Attributes:
-      descriptor: readable when it has ended; -1 if there is none.
-      tasks: its socket. What it has forked may have that, too, and keep it open.
+      descriptor: a pidfd, readable when the worker has ended; -1 if there is none.
+      tasks: the worker's socket, which its own children may keep open.
     """
 
     descriptor: int
@@ -27,38 +27,39 @@ class _Worker(NamedTuple):
 
 
 class Workers:
-    """The workers of one host. Tells the daemon of their ends, by their sockets.
+    """The workers of a worker host. Tells the daemon of their ends, by their sockets.
 
     Attributes:
-      last_end: how the last one ended that did not end well; "" if none has ended.
+      last_end: the way in which the worker ended that was killed, or failed, last; ""
+        if there is no such worker.
     """
 
     def __init__(self, poll: Any):
         """
         Args:
-          poll: a select.poll, which is to wake when one has ended.
+          poll: a select.poll, which is to wake when a worker has ended.
         """
         self._poll = poll
         self._workers: Dict[int, _Worker] = {}
         self.last_end = ""
 
     def add(self, pid: int, tasks: int) -> int:
-        """Notes one. Returns its pidfd, which stays this object's; -1 if there is
+        """Notes a worker. Returns its pidfd, which stays this object's; -1 if there is
         none.
 
         Args:
-          tasks: a descriptor of its socket, which stays the caller's.
+          tasks: a descriptor of the worker's socket, which stays the caller's.
         """
         try:
             descriptor = os.pidfd_open(pid)
             self._poll.register(descriptor, 1)
-        except OSError:  # its end is seen later
+        except OSError:  # without a pidfd, the worker's end is noticed later
             descriptor = -1
         self._workers[pid] = _Worker(descriptor, socket.socket(fileno=os.dup(tasks)))
         return descriptor
 
     def reap(self) -> None:
-        """Takes leave of those that have ended."""
+        """Reaps the workers that have ended."""
         for pid in list(self._workers):
             try:
                 ended, status = os.waitpid(pid, os.WNOHANG)
@@ -77,7 +78,7 @@ class Workers:
             _close(worker)
 
     def dismiss(self) -> None:
-        """Lets each end once it has done what it was asked for."""
+        """Lets each worker end once it has done its task."""
         for worker in self._workers.values():
             with contextlib.suppress(OSError):
                 worker.tasks.shutdown(socket.SHUT_RD)
@@ -87,13 +88,14 @@ class Workers:
             os.kill(pid, signal.SIGKILL)
 
     def end(self, seconds: float) -> None:
-        """Waits until all have ended; kills those that have not after so long."""
+        """Waits until all workers have ended; kills those that have not after
+        `seconds`."""
         self._await(seconds)
         self.kill()
         self._await(_KILLED_SECONDS)
 
     def _await(self, seconds: float) -> None:
-        """Waits until all have ended, but no longer than this."""
+        """Waits until all workers have ended, at most `seconds`."""
         deadline = time.monotonic() + seconds
         self.reap()
         while self._workers and time.monotonic() < deadline:
@@ -101,7 +103,7 @@ class Workers:
             self.reap()
 
     def forget(self) -> None:
-        """Closes what a forked child must not keep."""
+        """Closes the descriptors that a forked child must not keep."""
         for worker in self._workers.values():
             _close(worker)
         self._workers.clear()
@@ -123,7 +125,7 @@ def _tell_of_fault(pid: int, status: int) -> None:
 
 
 def reason(status: int) -> str:
-    """How a process ended, by what os.waitpid says."""
+    """Returns how a process ended, from the status of os.waitpid."""
     if os.WIFEXITED(status):
         return f"exit status {os.WEXITSTATUS(status)}"
     number = os.WTERMSIG(status)

@@ -92,7 +92,8 @@ TEST_CASE("The client refuses an image tail that makes no sense",
                             +[](wire::Tail& t) { t.channels = UINT64_MAX; },
                             +[](wire::Tail& t) { t.dtype = 0; },
                             +[](wire::Tail& t) { t.dtype = UINT64_MAX; },
-                            +[](wire::Tail& t) { t.dtype = 5; },  // 8 bytes
+                            // A type of 8 bytes.
+                            +[](wire::Tail& t) { t.dtype = 5; },
                             +[](wire::Tail& t) { t.table.pop_back(); },
                             +[](wire::Tail& t) { t.table.push_back(0); }}) {
     wire::Tail said = Said(DType::kFloat32, 3, false);

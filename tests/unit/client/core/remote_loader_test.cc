@@ -35,8 +35,8 @@ proto::Fd Memory(std::uint64_t bytes) {
   return fd;
 }
 
-// A loader, and the daemon's end of its session. The daemon answers a request
-// before it is made: its id is known.
+// A loader, and the daemon's end of its session. Tests send the daemon's answer
+// before the client's request, whose id is known.
 class RemoteLoaderTest {
  protected:
   RemoteLoaderTest() { Make(nullptr); }
@@ -61,7 +61,8 @@ class RemoteLoaderTest {
     REQUIRE_THAT(sent, IsOk());
   }
 
-  // The next message of the client; how many descriptors came with it.
+  // Takes the client's next message. Returns the number of descriptors that
+  // came with it.
   size_t Heard(proto::ClientMessage* message = nullptr) {
     std::string bytes;
     std::vector<proto::Fd> fds;
@@ -234,7 +235,7 @@ TEST_CASE_METHOD(RemoteLoaderTest,
   slots.emplace_back(dup(first.get()));
   REQUIRE_THAT(loader_->subscription().AttachSlots(slots, kSlotBytes, 1),
                IsOk());
-  CHECK_THAT(loader_->FetchSlot(0), IsOk());  // is mapped: asks nothing
+  CHECK_THAT(loader_->FetchSlot(0), IsOk());  // is mapped, so nothing is asked
   proto::DaemonMessage answer;
   answer.mutable_slots();
   Answer(2, answer, {second.get()});

@@ -190,7 +190,7 @@ TEST_CASE_METHOD(SubscriptionTest,
   CHECK(status == 0);
   CHECK(subscription_->rings().mapped());
   CHECK(Shows(batch, 1));
-  CHECK(release_->tail.load() == 0);  // the child told nobody
+  CHECK(release_->tail.load() == 0);  // the child released nothing
   Subscription::Release(batch);
   batch = Lease(0, 3);
   CHECK(Shows(batch, 3));

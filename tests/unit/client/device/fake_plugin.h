@@ -12,19 +12,20 @@
 
 namespace forebay::client::device {
 
-// The calls that a test's plug-in has had, and its answers.
+// The answers that a test's plug-in gives, and the calls that it has had.
 struct PluginScript {
   std::int32_t device_count = 2;
-  std::int32_t described = 0;  // describe's result
+  std::int32_t described = 0;  // result of describe
   cuda::PluginResult result = cuda::PluginResult::kOk;
-  std::int32_t answer = 1;    // of has_tail
-  std::int32_t captures = 0;  // of is_capturing
+  std::int32_t answer = 1;    // result of has_tail
+  std::int32_t captures = 0;  // result of is_capturing
   std::string words = "the GPU is on holiday";
-  std::uint64_t room = 1'000'000;  // of the GPU's memory, in bytes
-  bool reached = true;             // of every event
+  std::uint64_t room = 1'000'000;  // bytes of free GPU memory
+  bool reached = true;             // whether every event is reached
   bool rests = true;               // whether await_all succeeds
-  std::uint64_t made = 0;          // memory and events
-  std::map<std::uint64_t, std::uint64_t> memory;  // bytes, by address
+  std::uint64_t made = 0;          // memory and events created
+  // Bytes of each block, by address.
+  std::map<std::uint64_t, std::uint64_t> memory;
   std::vector<std::string> calls;
 
   cuda::PluginResult Note(const std::string& call, cuda::PluginWords why) {
@@ -40,7 +41,8 @@ inline PluginScript& Told() {
   return script;
 }
 
-// The GPU's own stream, or a test's, which is a number.
+// Returns the name of the GPU's own stream, or of a test's stream, whose
+// pointer is a number.
 inline std::string NameOf(void* stream) {
   return stream == &Told()
              ? "own stream"

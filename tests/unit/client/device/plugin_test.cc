@@ -26,7 +26,7 @@ std::string Built(const std::string& name) {
   return "tests/unit/cuda/" + name + ".so";
 }
 
-// Loads what must not be loaded; what it says.
+// Opens a plug-in that must be refused. Returns the message of the refusal.
 std::string Refusal(const std::string& path) {
   const cuda::Plugin* plugin = nullptr;
   const Status status = OpenPlugin(path, &plugin);
@@ -55,9 +55,9 @@ TEST_CASE("The client refuses a GPU plug-in of another version",
 TEST_CASE("The client refuses what is not a GPU plug-in", "[device][plugin]") {
   CHECK(Refusal("/nowhere/libforebay_cuda.so") ==
         "the GPU plug-in /nowhere/libforebay_cuda.so is not there");
-  CHECK(Refusal(Built("stranger")) ==
-        Built("stranger") +
-            " is no GPU plug-in of Forebay: it has no forebay_cuda_plugin");
+  CHECK(Refusal(Built("foreign")) ==
+        Built("foreign") +
+            " is not a GPU plug-in of Forebay: it has no forebay_cuda_plugin");
   CHECK_THAT(Refusal(Built("needy_plugin")),
              AllOf(StartsWith("the GPU plug-in cannot be loaded: "),
                    Contains("forebay_nobody_has_this")));
@@ -77,23 +77,26 @@ TEST_CASE("The client refuses a GPU plug-in that was cut short",
     CHECK(Refusal(path) == "the GPU plug-in " + path + " is cut short");
   }
   fs::resize_file(path, 0);
-  CHECK(Refusal(path) == "the GPU plug-in " + path + " is no shared library");
+  CHECK(Refusal(path) ==
+        "the GPU plug-in " + path + " is not a shared library");
 }
 
-// An installed library, alone in a tree of its own: it has loaded nothing yet.
+// An installed library, alone in a tree of its own. It has not yet loaded the
+// plug-in.
 class LoadPluginTest {
  protected:
   LoadPluginTest() {
     unsetenv("FOREBAY_CUDA_PLUGIN");
     static int trees = 0;
-    // Of its own, as the libraries of earlier tests stay loaded.
+    // Each test has a tree of its own, as the libraries of earlier tests stay
+    // loaded.
     root_ = tests::TempDir() + "installed-" + std::to_string(++trees);
     fs::remove_all(root_);
     fs::create_directories(root_);
     root_ = fs::canonical(root_);
   }
   ~LoadPluginTest() {
-    // The library stays loaded: so does what it keeps for good.
+    // The library stays loaded, so the destructor does not close it.
     unsetenv("FOREBAY_CUDA_PLUGIN");
   }
 
@@ -110,7 +113,8 @@ class LoadPluginTest {
     Install(Built("good_plugin"), path);
   }
 
-  // Loads the plug-in as the library at `path` does; what it says.
+  // Loads the plug-in as the library at `path` does. Returns the message of a
+  // failure, or an empty text.
   std::string Load(const std::string& path) {
     if (library_ == nullptr)
       library_ = dlopen((root_ + "/" + path).c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -163,7 +167,7 @@ TEST_CASE_METHOD(LoadPluginTest, "The client says where its GPU plug-in is not",
             "/usr/lib/libforebay_cuda.so nor " + root_ +
             "/usr/lib/forebay/libforebay_cuda.so, and FOREBAY_CUDA_PLUGIN "
             "is not set");
-  // It may be installed meanwhile.
+  // The plug-in may be installed after a failed attempt.
   InstallPlugin("usr/lib/forebay/libforebay_cuda.so");
   CHECK_THAT(Load("usr/lib/libforebay.so"), Catch::Equals(""));
 }

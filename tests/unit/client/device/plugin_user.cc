@@ -3,7 +3,7 @@
 
 #include "client/device/plugin.h"
 
-// Returns why the plug-in was not loaded; empty: it was.
+// Returns why the plug-in was not loaded, or an empty text if it was.
 extern "C" const char* forebay_test_load_plugin() {
   static std::string message;
   const forebay::cuda::Plugin* plugin = nullptr;

@@ -43,7 +43,8 @@ class TensorPoolTest {
     Told().calls.clear();
     return memory;
   }
-  // Takes so much memory of one size that the pool would rather wait.
+  // Takes so many blocks of one size that the pool would rather wait than
+  // allocate more.
   std::vector<std::unique_ptr<TensorMemory>> TakeMany() {
     std::vector<std::unique_ptr<TensorMemory>> taken;
     for (int i = 0; i < 4; ++i) taken.push_back(Take(512));
@@ -118,7 +119,7 @@ TEST_CASE_METHOD(TensorPoolTest,
   std::unique_ptr<TensorMemory> memory;
   Told().calls.clear();
   REQUIRE_THAT(pool_->Take(100, &memory), IsOk());
-  // The one that came back first.
+  // The pool hands out the block that came back first.
   CHECK(memory->address() == addresses[0]);
   CHECK_THAT(Told().calls, ElementsAre("hold back own stream"));
 }
@@ -132,7 +133,7 @@ TEST_CASE_METHOD(TensorPoolTest,
   Told().reached = false;
   others[0].reset();
   const std::uint64_t address = memory->address();
-  memory.reset();  // no stream had it
+  memory.reset();  // no stream has used the block
   CHECK(Take(512)->address() == address);
 }
 
@@ -148,7 +149,8 @@ TEST_CASE_METHOD(
   REQUIRE_THAT(pool_->Take(512, &memory), IsOk());
   CHECK_THAT(Told().calls, Contains("await all"));
   CHECK(memory->address() == address);
-  // The GPU was at rest: whoever has it now is known.
+  // The GPU was idle after `await all`, so the block's only user now is the
+  // known stream 7.
   CHECK_THAT(memory->HandOver(StreamOf(7)), IsOk());
   memory.reset();
   Told().calls.clear();

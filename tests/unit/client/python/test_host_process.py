@@ -11,7 +11,7 @@ from forebay._stage.making import Stage
 
 
 class Process:
-    """One that has ended."""
+    """A process that has ended."""
 
     pid = sentinel = None
 

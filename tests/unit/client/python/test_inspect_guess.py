@@ -192,7 +192,7 @@ def test_tables(tmp_path, header, row, columns):
     ({"data/train-00000-of-00001.parquet": b"PAR1"}, errors.Unsupported,
      "load_dataset"),
     ({"a.zst": ZSTD}, errors.Unsupported, "must end in"),
-    ({"a.bin": b"\xff\xfe\0"}, errors.Unsupported, "no tokens"),
+    ({"a.bin": b"\xff\xfe\0"}, errors.Unsupported, "not tokens"),
     ({"t.csv": b"a,b\n1,2\n"}, errors.Unsupported, "no column has the paths"),
     ({"a.zip": archive("1.txt")}, errors.Unsupported, "neither images nor audio"),
     ({"a.zip": b"PK\3\4" + bytes(50)}, errors.InvalidArgument, "without its end"),

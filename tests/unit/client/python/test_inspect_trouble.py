@@ -65,7 +65,7 @@ def test_tar_headers_may_speak_of_any_size(tmp_path, size, kind):
     try:
         assert guess.found_at(path).readings[0].fields == ("jpg",)
     except errors.InvalidArgument as error:
-        assert str(error).startswith(f"{path}: is no tar file that can be read: ")
+        assert str(error).startswith(f"{path}: is not a tar file that can be read: ")
         assert not str(error).endswith(": ")
 
 
@@ -132,8 +132,8 @@ def test_a_long_line_that_the_look_cuts_is_left_out(tmp_path):
 
 @pytest.mark.parametrize("content, fault", [
     (b'{"n": ' + b"9" * 5000 + b"}", None), (b"[1, 2.5, -3]", None),
-    (b"{", "is no JSON: "), (b"[" * 100_000, "is no JSON: "),
-    (b"\xff", "is no UTF-8 from byte 0 on")],
+    (b"{", "is not JSON: "), (b"[" * 100_000, "is not JSON: "),
+    (b"\xff", "is not UTF-8 from byte 0 on")],
     ids=["long number", "numbers", "cut off", "deep", "no text"])
 def test_json_is_what_others_take_for_it(content, fault):
     value = types.SimpleNamespace(kind=_native.JSON, content=lambda: content)

@@ -45,7 +45,7 @@ class Fleet:
                 whole[partition.first_sample(self.start, len(whole)):])
 
     def steps(self):
-        """Of each rank to the end of the epoch."""
+        """Returns the number of steps of each rank to the end of the epoch."""
         return [-(-len(rest) // self.batch_size) for rest in self.rests]
 
     def run(self, steps):

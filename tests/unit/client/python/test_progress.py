@@ -73,7 +73,7 @@ def begin(loader):
     refused = 0
     while True:
         try:
-            # One that was dropped would not count.
+            # An iterator that was dropped would not count.
             loader.iterators = [*getattr(loader, "iterators", ()), iter(loader)]
             return refused
         except forebay.ResourceExhausted:

@@ -43,7 +43,7 @@ class Host:
         return _scope.launcher(self.environment, UID, str(self.root))
 
     def properties(self):
-        """Those that the scope gets, by name."""
+        """Returns the properties that the scope gets, by name."""
         words = [word[len("--property="):] for word in self.launcher()
                  if word.startswith("--property=")]
         return dict(word.split("=", 1) for word in words)

@@ -121,7 +121,7 @@ def test_a_state_is_of_the_epoch_that_its_batch_has():
 
 
 class Loader:
-    """A class is no iterable, though its instances are."""
+    """A class is not an iterable, though its instances are."""
 
     def __iter__(self):
         return iter("ab")

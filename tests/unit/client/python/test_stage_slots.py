@@ -21,7 +21,7 @@ def slot():
         fd = os.memfd_create("slot", os.MFD_ALLOW_SEALING)
         os.ftruncate(fd, size)
         made.append(Slot.map(fd, size, offsets))
-        # As the daemon does once the host has mapped it.
+        # The daemon seals a slot in this way once the worker pool has mapped it.
         fcntl.fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE)
         os.close(fd)
         return made[-1]

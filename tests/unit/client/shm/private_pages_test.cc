@@ -18,7 +18,7 @@ namespace forebay::client::shm {
 namespace {
 
 constexpr size_t kPage = 4096;
-// Two huge pages, and some that are none.
+// Pages of two huge pages, and of 100 small ones behind them.
 constexpr size_t kPages = 2 * proto::kHugePageBytes / kPage + 100;
 constexpr size_t kBytes = kPage * kPages;
 constexpr int kMadviseCollapse = 25;
@@ -45,7 +45,8 @@ class PrivatePagesTest {
     Write(1);
     if (huge &&
         madvise(daemon_, 2 * proto::kHugePageBytes, kMadviseCollapse) != 0) {
-      // No destructor follows an exception of the constructor.
+      // The constructor unmaps by itself: no destructor runs after its
+      // exception.
       Unmap();
       SKIP("this kernel makes no huge pages of shared memory");
     }
@@ -64,9 +65,9 @@ class PrivatePagesTest {
     close(fd_);
   }
   void Drop() { pages_->Drop(client_, kBytes); }
-  // The daemon fills every page.
+  // Fills every page as the daemon does.
   void Write(int value) { memset(daemon_, value, kBytes); }
-  // Pages of the client that show `value`.
+  // Returns how many of the client's pages show `value`.
   int Count(int value) const {
     int count = 0;
     for (size_t page = 0; page < kPages; ++page)
@@ -117,7 +118,8 @@ SUITE_CASE(PrivatePagesTest,
     Write(round);
     CAPTURE(round);
     REQUIRE(Count(round) == kPages);
-    // One page, then some, then most, then the first again.
+    // Rounds write to one page, then to some, then to most, then to the first
+    // again.
     for (size_t page = 0; page < kPages; page += kPages >> (round % 4 * 2))
       client_[page * kPage + 5] = 0;
     Write(99);

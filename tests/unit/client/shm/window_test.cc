@@ -56,7 +56,7 @@ class WindowTest {
 
   std::vector<std::uint8_t> memory_ = std::vector<std::uint8_t>(kBytes);
   proto::FetchedField good_ = {};
-  Window window_;
+  FetchWindow window_;
 };
 
 TEST_CASE_METHOD(WindowTest, "A window finds the fetched fields that are there",

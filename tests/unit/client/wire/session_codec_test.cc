@@ -216,14 +216,16 @@ TEST_CASE("A client reads the daemon's answer that a loader was opened",
 
 TEST_CASE("A client reads bools in the daemon's answers as protobuf does",
           "[wire][session_codec]") {
-  const std::string number = {'\x22', 3, '\x38', '\x80', 0};  // 0, too long
+  // The value is 0, in more bytes than needed.
+  const std::string number = {'\x22', 3, '\x38', '\x80', 0};
   proto::DaemonMessage message;
   REQUIRE(message.ParseFromString(number));
   REQUIRE_FALSE(message.loader_opened().classes_in_memfd());
   Answer answer;
   REQUIRE_THAT(DecodeAnswer(number, &answer), IsOk());
   CHECK_FALSE(std::get<LoaderOpened>(answer.kind).classes_in_memfd);
-  // One that lacks is looked for nowhere.
+  // A bool whose bytes are missing is an error, and nothing is read behind the
+  // end.
   const std::vector<char> none = {'\x22', 1, '\x38'};
   CHECK_FALSE(DecodeAnswer({none.data(), none.size()}, &answer).ok());
 }
@@ -271,7 +273,7 @@ TEST_CASE("A client reads the daemon's class list", "[wire][session_codec]") {
   CHECK_THAT(classes, ElementsAre("a", "b"));
 }
 
-// Any bytes are an answer or an error, never a crash.
+// Any bytes are a valid answer or an error, and never crash the client.
 TEST_CASE("A client survives garbage in the daemon's answers",
           "[wire][session_codec]") {
   const unsigned seed = std::random_device()();

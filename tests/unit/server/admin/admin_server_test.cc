@@ -190,7 +190,7 @@ TEST_CASE_METHOD(AdminServerTest,
   CHECK(peek("bert").error_code() == grpc::StatusCode::NOT_FOUND);
   CHECK(peek("bert").error_message() ==
         "there is no such job; there is: resnet");
-  // The fake's slot is empty here.
+  // The fake has no batch for "resnet", so the slot is empty.
   CHECK(peek("resnet").error_code() == grpc::StatusCode::INTERNAL);
   CHECK(peek(std::string(257, 'x')).error_code() ==
         grpc::StatusCode::INVALID_ARGUMENT);
@@ -238,7 +238,7 @@ TEST_CASE_METHOD(AdminServerTest, "The admin server refuses other users",
                  "[admin][admin_server]") {
   if (getuid() != 0) SKIP("only root can become another user");
   REQUIRE_THAT(Start(), IsOk());
-  // Let the kernel's own checks pass, so that the peer's uid alone decides.
+  // The kernel's own checks pass here, so that the peer's uid alone decides.
   REQUIRE(chmod(directory_.c_str(), 0755) == 0);
   REQUIRE(chmod(path_.c_str(), 0666) == 0);
   const pid_t child = fork();
@@ -246,7 +246,8 @@ TEST_CASE_METHOD(AdminServerTest, "The admin server refuses other users",
     if (setgid(kNobody) != 0 || setuid(kNobody) != 0) _exit(10);
     const int fd = Connect();
     if (fd < 0) _exit(11);
-    // gRPC's server would send its settings; a refused peer sees the end.
+    // A refused peer reads the end of the connection. An accepted one would
+    // read the settings of gRPC's server.
     char byte;
     const ssize_t bytes = read(fd, &byte, 1);
     _exit(bytes == 0 || (bytes < 0 && errno == ECONNRESET) ? 0 : 12);
@@ -255,7 +256,7 @@ TEST_CASE_METHOD(AdminServerTest, "The admin server refuses other users",
   REQUIRE(waitpid(child, &result, 0) == child);
   CHECK(WIFEXITED(result));
   CHECK(WEXITSTATUS(result) == 0);
-  // Its own user is served as before.
+  // A client of the server's own user is still served.
   grpc::ClientContext context;
   proto::DaemonStatus status;
   CHECK_THAT(Stub()->GetStatus(&context, {}, &status), IsOk());
@@ -290,7 +291,8 @@ TEST_CASE_METHOD(AdminServerTest,
   const auto reader = stub->Peek(&context, request);
   proto::PeekChunk chunk;
   REQUIRE(reader->Read(&chunk));
-  // The client reads no further, and the server must not wait for it.
+  // The client reads no further before the server ends, and the server must not
+  // wait for it.
   server_.reset();
   while (reader->Read(&chunk)) {
   }

@@ -9,7 +9,8 @@
 
 namespace forebay::admin {
 
-// Knows one job, "resnet", and keeps what it is told. Thread-safe.
+// A job::Control that knows one job, "resnet", and keeps the last change.
+// Thread-safe.
 class FakeControl final : public job::Control {
  public:
   absl::Status Change(const std::string& job,
@@ -21,7 +22,7 @@ class FakeControl final : public job::Control {
     change_ = change;
     return absl::OkStatus();
   }
-  // Of resnet, the last.
+  // Returns the last change of "resnet".
   job::JobChange change() const {
     const base::MutexLock lock(&mutex_);
     return change_;

@@ -12,13 +12,13 @@
 #include "absl/status/status.h"
 #include "proto/shm_layout.h"
 #include "server/base/mutex.h"
-#include "server/cache/disk/snapshot.h"
-#include "server/cache/snapshot.h"
-#include "server/job/snapshot.h"
+#include "server/cache/cache_snapshot.h"
+#include "server/cache/disk/disk_snapshot.h"
+#include "server/job/job_snapshot.h"
 
 namespace forebay::admin {
 
-// Tells of jobs that a test makes up. Thread-safe.
+// A job::Introspection of jobs that a test makes up. Thread-safe.
 class FakeIntrospection final : public job::Introspection {
  public:
   void SetJobs(std::vector<job::JobSnapshot> jobs) {
@@ -47,7 +47,7 @@ class FakeIntrospection final : public job::Introspection {
   }
 
  private:
-  // All but the reservation, which is for one.
+  // Copies all but the reservation, which belongs to one batch alone.
   static job::PeekedBatch Copy(const job::PeekedBatch& batch) {
     job::PeekedBatch copy;
     copy.slot = batch.slot;
@@ -61,7 +61,7 @@ class FakeIntrospection final : public job::Introspection {
   job::PeekedBatch batch_ ABSL_GUARDED_BY(mutex_);
 };
 
-// One job "resnet" with a running loader "train" and an idle one "val".
+// Returns one job "resnet" with a running loader "train" and an idle one "val".
 inline job::JobSnapshot ResnetJob() {
   job::LoaderSnapshot train;
   train.name = "train";
@@ -107,9 +107,9 @@ inline job::JobSnapshot ResnetJob() {
   return job;
 }
 
-// The cache's snapshot with that job, and with one that has ended.
-inline cache::Snapshot ResnetCache() {
-  cache::Snapshot snapshot;
+// Returns the cache's snapshot with "resnet", and with a job that has ended.
+inline cache::CacheSnapshot ResnetCache() {
+  cache::CacheSnapshot snapshot;
   snapshot.capacity = std::uint64_t{1} << 30;
   snapshot.used = std::uint64_t{1} << 28;
   snapshot.entries = 4000;
@@ -134,9 +134,9 @@ inline cache::Snapshot ResnetCache() {
   return snapshot;
 }
 
-// A tier that has failed.
-inline std::optional<cache::disk::Snapshot> ResnetDiskTier() {
-  cache::disk::Snapshot snapshot;
+// Returns the snapshot of a disk tier that has failed.
+inline std::optional<cache::disk::DiskSnapshot> ResnetDiskTier() {
+  cache::disk::DiskSnapshot snapshot;
   snapshot.off = true;
   snapshot.capacity = std::uint64_t{1} << 40;
   snapshot.used = std::uint64_t{1} << 39;
@@ -154,7 +154,7 @@ inline std::optional<cache::disk::Snapshot> ResnetDiskTier() {
   return snapshot;
 }
 
-// A field of `bytes` zeros behind those that `slot` has.
+// Adds a field of `bytes` zeros behind the fields that `slot` has.
 inline void AddField(const char* name, proto::FieldKind kind,
                      proto::DType dtype,
                      const std::vector<std::uint64_t>& shape,
@@ -181,7 +181,7 @@ inline void AddField(const char* name, proto::FieldKind kind,
   std::memcpy(slot->data(), &header, sizeof(header));
 }
 
-// Where the data of field number `index` lies in `slot`.
+// Returns where the data of field number `index` lies in `slot`.
 inline std::uint8_t* FieldData(std::vector<std::uint8_t>* slot, int index) {
   proto::BatchHeader header;
   std::memcpy(&header, slot->data(), sizeof(header));

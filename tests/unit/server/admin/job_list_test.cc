@@ -14,7 +14,7 @@ namespace {
 
 TEST_CASE("The job list carries everything of a job and its loaders",
           "[admin][job_list]") {
-  cache::Snapshot cache;
+  cache::CacheSnapshot cache;
   cache.jobs[ResnetJob().id].shared = {3, 300};
   const proto::JobList list = ToProto({ResnetJob()}, cache);
   REQUIRE(list.jobs_size() == 1);
@@ -124,7 +124,7 @@ TEST_CASE("The daemon's status counts jobs and loaders", "[admin][job_list]") {
   DaemonInfo info;
   info.version = "1.2.3";
   info.memory_limit = 8;
-  info.producers = {
+  info.user_workers = {
       .count = 2, .memory_used = 3, .memory_limit = 5, .ended = 7};
   info.local_reads = {true, 4, ""};
   info.bucket_credentials = "somebody\xFF";

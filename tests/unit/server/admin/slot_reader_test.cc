@@ -31,7 +31,7 @@ absl::Status Describe(const std::vector<std::uint8_t>& slot,
   return DescribeSlot(absl::MakeConstSpan(slot), chunk);
 }
 
-// Returns what DescribeSlot says of a good slot with a header that `change` has
+// Returns the message of DescribeSlot for a good slot whose header `change` has
 // altered.
 std::string Altered(const std::function<void(proto::BatchHeader*)>& change) {
   std::vector<std::uint8_t> slot = Slot();

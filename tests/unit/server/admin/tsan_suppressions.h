@@ -3,8 +3,8 @@
 
 // Suppresses ThreadSanitizer's reports about Debian's gRPC and Abseil. These
 // were built without it, so it cannot see their synchronisation. The list names
-// nothing of ours. It holds in every program that this is linked into; programs
-// that such a test runs need it in a file that TSAN_OPTIONS names.
+// nothing of ours. It holds in every program that links it. A program that such
+// a test runs needs the list in a file that TSAN_OPTIONS names.
 extern "C" const char* TsanSuppressions() __asm__(
     "__tsan_default_suppressions");
 

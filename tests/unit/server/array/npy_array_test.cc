@@ -14,7 +14,7 @@ using pipeline::decode::AsBytes;
 using pipeline::decode::GoldenValueFile;
 using pipeline::decode::GoldenValues;
 
-// Describes the array of a file, or says why no batch can have it.
+// Describes the array of a file, or says why a batch cannot have it.
 std::string Reading(const std::string& name) {
   const auto array = ReadNpyArray(AsBytes(GoldenValueFile(name)));
   return array.ok() ? DescribeArray(array->dtype, array->shape)
@@ -47,7 +47,7 @@ TEST_CASE(
   CHECK(Reading("other_records.npy") ==
         "is a .npy file of records, of which only plain numbers can be "
         "read");
-  CHECK(Reading("no_magic.npy") == "is no .npy file");
+  CHECK(Reading("no_magic.npy") == "is not a .npy file");
 }
 
 TEST_CASE("A .npy array says where its items lie", "[array][npy_array]") {

@@ -18,7 +18,8 @@ using pipeline::decode::AsBytes;
 using pipeline::decode::GoldenValueFile;
 using pipeline::decode::GoldenValues;
 
-constexpr std::string_view kKinds = "biufc";  // NumPy's letters, as NpyKind
+// NumPy's letters, in NpyKind's order.
+constexpr std::string_view kKinds = "biufc";
 
 TEST_CASE("The .npy header parser reads headers as NumPy does",
           "[array][npy_header]") {
@@ -26,7 +27,8 @@ TEST_CASE("The .npy header parser reads headers as NumPy does",
     const std::string file = GoldenValueFile(row.at(0));
     const auto header = ParseNpyHeader(AsBytes(file));
     if (row.at(1) == "error") {
-      // Whether the data are there is for others to check.
+      // A header may be valid in a file that lacks some of its data: the parser
+      // does not check the data.
       UNSCOPED_INFO(row.at(0));
       CHECK((!header.ok() ||
              header->data_bytes > file.size() - header->data_offset));
@@ -46,7 +48,7 @@ TEST_CASE("The .npy header parser reads headers as NumPy does",
       found.push_back(std::to_string(extent));
     }
     CHECK(found == row);
-    // The start alone tells how long the header is.
+    // The first kNpyStartBytes bytes alone tell how long the header is.
     CHECK(*NpyHeaderBytes(AsBytes(file.substr(0, kNpyStartBytes))) ==
           header->data_offset);
     CHECK_THAT(ParseNpyHeader(AsBytes(file.substr(0, header->data_offset))),
@@ -91,7 +93,7 @@ TEST_CASE("The .npy header parser notices every truncation",
     CAPTURE(length);
     CHECK_THAT(ParseNpyHeader(AsBytes(cut)),
                HasCode(absl::StatusCode::kDataLoss));
-    // A file of version 1 says it in ten bytes.
+    // A file of version 1 tells its header's length in the first ten bytes.
     CHECK(NpyHeaderBytes(AsBytes(cut)).ok() == (length >= 10));
   }
 }

@@ -22,12 +22,12 @@ using tests::IsOk;
 constexpr float kLossy = 1e-5F;
 constexpr unsigned kSeed = 3;
 
-// All of a file, or the error.
+// Returns all numbers of a file, or the error.
 absl::StatusOr<std::vector<float>> Decoded(std::string_view file) {
   AnyClipDecoder decoder;
   const auto clip = decoder.Open(AsBytes(file));
   if (!clip.ok()) return clip.status();
-  // None of these files is longer.
+  // No file of these tests is longer.
   if (clip->frames > 100'000) return absl::OutOfRangeError("is too long");
   std::vector<float> numbers(clip->frames * clip->channels);
   const absl::Status status = decoder.Decode(0, absl::MakeSpan(numbers));
@@ -102,7 +102,7 @@ TEST_CASE("A window that the clip decoder gives is a part of the whole clip",
   }
 }
 
-// soundfile reads what lies behind them.
+// soundfile reads the sound that lies behind tags.
 TEST_CASE("The clip decoder skips tags before the sound",
           "[audio][any_clip_decoder]") {
   const std::string tag =
@@ -131,7 +131,7 @@ TEST_CASE("The clip decoder lets NaN and infinity pass",
   CHECK((*odd)[3] == 2.5F);
 }
 
-// Each file that is cut off anywhere is decoded as far as it goes, or refused.
+// A file that ends anywhere is decoded as far as it goes, or refused.
 TEST_CASE("The clip decoder decodes or refuses files that end anywhere",
           "[audio][any_clip_decoder]") {
   for (const char* const name :
@@ -154,7 +154,7 @@ TEST_CASE("The clip decoder says that a file is truncated",
   const std::string flac = ClipFile("1_s16.flac");
   const auto cut = Decoded(std::string_view(flac).substr(0, flac.size() - 30));
   CHECK_THAT(cut, HasCode(absl::StatusCode::kDataLoss));
-  // Its encoder says how long it is.
+  // The MP3 file's encoder has written how long the sound is.
   const std::string mp3 = ClipFile("1_cbr.mp3");
   const auto half = Decoded(std::string_view(mp3).substr(0, mp3.size() / 2));
   CHECK_THAT(half, HasCode(absl::StatusCode::kDataLoss));
@@ -172,7 +172,8 @@ TEST_CASE("The clip decoder says that a file is truncated",
         absl::DataLossError("is a truncated Ogg file: its end is not there"));
 }
 
-// A writer into a pipe does not know how long the sound will be.
+// A writer into a pipe does not know how long the sound will be, and leaves the
+// length open.
 TEST_CASE("The clip decoder reads a WAV file that does not say its length",
           "[audio][any_clip_decoder]") {
   const std::string whole = ClipFile("2_s16.wav");
@@ -189,19 +190,20 @@ TEST_CASE("The clip decoder refuses other files than whole clips",
           "[audio][any_clip_decoder]") {
   CHECK_THAT(Decoded("").status().message(), Contains("is an empty file"));
   CHECK_THAT(Decoded("FORM....AIFF").status().message(),
-             Contains("is no WAV, FLAC, Ogg or MP3 file"));
+             Contains("is not a WAV, FLAC, Ogg or MP3 file"));
   CHECK_THAT(Decoded("RIFF....WAVE"), HasCode(absl::StatusCode::kDataLoss));
   CHECK_THAT(Decoded("fLaC"), HasCode(absl::StatusCode::kDataLoss));
   CHECK_THAT(Decoded("OggS"), HasCode(absl::StatusCode::kDataLoss));
   CHECK_THAT(Decoded("ID3"), HasCode(absl::StatusCode::kDataLoss));
 }
 
-// A header speaks of 2^36 - 1 frames, which are more than the file can have.
+// The header tells of 2^36 - 1 frames, which are more than the file can have.
 TEST_CASE(
     "The clip decoder copes with a header that lies about a clip's length",
     "[audio][any_clip_decoder]") {
   std::string file = ClipFile("1_s16.flac");
-  constexpr std::size_t kFrames = 4 + 4 + 13;  // the last 36 bits before this
+  // The number of frames is the last 36 bits before this offset.
+  constexpr std::size_t kFrames = 4 + 4 + 13;
   file[kFrames] = static_cast<char>(file[kFrames] | 0x0F);
   for (std::size_t i = 1; i <= 4; ++i) file[kFrames + i] = '\xff';
   AnyClipDecoder decoder;
@@ -224,7 +226,7 @@ TEST_CASE("The clip decoder decodes nothing before it is open",
              HasCode(absl::StatusCode::kFailedPrecondition));
 }
 
-// A part of a file tells the same as all of it does, or nothing.
+// A part of a file tells the length that the whole file tells, or nothing.
 TEST_CASE("The clip decoder measures a file by a part",
           "[audio][any_clip_decoder]") {
   std::size_t told = 0;
@@ -250,7 +252,7 @@ TEST_CASE("The clip decoder measures a file by a part",
       for (std::size_t tail = 0; head + tail <= file.size();
            tail += 1 + file.size() / 7)
         told += measure(head, tail) ? 1 : 0;
-    // A header is enough.
+    // The first 100 bytes of a WAV file are enough, as they have its header.
     if (golden.name.ends_with("s16.wav")) {
       CHECK(measure(100, 0));
     }
@@ -260,7 +262,7 @@ TEST_CASE("The clip decoder measures a file by a part",
 
 TEST_CASE("The clip decoder does not measure what it does not open",
           "[audio][any_clip_decoder]") {
-  // A file of Sun's, of which all that libsndfile needs is in the header.
+  // An .au file has all that libsndfile needs in its header.
   std::string file(".snd\0\0\0\x18\0\0\x03\xe8\0\0\0\x03\0\0\x3e\x80\0\0\0\x01",
                    24);
   file.append(1000, '.');

@@ -18,7 +18,7 @@ struct GoldenClip {
   std::uint64_t frames = 0;
   std::uint32_t channels = 0;
   std::uint32_t sample_rate = 0;
-  // CRC-32 of all numbers; nullopt: the format loses some.
+  // CRC-32 of all numbers; nullopt if the format is lossy.
   std::optional<std::uint32_t> crc;
   std::vector<float> values;  // each kGoldenStep-th number
 };
@@ -26,7 +26,7 @@ inline constexpr std::size_t kGoldenStep = 199;
 
 std::vector<GoldenClip> GoldenClips();
 
-// The bytes of a file of tests/golden/audio.
+// Returns the bytes of a file of tests/golden/audio.
 std::string ClipFile(const std::string& name);
 
 absl::Span<const std::uint8_t> AsBytes(std::string_view text);

@@ -20,7 +20,7 @@ using tests::Not;
 constexpr std::size_t kHeader = 27;
 constexpr std::size_t kCountAt = 26;
 constexpr std::size_t kMostSegments = 255;
-constexpr char kSegment = static_cast<char>(255);  // bytes
+constexpr char kSegment = static_cast<char>(255);  // bytes of a full segment
 
 std::size_t SizeOfPage(std::string_view page) {
   const auto count = static_cast<std::uint8_t>(page[kCountAt]);
@@ -30,7 +30,7 @@ std::size_t SizeOfPage(std::string_view page) {
   return size;
 }
 
-// The pages of a golden file.
+// Returns the Ogg pages of a golden file.
 std::vector<std::string> PagesOf(const std::string& name) {
   const std::string file = ClipFile(name);
   std::vector<std::string> pages;
@@ -39,12 +39,13 @@ std::vector<std::string> PagesOf(const std::string& name) {
   return pages;
 }
 
-// A page of the stream that `first` is of, in the midst of a packet.
+// Returns a page in the midst of a packet, of the stream that the page `first`
+// belongs to.
 std::string PageOfLongPacket(const std::string& first, bool begins,
                              std::uint32_t number) {
   std::string page = first.substr(0, kHeader);
-  page[5] = begins ? 0 : 1;         // continues a packet
-  page.replace(6, 8, 8, kSegment);  // no packet ends
+  page[5] = begins ? 0 : 1;         // the page continues a packet
+  page.replace(6, 8, 8, kSegment);  // no packet ends on the page
   for (int i = 0; i < 4; ++i)
     page[18 + i] = static_cast<char>(number >> (8 * i) & 255);
   page[kCountAt] = kSegment;
@@ -60,7 +61,7 @@ std::string PageOfLongPacket(const std::string& first, bool begins,
   return page;
 }
 
-// A file with a packet of about so many bytes behind its headers.
+// Returns a file with a packet of about `bytes` bytes behind its headers.
 std::string FileWithPacket(std::size_t bytes) {
   const std::vector<std::string> pages = PagesOf("1_vorbis.ogg");
   std::string file = pages[0] + pages[1];
@@ -86,7 +87,8 @@ TEST_CASE("The libsndfile decoder bounds packets in Ogg files in length",
   CHECK_THAT(Refusal(FileWithPacket(kMost)),
              Contains("with a packet of more than 16777216 bytes"));
   CHECK_THAT(Refusal(FileWithPacket(kMost / 2)), Not(Contains("packet")));
-  // Behind a damaged page of another stream, which libogg passes over.
+  // A damaged page of another stream, which libogg skips, precedes the long
+  // packet.
   std::string other = PagesOf("1_opus.opus")[0];
   other.back() ^= 1;
   CHECK_THAT(Refusal(other + FileWithPacket(kMost)),

@@ -47,7 +47,7 @@ TEST_CASE("Vorbis headers are refused if they end too soon",
 TEST_CASE("Vorbis headers are found behind what is not a page",
           "[audio][vorbis_headers]") {
   const std::string file = ClipFile("1_vorbis.ogg");
-  // A page with a wrong checksum.
+  // The file begins with a page whose checksum is wrong.
   std::string other = ClipFile("1_opus.opus").substr(0, 47);
   other[30] ^= 1;
   CHECK_THAT(Check(other + file), IsOk());

@@ -7,7 +7,7 @@
 
 namespace forebay::base {
 
-// A budget that no test uses up, and that outlives all that it counts.
+// Returns a budget that no test uses up, and that outlives all that it counts.
 inline MemoryBudget* AmpleBudget() {
   static auto* const budget = new MemoryBudget(std::uint64_t{1} << 40);
   return budget;

@@ -15,7 +15,7 @@
 namespace forebay::base {
 namespace {
 
-// A machine made of files.
+// A machine that consists of files: its cgroups and its /proc.
 class CgroupTest {
  protected:
   CgroupTest() {
@@ -91,7 +91,7 @@ TEST_CASE_METHOD(
   CHECK(ReadCgroupLimits(root_).memory_bytes == kMachine);
 }
 
-// In a container the path may be the host's, and the container's own cgroup is
+// In a container the path may be the host's. The container's own cgroup is then
 // at the top of the mount.
 TEST_CASE_METHOD(CgroupTest,
                  "A container's own cgroup is at the top of the mount",

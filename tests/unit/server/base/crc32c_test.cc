@@ -12,7 +12,8 @@ absl::Span<const std::uint8_t> Of(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-// Source: RFC 3720, appendix B.4, and the check value of the catalogue of CRCs.
+// The published values are those of RFC 3720, appendix B.4, and the check value
+// of the catalogue of CRCs.
 TEST_CASE("CRC-32C gives the published values", "[base][crc32c]") {
   CHECK(Crc32c({}) == 0);
   CHECK(Crc32c(Of("123456789")) == 0xe3069283);

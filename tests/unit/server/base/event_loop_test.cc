@@ -67,7 +67,8 @@ TEST_CASE_METHOD(EventLoopTest, "An event loop calls nobody who was removed",
   const Fd other_in(pipe_fds[1]);
   REQUIRE(write(in_.get(), "x", 1) == 1);
   REQUIRE(write(other_in.get(), "x", 1) == 1);
-  // Both are ready in the same round: whoever comes first removes the other.
+  // Both descriptors are ready in the same round. The callback that runs first
+  // removes the other watch.
   EventLoop::Watch a = 0;
   EventLoop::Watch b = 0;
   int calls = 0;

@@ -35,7 +35,7 @@ TEST_CASE("An index list finds each number wherever it stands",
   for (int round = 0; round < 200; ++round) {
     const std::uint64_t bound =
         1 + random() % (std::uint64_t{1} << (1 + random() % 40));
-    // Mostly from a narrow range, so that many fall into one bucket.
+    // Most numbers are from a narrow range, so that many fall into one bucket.
     const std::uint64_t range = 1 + random() % bound;
     std::vector<std::uint64_t> numbers(random() % 300);
     std::map<std::uint64_t, std::vector<std::uint64_t>> expected;
@@ -101,7 +101,7 @@ TEST_CASE_METHOD(
 TEST_CASE_METHOD(HostileListTest, "An index list takes no parts of numbers",
                  "[base][index_list]") {
   CHECK(Refusal(Memfd("twelve bytes", 12), 10) ==
-        "the list: 12 bytes are no list of at most 4294967295 64-bit "
+        "the list: 12 bytes are not a list of at most 4294967295 64-bit "
         "numbers");
 }
 
@@ -126,7 +126,7 @@ TEST_CASE_METHOD(HostileListTest, "An index list takes no files or pipes",
         "the list: its descriptor is of no shared memory");
 }
 
-// It need not be there to be claimed: a memfd may be all holes.
+// A client can claim memory that does not exist: a memfd may be all holes.
 TEST_CASE_METHOD(HostileListTest,
                  "An index list takes no more than there is room for",
                  "[base][index_list]") {

@@ -12,7 +12,7 @@ namespace {
 using tests::HasCode;
 using tests::IsOk;
 
-// An object that is `depth` deep.
+// Returns a JSON text whose arrays and objects are `depth` deep.
 std::string Nested(int depth) {
   return R"({"a": )" + std::string(depth - 1, '[') + "1" +
          std::string(depth - 1, ']') + "}";
@@ -36,7 +36,7 @@ TEST_CASE("The JSON parser refuses what is not an object", "[base][json]") {
   for (const char* text : {"", " ", "{", "[]", "null", "1", "\"{}\"", "{} {}",
                            "{\"a\": 1e999}", "{\"a\": \"\xff\"}", "[{}"}) {
     CAPTURE(text);
-    CHECK(ErrorOf(text) == "is no JSON object");
+    CHECK(ErrorOf(text) == "is not a JSON object");
   }
 }
 
@@ -44,7 +44,8 @@ TEST_CASE("The JSON parser refuses what nests deep", "[base][json]") {
   CHECK(ErrorOf(Nested(kMaxJsonDepth)) == "accepted");
   CHECK(ErrorOf(Nested(kMaxJsonDepth + 1)) == "is nested more than 64 deep");
   CHECK(ErrorOf(Nested(1'000'000)) == "is nested more than 64 deep");
-  // Also what would be no JSON behind that.
+  // The parser refuses the depth first, even where the text behind it is not
+  // JSON.
   CHECK(ErrorOf(std::string(1'000'000, '[')) == "is nested more than 64 deep");
   std::string objects;
   for (int i = 0; i < 100; ++i) objects += R"({"a": )";

@@ -9,8 +9,8 @@
 
 namespace forebay::base {
 
-// As long as it lives, no thread can be started: the system has no memory for
-// a stack as large as each would get.
+// Prevents any start of a thread while the object lives: the system has no
+// memory for a stack as large as each would get.
 class NoThreads {
  public:
   NoThreads() {

@@ -15,7 +15,8 @@ namespace {
 using Catch::WithinAbs;
 using tests::Contains;
 
-// Random123's tests/kat_vectors, lines "philox4x32 10".
+// The published answers are Random123's tests/kat_vectors, lines "philox4x32
+// 10".
 TEST_CASE("Philox gives the published answers", "[base][philox]") {
   CHECK(Philox({0, 0}, {0, 0, 0, 0}) ==
         PhiloxCounter{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
@@ -85,7 +86,7 @@ TEST_CASE("Integers of a Philox stream are uniform", "[base][philox]") {
   }
 }
 
-// With n = 3 * 2^62 a plain modulus would give the low third twice as often.
+// A plain modulus with n = 3 * 2^62 would give the low third twice as often.
 TEST_CASE("Large ranges of a Philox stream are unbiased", "[base][philox]") {
   const std::uint64_t third = std::uint64_t{1} << 62;
   PhiloxStream stream(5, 0, 0, 0);

@@ -13,13 +13,13 @@ namespace forebay::base {
 
 inline constexpr int kAllSeals = -1;
 
-// A memfd with these bytes, and these seals.
+// Returns a memfd with these bytes and seals.
 Fd Memfd(const void* data, std::size_t bytes, int seals = kAllSeals);
 
 // Returns a descriptor of a list of samples, as a client sends it.
 Fd SealedNumbers(const std::vector<std::uint64_t>& numbers);
 
-// The list itself, of numbers that are all below `bound`.
+// Returns the list itself. All its numbers must be below `bound`.
 std::shared_ptr<const IndexList> MakeList(
     const std::vector<std::uint64_t>& numbers, std::uint64_t bound,
     MemoryBudget* budget);

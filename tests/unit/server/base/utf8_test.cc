@@ -23,7 +23,7 @@ TEST_CASE("The UTF-8 check tells the length of the first character",
 
 TEST_CASE("The UTF-8 check finds characters malformed", "[base][utf8]") {
   for (const std::string_view text : {
-           "\x80", "\xbf", "\xff", "\xf5\x80\x80\x80",  // no first byte
+           "\x80", "\xbf", "\xff", "\xf5\x80\x80\x80",  // an invalid first byte
            "\xc3", "\xe2\x82", "\xf0\x9f\x98",          // cut short
            "\xc3(", "\xe2(\xac", "\xe2\x82(", "\xf0\x9f\x98(", "\xc0\x80",
            "\xc1\xbf", "\xe0\x9f\xbf",                          // overlong

@@ -18,8 +18,8 @@
 
 namespace forebay::cache {
 
-// Answers as the test scripts it, before other threads ask. Other samples are
-// unknown.
+// A NextUse that answers as the test scripts it, before other threads ask.
+// Samples without a script are unknown.
 class ScriptedNextUse final : public NextUse {
  public:
   void Want(std::uint64_t sample, std::int64_t at_nanos) {
@@ -66,7 +66,7 @@ class CacheHouse {
     request.purpose.job = job;
     return request;
   }
-  // Returns the answer, if it arrives before Read returns.
+  // Returns the answer if it arrives before Read() returns.
   std::optional<absl::StatusOr<storage::ReadResult>> Read(
       storage::ReadRequest request) {
     auto answer =
@@ -77,7 +77,7 @@ class CacheHouse {
     cache_->Read({&request, 1});
     return *answer;
   }
-  // Returns the content, or the error.
+  // Returns the content, or the error's text.
   std::string Text(storage::ReadRequest request) {
     const auto answer = Read(std::move(request));
     if (!answer.has_value()) return "no answer yet";
@@ -110,8 +110,8 @@ class CacheHouse {
   std::unique_ptr<Cache> cache_;
 };
 
-// Appends the answer to `log`, as "name:content ". Copies it to `last` if that
-// is given and there is no error.
+// Returns a callback that appends the answer to `log`, as "name:content ". It
+// copies the result to `last` if `last` is given and there is no error.
 inline storage::ReadDone Into(std::string* log, std::string name,
                               storage::ReadResult* last = nullptr) {
   return [log, name = std::move(name),

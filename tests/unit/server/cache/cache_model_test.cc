@@ -16,10 +16,10 @@ constexpr std::uint64_t kSamples = 40;
 constexpr std::uint64_t kBytes = 1'000;
 
 std::string NameOf(std::uint64_t sample) {
-  return "sample" + std::to_string(10 + sample);  // of equal lengths
+  return "sample" + std::to_string(10 + sample);  // all names are equally long
 }
 
-// A random, fully known order of reads.
+// A random order of reads, which is fully known in advance.
 class Future {
  public:
   Future(std::mt19937* random, std::size_t reads) {
@@ -30,7 +30,7 @@ class Future {
     }
   }
   const std::vector<std::uint64_t>& reads() const { return reads_; }
-  // Returns the number of the first read of `sample` after `now`.
+  // Returns the index of the first read of `sample` after the read `now`.
   std::int64_t NextUse(std::uint64_t sample, std::size_t now) const {
     for (std::size_t i = now + 1; i < reads_.size(); ++i) {
       if (reads_[i] == sample) return static_cast<std::int64_t>(i);
@@ -42,13 +42,13 @@ class Future {
   std::vector<std::uint64_t> reads_;
 };
 
-// Belady's algorithm with bypass. Of samples that are never wanted again,
+// Belady's algorithm with bypass. Among samples that are never wanted again it
 // evicts the least recently used, but not for another such sample.
 class Model {
  public:
   explicit Model(std::size_t capacity) : capacity_(capacity) {}
 
-  // Returns whether it was a hit.
+  // Returns whether the read was a hit.
   bool Read(std::uint64_t sample, std::size_t now, const Future& future) {
     const bool hit = used_at_.contains(sample);
     if (!hit && used_at_.size() == capacity_) {
@@ -111,7 +111,7 @@ TEST_CASE("The cache keeps what is wanted first", "[cache][cache_model]") {
   }
 }
 
-// Counts the bytes that it gave out and that still exist.
+// A source that counts the bytes that it gave out and that still exist.
 class CountedSource final : public storage::ByteSource {
  public:
   void Read(absl::Span<storage::ReadRequest> requests) override {
@@ -199,7 +199,7 @@ TEST_CASE("The cache stays within its memory whatever is held or fails",
     }
     while (cached.size() > 8) cached.pop_back();
     REQUIRE(cache->Snapshot().used <= kCapacity);
-    // Beside the cached bytes, the test holds bypassed ones.
+    // The test itself holds bytes that bypassed the cache.
     std::uint64_t metadata = 0;
     for (const base::Bytes& bytes : cached) metadata += bytes.size();
     REQUIRE(source.live() <= kCapacity + metadata);
@@ -207,7 +207,7 @@ TEST_CASE("The cache stays within its memory whatever is held or fails",
   while (source.pending() > 0) source.Answer(0, true);
   CHECK(answered == asked);
   CHECK(wrong == 0);
-  const Snapshot snapshot = cache->Snapshot();
+  const CacheSnapshot snapshot = cache->Snapshot();
   CHECK(snapshot.reads_in_flight == 0);
   CHECK(snapshot.evicted.reads > 100);
   CHECK(snapshot.total.memory.reads > 100);

@@ -1,5 +1,5 @@
-// Many threads on a small cache over real storage threads; mainly for the
-// thread sanitizer.
+// Runs many threads on a small cache over real storage threads, mainly for
+// ThreadSanitizer.
 
 #include <atomic>
 #include <latch>
@@ -93,7 +93,7 @@ TEST_CASE("The cache serves many threads in little memory",
     done.wait();
     threads.clear();
     CHECK(wrong == 0);
-    const Snapshot snapshot = cache->Snapshot();
+    const CacheSnapshot snapshot = cache->Snapshot();
     CHECK(snapshot.total.memory.reads + snapshot.total.shared.reads +
               snapshot.total.source.reads ==
           kThreads * kBatches * kBatch);

@@ -41,7 +41,7 @@ TEST_CASE("The cache tells extents and versions and objects and roots apart",
   CHECK(house.Text(part) == "irs");
   const auto second = house.memory().Put("a", "other");
   CHECK(house.Text(house.Request("a", second)) == "other");
-  // The first version is found by its version.
+  // A request for the first version still finds it.
   CHECK(house.Text(house.Request("a", first)) == "first");
   CHECK(house.Text(house.Request("b", second)) == "NOT_FOUND: b: is gone");
   auto elsewhere = house.Request("a", second);
@@ -86,7 +86,7 @@ TEST_CASE("Reads of the cache at the same time are one read of the source",
   REQUIRE_THAT(given, SizeIs(3));
   CHECK(given[0].data() == given[2].data());
   CHECK(house.below().times("a") == 1);
-  const Snapshot snapshot = house.cache().Snapshot();
+  const CacheSnapshot snapshot = house.cache().Snapshot();
   CHECK(snapshot.jobs.at(0).source.reads == 1);
   CHECK(snapshot.jobs.at(1).shared.bytes == 7);
   CHECK(snapshot.jobs.at(2).shared.reads == 1);
@@ -128,14 +128,15 @@ TEST_CASE("A read of the cache has its most urgent waiter's purpose",
   REQUIRE_THAT(house.below().reads(), SizeIs(1));
   CHECK(house.below().reads()[0].purpose.urgency == 2);
   CHECK(house.below().reads()[0].purpose.job == 2);
-  // The other readers are shared once the read below has a ticket.
+  // The source learns of the other readers (Share) once the read below has a
+  // ticket.
   std::vector<std::uint64_t> sharers;
   for (const auto& [ticket, purpose] : house.below().shares()) {
     CHECK(ticket == house.below().reads()[0].ticket);
     sharers.push_back(purpose.job);
   }
   CHECK_THAT(sharers, ElementsAre(5, 7));
-  // So is a reader that joins while the read is in flight.
+  // The source also learns of a reader that joins while the read is in flight.
   auto late = house.Request("a", version, /*job=*/9);
   late.purpose.urgency = 1;
   late.done = Into(&log, "1");
@@ -165,7 +166,7 @@ TEST_CASE("The cache evicts what is wanted last or bypasses the newcomer",
   house.next_use().Want(2, 200);
   house.next_use().Want(3, 400);
   for (const auto& request : requests) house.Text(request);
-  // 1 was evicted for 2, and 3 was bypassed.
+  // Sample 1 was evicted for 2, and 3 bypassed the cache.
   CHECK(house.cache().Snapshot().evicted.reads == 1);
   CHECK(house.cache().Snapshot().bypassed.reads == 1);
   CHECK(house.cache().Snapshot().entries == 2);
@@ -186,7 +187,8 @@ TEST_CASE("What readers hold of the cache counts until they let go",
   const auto a = house.Request("a", house.memory().Put("a", "1234"));
   const auto b = house.Request("b", house.memory().Put("b", "5678"));
   auto cached = house.Read(a);
-  // `a` is wanted later than `b`, but in use: `b` is read and not cached.
+  // `a` is wanted later than `b`, but a reader holds it, so `b` is read and not
+  // cached.
   auto a_again = a;
   a_again.purpose.next_use_nanos = 1'000'000;
   house.Read(a_again);
@@ -239,7 +241,7 @@ TEST_CASE("The cache reserves its memory in the budget and gives it back",
   CHECK_THAT(refused, HasCode(absl::StatusCode::kResourceExhausted));
   auto cached = house.Read(house.Request("a", house.memory().Put("a", "1234")));
   house.DestroyCache();
-  // The budget is used as long as any reader holds the bytes.
+  // The budget stays in use as long as any reader holds the bytes.
   CHECK(house.budget().used() == 10'000);
   CHECK(CacheHouse::TextOf(*cached) == "1234");
   cached.reset();

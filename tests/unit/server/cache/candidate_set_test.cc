@@ -51,7 +51,8 @@ TEST_CASE("A candidate set draws each of many alike and every time others",
     }
   }
   CHECK(times.size() == 100);
-  // 1000 each; six standard deviations are 190.
+  // Each sample comes up 1000 times on average; six standard deviations are
+  // 190.
   for (const auto& [sample, count] : times) {
     CAPTURE(sample);
     CHECK_THAT(count, WithinAbs(1000, 190));
@@ -68,7 +69,7 @@ TEST_CASE("A candidate set knows whether a candidate is still there",
   candidates.Remove(first);
   CHECK_FALSE(candidates.Has(drawn[0]));
   CHECK(candidates.Has(drawn[1]));
-  // Another entry gets the handle.
+  // Another entry now has the handle of the removed one.
   CHECK(candidates.Add(Of(3)) == first);
   CHECK_FALSE(candidates.Has(drawn[0]));
 }

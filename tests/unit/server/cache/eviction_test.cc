@@ -14,7 +14,7 @@ using tests::IsEmpty;
 
 constexpr std::int64_t kNow = 1'000'000;
 
-// Answers with the number at the sample's index.
+// A NextUse that answers with the number at the sample's index.
 class Told final : public NextUse {
  public:
   explicit Told(std::vector<std::int64_t> nanos) : nanos_(std::move(nanos)) {}
@@ -118,7 +118,7 @@ TEST_CASE(
   EntryMetadata huge = Of(0);
   huge.bytes = 100'000'000;
   CHECK(EvictionCost(small, 100, kNow) < EvictionCost(large, 100, kNow));
-  // The cost of a large read is its bytes.
+  // A large read costs about as much as its bytes.
   CHECK_THAT(EvictionCost(huge, 100, kNow) / EvictionCost(large, 100, kNow),
              WithinAbs(1, 0.15));
   CHECK(EvictionCost(small, kNever, kNow) ==

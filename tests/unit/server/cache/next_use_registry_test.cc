@@ -12,7 +12,8 @@ namespace {
 using tests::ElementsAre;
 using tests::IsEmpty;
 
-// Wants each sample so many nanoseconds after its number, and no odd samples.
+// A loader that wants each even sample `after` + its number nanoseconds from
+// now, and no odd samples.
 class Even final : public LoaderNextUse {
  public:
   explicit Even(std::int64_t after) : after_(after) {}

@@ -27,8 +27,8 @@ std::string NameOf(std::uint64_t sample) {
   return (sample < 10 ? "s0" : "s") + std::to_string(sample);
 }
 
-// Blocks of ten samples, which the reader wants one after another, except for
-// those from `foreign` on.
+// Hints of blocks of ten samples. The reader wants the samples one after
+// another, except for those from `foreign` on.
 class Tens final : public storage::ReadAheadHints {
  public:
   Tens(std::vector<storage::ObjectVersion> versions, std::uint64_t foreign)
@@ -67,7 +67,8 @@ class Tens final : public storage::ReadAheadHints {
   const std::uint64_t foreign_;
 };
 
-// Sixty samples, each an object, wanted one after another.
+// A cache over sixty samples, each an object, which are wanted one after
+// another.
 class House {
  public:
   explicit House(std::uint64_t capacity = kPlenty,
@@ -117,7 +118,7 @@ class House {
   std::size_t seen_ = 0;
 };
 
-// The memory of one sample.
+// The memory of one cached sample, in bytes.
 constexpr std::uint64_t kEach = storage::HeldBytes(kBytes) + 3 + 512;
 
 TEST_CASE("A cache miss brings its neighbours in once", "[cache][read_ahead]") {
@@ -135,7 +136,7 @@ TEST_CASE("Bytes that are read ahead count as read once and found once",
           "[cache][read_ahead]") {
   House house;
   house->Text(house.Request(6));
-  Snapshot snapshot = house->cache().Snapshot();
+  CacheSnapshot snapshot = house->cache().Snapshot();
   CHECK(snapshot.jobs.at(1).source.bytes == 4 * kBytes);
   CHECK(snapshot.jobs.at(1).ahead.bytes == 3 * kBytes);
   CHECK(snapshot.jobs.at(1).bytes_saved() == 0);
@@ -144,7 +145,7 @@ TEST_CASE("Bytes that are read ahead count as read once and found once",
   CHECK(snapshot.total.source.bytes == 4 * kBytes);
   CHECK(snapshot.total.memory.bytes == 3 * kBytes);
   CHECK(snapshot.total.bytes_saved() == 0);
-  // A second reader saves bytes.
+  // A second reader of the neighbours saves bytes.
   for (std::uint64_t i : {6, 7, 8, 9}) house->Text(house.Request(i, 2));
   CHECK(house->cache().Snapshot().jobs.at(2).bytes_saved() == 4 * kBytes);
 }
@@ -208,14 +209,16 @@ TEST_CASE("A reader that wants a neighbour meanwhile joins its read-ahead",
   CHECK(shares[0].second.urgency == 3);
   house->faulty().Release();
   CHECK(log == "7:" + House::ContentOf(7) + " 9:" + House::ContentOf(9) + " ");
-  const Snapshot snapshot = house->cache().Snapshot();
+  const CacheSnapshot snapshot = house->cache().Snapshot();
   CHECK(snapshot.jobs.at(1).source.reads == 3);
   CHECK(snapshot.jobs.at(2).shared.reads == 1);
   CHECK(snapshot.jobs.at(2).source.reads == 0);
-  CHECK(snapshot.total.bytes_saved() == 0);  // two have no reader yet
+  // Two neighbours have no reader yet.
+  CHECK(snapshot.total.bytes_saved() == 0);
 }
 
-// Otherwise the cap of one payer would delay a read that all of them wait for.
+// All payers share the read: otherwise the cap of one would delay a read that
+// all wait for.
 TEST_CASE("The payers of a sample pay for the read-ahead of its neighbours",
           "[cache][read_ahead]") {
   for (const bool is_variant : {false, true}) {
@@ -275,8 +278,7 @@ TEST_CASE("Without a cache nothing is read ahead", "[cache][read_ahead]") {
   CHECK_THAT(house.Asked(), ElementsAre("s00"));
 }
 
-// Neighbours that are wanted stay cached; those that are not wanted are
-// evicted.
+// Wanted neighbours stay cached, and unwanted ones are evicted.
 TEST_CASE("Neighbours that are read ahead do not evict each other",
           "[cache][read_ahead]") {
   House house(10 * kEach);
@@ -284,13 +286,14 @@ TEST_CASE("Neighbours that are read ahead do not evict each other",
   CHECK(house->Text(house.Request(0)) == House::ContentOf(0));
   CHECK_THAT(house.Asked(), SizeIs(10));
   for (std::uint64_t i = 6; i < 10; ++i) house.Want(i, kNever);
-  // Slightly sooner than the cached samples.
+  // These neighbours are wanted slightly sooner than the cached samples.
   for (std::uint64_t i = 20; i < 30; ++i) {
     house.Want(i, static_cast<std::int64_t>(500 + i - 20));
   }
   for (std::uint64_t i = 1; i < 6; ++i) house.Want(i, 1000);
   house->Text(house.Request(20));
-  // s20 itself, and as many neighbours as 0 and 6 to 9 leave memory for.
+  // The cache asks for s20 itself, and for as many neighbours as 0 and 6 to 9
+  // leave memory for.
   CHECK_THAT(house.Asked(), ElementsAre("s20", "s21", "s22", "s23", "s24"));
   for (std::uint64_t i = 1; i < 6; ++i) {
     CHECK(house->Text(house.Plain(i)) == House::ContentOf(i));
@@ -319,7 +322,7 @@ TEST_CASE("Reads ahead of a forgotten job count in the cache's total",
   house->cache().Read({&request, 1});
   house->cache().Forget(3);
   house->faulty().Release();
-  const Snapshot snapshot = house->cache().Snapshot();
+  const CacheSnapshot snapshot = house->cache().Snapshot();
   CHECK(snapshot.jobs.count(3) == 0);
   CHECK(snapshot.total.source.reads == 2);
 }

@@ -13,8 +13,8 @@
 
 namespace forebay::cache {
 
-// Forwards all calls to `inner`, which outlives it, and records them.
-// Thread-safe.
+// A source that forwards all calls to `inner`, which outlives it, and records
+// them. Thread-safe.
 class RecordingSource final : public storage::ByteSource {
  public:
   struct Noted {

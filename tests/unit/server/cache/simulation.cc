@@ -25,7 +25,7 @@ namespace {
 constexpr std::uint64_t kDataset = 1;
 constexpr std::uint64_t kSampleBytes = 50'000;
 
-// A loader's request for a batch.
+// A request of one loader for a batch.
 struct Step {
   std::int64_t at_nanos = 0;
   std::size_t loader = 0;
@@ -37,7 +37,7 @@ struct Step {
 // The requests of all loaders, in order.
 struct Trace {
   std::vector<Step> steps;
-  std::size_t counted_from = 0;  // steps
+  std::size_t counted_from = 0;  // index of the first counted step
   std::size_t counted_to = 0;
 };
 
@@ -48,8 +48,8 @@ sampler::Sampler SamplerOf(const Plan& plan, std::size_t loader) {
   return *sampler::Sampler::Create(spec, plan.samples);
 }
 
-// Continues for two epochs of the slowest loader after the counted ones, so
-// that Belady's algorithm sees enough of the future.
+// Returns the plan's trace. It goes on for two epochs of the slowest loader
+// after the counted ones, so that Belady's algorithm sees enough of the future.
 Trace Record(const Plan& plan) {
   std::int64_t slowest = 0;
   for (const Plan::Loader& loader : plan.loaders) {
@@ -93,7 +93,7 @@ Trace Record(const Plan& plan) {
 }
 
 // Reads the trace up to the end of the counted steps. Calls `hit(sample, i)`
-// for the i-th read of all.
+// for the i-th of all reads. Returns hits over reads in the counted steps.
 template <typename Hit>
 double RatioOf(const Trace& trace, Hit hit) {
   std::uint64_t reads = 0;
@@ -130,7 +130,7 @@ double Clairvoyant(const Plan& plan, const Trace& trace, std::size_t entries) {
 }
 
 double LeastRecentlyUsed(const Trace& trace, std::size_t entries) {
-  std::list<std::uint64_t> kept;  // the last used first
+  std::list<std::uint64_t> kept;  // last used first
   std::unordered_map<std::uint64_t, std::list<std::uint64_t>::iterator> where;
   return RatioOf(trace, [&](std::uint64_t sample, std::uint64_t) {
     const auto found = where.find(sample);
@@ -146,7 +146,8 @@ double LeastRecentlyUsed(const Trace& trace, std::size_t entries) {
   });
 }
 
-// Gives bytes of the right length at once: the same bytes for all reads.
+// A source that gives bytes of the right length at once, the same bytes for all
+// reads.
 class SimulatedSource final : public storage::ByteSource {
  public:
   void Read(absl::Span<storage::ReadRequest> requests) override {
@@ -163,7 +164,7 @@ class SimulatedSource final : public storage::ByteSource {
   std::uint64_t bytes_read_ = 0;
 };
 
-// A loader as the cache sees it: it tells its pace and position as a stream
+// A loader as the cache sees it. It tells its pace and position as a stream
 // does, and reads.
 class SimulatedLoader {
  public:
@@ -198,7 +199,8 @@ storage::ReadRequest RequestFor(std::uint64_t sample) {
       storage::FakeRoot::Make({.uri = "simulated", .identity = "simulated"});
   storage::ReadRequest request;
   request.root = root;
-  request.object = std::to_string(10'000'000 + sample);  // of equal lengths
+  // All names are equally long.
+  request.object = std::to_string(10'000'000 + sample);
   request.version = {kSampleBytes, 1};
   request.length = kSampleBytes;
   request.sample = {kDataset, sample};

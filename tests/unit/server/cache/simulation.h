@@ -18,17 +18,17 @@ struct Plan {
   std::vector<Loader> loaders;
   std::uint64_t batch_size = 64;
   double fraction = 0.25;  // of the samples that fit into the cache
-  // Epochs of the slowest loader for which hits are counted, after its first.
+  // Epochs of the slowest loader, after its first, for which hits are counted.
   std::uint64_t epochs = 3;
 };
 
-// Hits over reads.
+// Hits over reads, by three algorithms on one trace.
 struct HitRatios {
-  double ours = 0;         // the cache with the loaders' next use
+  double ours = 0;         // the cache, with the loaders' next use
   double clairvoyant = 0;  // Belady's algorithm, with bypass
   double lru = 0;
-  std::uint64_t bytes_read = 0;  // by ours, from the source, in total
-  std::uint64_t bytes = 0;       // of all samples
+  std::uint64_t bytes_read = 0;  // of `ours`, from the source
+  std::uint64_t bytes = 0;       // bytes of all samples
 };
 
 HitRatios Simulate(const Plan& plan);

@@ -1,4 +1,4 @@
-// Tests of cached entries of objects that may change in place.
+// Tests cached entries of objects that may change in place.
 
 #include <functional>
 #include <string_view>
@@ -21,7 +21,7 @@ using tests::SizeIs;
 
 constexpr std::uint64_t kPlenty = 1 << 20;
 
-// A root that can tell an object's revision only if the test says so.
+// A root that can tell an object's revision only if the test lets it.
 class WaveringRoot final : public storage::Root {
  public:
   explicit WaveringRoot(const storage::Root& root)
@@ -49,7 +49,8 @@ class WaveringRoot final : public storage::Root {
   std::function<void()> on_look_;
 };
 
-// Staleness checks reach the source through the root that it knows.
+// A source that gives each request the root that the source knows, so that
+// staleness checks reach it.
 class AskingSource final : public storage::ByteSource {
  public:
   AskingSource(storage::ByteSource* inner,
@@ -62,7 +63,7 @@ class AskingSource final : public storage::ByteSource {
     }
     inner_->Read(requests);
   }
-  // The lengths of all reads; 0 for those that were only to check.
+  // Lengths of all reads in bytes; 0 for reads that only checked a revision.
   const std::vector<std::uint64_t>& lengths() const { return lengths_; }
 
  private:
@@ -154,7 +155,7 @@ TEST_CASE_METHOD(
         "b:CONTENT ");
   CHECK(looks == 4);
 
-  // The next call notices a change after this one.
+  // A change after this call is noticed by the next one.
   memory_.Rewrite("a", "another", kAnother);
   root_->set_revision(kAnother);
   requests.clear();
@@ -177,7 +178,7 @@ TEST_CASE_METHOD(
   faulty_.Release();
   CHECK(log_ == "a:content a:content a:content ");
   CHECK_THAT(asking_.lengths(), ElementsAre(7, 0));
-  const Snapshot snapshot = cache_->Snapshot();
+  const CacheSnapshot snapshot = cache_->Snapshot();
   CHECK(snapshot.used == used);
   CHECK(snapshot.entries == 1);
   CHECK(snapshot.entry_bytes == used);
@@ -195,7 +196,7 @@ TEST_CASE_METHOD(
   memory_.Put("a", "another");
   Read();
   CHECK_THAT(log_, Contains("a:content a:FAILED_PRECONDITION: a: "));
-  last_ = {};  // holds the bytes of the first read
+  last_ = {};  // releases the bytes of the first read
   CHECK(cache_->Snapshot().used == 0);
   CHECK(cache_->Snapshot().entries == 0);
   CHECK(cache_->Snapshot().total.memory.reads == 0);
@@ -216,7 +217,7 @@ TEST_CASE_METHOD(
   CHECK(last_.revision == kAnother);
   CHECK(cache_->Snapshot().total.source.reads == 2);
   CHECK(cache_->Snapshot().total.memory.reads == 0);
-  // From then on it is cached as that revision.
+  // The new bytes are cached as that revision from then on.
   Read();
   last_ = {};
   Read();
@@ -236,8 +237,8 @@ TEST_CASE_METHOD(StalenessCheckTest,
   CHECK_THAT(log_, Contains("a:FAILED_PRECONDITION: a: is another file"));
 }
 
-// Two indexes of one shard, before and after it was rewritten: a read for one
-// of them does not answer the other.
+// Two indexes of one shard were made before and after it was rewritten. A read
+// for one of them does not answer the other.
 TEST_CASE_METHOD(
     StalenessCheckTest,
     "A request for another revision is read alone and joins no read in flight",
@@ -272,7 +273,8 @@ TEST_CASE_METHOD(
   }
 }
 
-// As above, but the read in flight began after the hit was found.
+// This case is that of the test above, but the read in flight began after the
+// hit was found.
 TEST_CASE_METHOD(
     StalenessCheckTest,
     "A staleness check of another revision is read alone and joins no read",
@@ -297,7 +299,7 @@ TEST_CASE_METHOD(
   CHECK(log_ == "a:FAILED_PRECONDITION: a: is another file own:CONTENT ");
 }
 
-// A request for another revision does not join a variant's staleness check,
+// A variant's staleness check is not joined by a request for another revision,
 // either.
 TEST_CASE_METHOD(StalenessCheckTest,
                  "A request for another revision does not wait for a variant's "

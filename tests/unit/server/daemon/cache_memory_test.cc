@@ -17,7 +17,7 @@ TEST_CASE(
   CHECK(*CacheMemory("25%", 100 * kMiB) == 25 * kMiB);
   CHECK(*CacheMemory("0", 100 * kMiB) == 0);
   CHECK(*CacheMemory("0%", 100 * kMiB) == 0);
-  // Whether that can be had is for the budget to say.
+  // The budget, not the setting, refuses a size that exceeds the host's memory.
   CHECK(*CacheMemory("200MiB", 100 * kMiB) == 200 * kMiB);
   for (const char* text : {"", "much", "1", "-1B", "101%", "automatic"}) {
     CAPTURE(text);

@@ -30,7 +30,7 @@ using Client = session::RawClient;
 class DaemonTest {
  protected:
   DaemonTest() {
-    // The program starts its log before any thread, too.
+    // The program, too, starts its log before any thread.
     static const absl::Status log = base::StartLog("info");
     REQUIRE_THAT(log, IsOk());
     char directory[] = "/tmp/forebay-daemon.XXXXXX";
@@ -83,8 +83,8 @@ TEST_CASE_METHOD(DaemonTest, "The daemon serves an epoch to a client",
   CHECK(client.Start(opened.loader_id()).has_error());
 }
 
-// Reads, tasks and releases are under way when everything goes: what a
-// sanitizer makes of it is the test.
+// Reads, tasks and releases are under way when the daemon ends. The test is
+// whether a sanitizer finds fault.
 TEST_CASE_METHOD(DaemonTest, "The daemon shuts down in the middle of epochs",
                  "[daemon]") {
   std::vector<std::unique_ptr<Client>> clients;
@@ -93,7 +93,7 @@ TEST_CASE_METHOD(DaemonTest, "The daemon shuts down in the middle of epochs",
     const auto opened = clients.back()->Open(folder_);
     CHECK(clients.back()->Start(opened.loader_id()).has_epoch_started());
   }
-  clients.pop_back();  // hung up, its process alive
+  clients.pop_back();  // its process lives on
   StopDaemon();
 }
 
@@ -107,7 +107,7 @@ TEST_CASE_METHOD(DaemonTest,
 
 TEST_CASE_METHOD(DaemonTest, "The daemon shuts down in the middle of a scan",
                  "[daemon]") {
-  // Each directory has two links to the next: millions of paths.
+  // Each directory has two links to the next, which makes millions of paths.
   constexpr int kLevels = 21;
   const std::string folder = directory_ + "/endless";
   for (int level = 0; level < kLevels; ++level) {

@@ -81,7 +81,7 @@ TEST_CASE_METHOD(OpenGpuDriverTest, "The daemon finds an installed GPU plug-in",
   // A plug-in beside the program comes before an installed one.
   std::ofstream(root_ + "/bin" + kFile) << "not a library";
   CHECK(Open("auto").absence ==
-        root_ + "/bin" + kFile + " is no shared library");
+        root_ + "/bin" + kFile + " is not a shared library");
 }
 
 TEST_CASE_METHOD(OpenGpuDriverTest,

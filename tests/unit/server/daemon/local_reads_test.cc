@@ -33,7 +33,7 @@ using storage::local::LocalRoot;
 
 using storage::local::ScratchDir;
 
-// Reads the file, and says what was wrong.
+// Reads the file, and returns the status of the read.
 absl::Status TryToRead(LocalReads* reads,
                        const std::shared_ptr<const LocalRoot>& root,
                        const std::string& object) {
@@ -113,7 +113,8 @@ TEST_CASE("Caps of a job hold up its local reads", "[daemon][local_reads]") {
     executor::ThreadPoolExecutor executor(1);
     base::MemoryBudget budget(std::uint64_t{1} << 30);
     LocalReads reads(config, &executor, &budget, &shares);
-    shares.SetCap(/*job=*/0, 1e-3);  // bytes a second, after a burst of a read
+    // Bytes a second, after a free burst of one read.
+    shares.SetCap(/*job=*/0, 1e-3);
     CHECK_THAT(TryToRead(&reads), IsOk());
     absl::Status read = absl::UnknownError("not read");
     std::jthread held([&] { read = TryToRead(&reads); });

@@ -36,7 +36,7 @@ using tests::Contains;
 using tests::HasCode;
 using tests::IsOk;
 
-// Threads of this process that the network has.
+// Returns the number of this process's threads that do network I/O.
 int NetThreads() {
   int count = 0;
   for (const auto& task :
@@ -134,7 +134,8 @@ TEST_CASE_METHOD(RemoteReadsTest,
                  "[daemon][remote_reads]") {
   bucket_.Put("p/a", "in a bucket");
   web_.Put("a", "on the web");
-  shares_.SetCap(/*job=*/0, 1e-3);  // bytes a second, after a burst of a read
+  // Bytes a second, after a free burst of one read.
+  shares_.SetCap(/*job=*/0, 1e-3);
   s3_.Put("p/a", "in another bucket");
   const std::vector<std::string> uris = {"gs://bucket/p", web_.url(),
                                          "s3://bucket/p", "hdfs:///p"};
@@ -158,7 +159,7 @@ TEST_CASE_METHOD(RemoteReadsTest,
 TEST_CASE_METHOD(RemoteReadsTest,
                  "A remote host that hangs holds up no other host",
                  "[daemon][remote_reads]") {
-  constexpr int kReads = 600;  // more than one host is ever asked at once
+  constexpr int kReads = 600;  // more than are ever asked of a host at once
   storage::http::ObjectServer hung;
   hung.Put("a", "late");
   web_.Put("a", "in time");
@@ -186,7 +187,7 @@ TEST_CASE_METHOD(RemoteReadsTest,
   routes_.Read(absl::MakeSpan(requests));
   const auto root = Open(web_.url());
   for (int i = 0; i < 100; ++i) CHECK(*Read(root, "a") == "in time");
-  // The sums of both hosts.
+  // The state shows the sums of both hosts.
   const auto left = [this] {
     const storage::SourceState state = reads_.States()[0].second;
     CHECK(state.concurrency == 2 * schedule::ConcurrencyTunerOptions().initial);
@@ -206,7 +207,8 @@ TEST_CASE_METHOD(
   const storage::http::HttpServer metadata(
       [&](const storage::http::HttpServer::Asked&,
           storage::http::HttpServer::Peer& peer) {
-        // An answer that has begun is awaited for longer.
+        // The begun answer makes its client wait for longer than an unanswered
+        // request.
         peer.Send("HTTP/1.1 200 Answer\r\nContent-Length: 4\r\n\r\n");
         asked.count_down();
         go.wait();
@@ -222,7 +224,7 @@ TEST_CASE_METHOD(
   auto second = std::async(std::launch::async, [&] {
     return reads.Open("gs://bucket", stop.get_token());
   });
-  // Nor does it wait for what has nothing to do with credentials.
+  // An opening that needs no credentials does not wait for the search, either.
   CHECK_THAT(reads.Open(web_.url(), {}), IsOk());
   stop.request_stop();
   CHECK(second.get().status() ==
@@ -269,7 +271,8 @@ TEST_CASE_METHOD(RemoteReadsTest,
         "127.0.0.1:1");
 }
 
-// As on a host whose metadata server comes after the daemon.
+// The metadata server may come up after the daemon, which then has no
+// credentials yet.
 TEST_CASE_METHOD(
     RemoteReadsTest,
     "Remote reads look for credentials again where there were none",

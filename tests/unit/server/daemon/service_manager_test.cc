@@ -14,12 +14,12 @@
 namespace forebay::daemon {
 namespace {
 
-// Stands where systemd does: receives what is sent to $NOTIFY_SOCKET.
+// A socket at $NOTIFY_SOCKET, which receives the messages that systemd would.
 class ServiceManagerTest {
  protected:
   ServiceManagerTest() {
     path_ = tests::TempDir() + "notify." + std::to_string(getpid());
-    // sun_path holds 108 bytes; the test folder may be deep.
+    // `sun_path` holds 108 bytes, and the test folder's path may be longer.
     if (path_.size() > 100) path_ = "/tmp/notify." + std::to_string(getpid());
     unlink(path_.c_str());
     socket_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -40,7 +40,7 @@ class ServiceManagerTest {
     unlink(path_.c_str());
   }
 
-  // Empty when nothing was sent.
+  // Returns the next message, or an empty text if there is none.
   std::string Received() const {
     char text[256];
     const ssize_t bytes = recv(socket_, text, sizeof(text), MSG_DONTWAIT);

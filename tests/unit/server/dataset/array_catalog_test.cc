@@ -1,4 +1,4 @@
-// NumPy's files and tokens, as the catalog is asked for them.
+// Tests how the catalog opens NumPy's files and tokens.
 
 #include <string>
 #include <vector>

@@ -45,7 +45,7 @@ class CatalogTest {
     options.index_directory = tree_.path() + "/indexes";
     options.scan_threads = 2;
     options.budget = base::AmpleBudget();
-    // Every scan calls this once.
+    // Every scan asks this clock once.
     options.wall_clock = [this] {
       ++scans_;
       if (on_scan_ != nullptr) on_scan_();
@@ -85,8 +85,8 @@ class CatalogTest {
 
   ScratchTree tree_;
   std::atomic<int> scans_ = 0;
-  std::function<void()> on_scan_;  // called as each begins
-  // By default, all changes of the test are long past.
+  std::function<void()> on_scan_;  // called as each scan begins
+  // The clock is an hour ahead, so that all changes of the test seem long past.
   std::int64_t ahead_nanos_ = 3'600'000'000'000;
   std::vector<std::string> warnings_;
   mutable storage::MemorySource source_;  // folders are listed, not read

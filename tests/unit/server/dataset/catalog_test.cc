@@ -40,7 +40,7 @@ TEST_CASE_METHOD(CatalogTest, "The catalog finds the index on disk",
     Catalog catalog(Options());
     version = Open(catalog)->version();
     CHECK(scans_ == 1);
-    // It is loaded from disk, since nobody holds it.
+    // The index is loaded from disk, since no caller holds it.
     CHECK(Open(catalog)->version() == version);
     CHECK(scans_ == 1);
   }
@@ -98,7 +98,7 @@ TEST_CASE_METHOD(
   CHECK(one->At(2).length == 1);
   const auto other = Open(catalog, "other");
   CHECK(scans_ == 2);
-  CHECK(other->At(2).length == 0);  // leads outside of that root
+  CHECK(other->At(2).length == 0);  // the link leads outside of that root
 }
 
 TEST_CASE_METHOD(CatalogTest,
@@ -123,7 +123,7 @@ TEST_CASE_METHOD(CatalogTest,
   const auto refusal = [&] {
     return catalog.Open(tree_.Root("data"), spec, source_, &warnings_).status();
   };
-  // Without names, the folder has them.
+  // A request without names means the folder's .npy files.
   CHECK(refusal() ==
         absl::NotFoundError(tree_.path() + "/data: found no .npy file in it"));
   spec.add_shards("{a,b}/*.npy");

@@ -15,7 +15,8 @@
 
 namespace forebay::dataset {
 
-// A lister of objects in memory. Thread-safe, but for changes of its objects.
+// A lister of objects in memory. Thread-safe, except for changes of its
+// objects.
 class FakeLister final : public storage::ObjectLister {
  public:
   std::shared_ptr<const storage::Root> root() const { return root_; }
@@ -44,8 +45,8 @@ class FakeLister final : public storage::ObjectLister {
   }
 
   std::atomic<int> lists = 0;
-  absl::Status status;            // of each list
-  std::function<void()> on_list;  // called as each begins
+  absl::Status status;            // status of each list
+  std::function<void()> on_list;  // called as each list begins
 
  private:
   std::map<std::string, storage::ObjectVersion> objects_;

@@ -35,12 +35,12 @@ TEST_CASE("A folder probe waits for the file system's answer",
 
 TEST_CASE("A folder probe says which folder does not answer until it does",
           "[dataset][folder_probe]") {
-  // The thread that asks may outlive this function.
+  // The probe's thread may outlive this function.
   const auto answer = std::make_shared<std::latch>(1);
   const FolderProbe probe(
       "/folder", {.ask = [answer](const std::string&) { answer->wait(); },
                   .patience = std::chrono::milliseconds(100)});
-  // Once it is overdue, nobody waits for it.
+  // An overdue answer is not awaited again.
   for (int i = 0; i < 2; ++i) {
     const absl::Status hung = probe.Check();
     CHECK_THAT(hung, HasCode(absl::StatusCode::kUnavailable));

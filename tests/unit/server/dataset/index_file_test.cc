@@ -18,7 +18,7 @@ using tests::IsOk;
 constexpr IndexFileType kType = {
     {'F', 'B', 'Y', 'T', 'E', 'S', 'T', 'S'}, 2, 0};
 
-// More than one piece of a file.
+// The items take more than one piece of a file.
 const std::vector<std::uint32_t> kItems(200'000, 7);
 
 std::string File() {

@@ -17,14 +17,14 @@ namespace {
 
 using tests::IsOk;
 
-// The name of an index: a digest and an ending.
+// Returns the name of an index: a digest and an extension.
 std::string Name(char digit, const std::string& ending) {
   return std::string(32, digit) + ending;
 }
 
 class IndexFolderTest {
  protected:
-  // A file that was used so many days ago.
+  // Writes a file that was last used `days` days ago.
   void Write(const std::string& name, std::size_t bytes, int days) {
     tree_.Write(name, std::string(bytes, 'x'));
     timespec times[2] = {{1'700'000'000 - 86'400 * days, 0}};

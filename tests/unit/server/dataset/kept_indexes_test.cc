@@ -17,10 +17,10 @@ constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 
 class KeptIndexesTest {
  protected:
-  // An index as large as its reservation.
+  // The budget counts an index as large as its reservation.
   using Index = std::shared_ptr<base::MemoryReservation>;
 
-  // Each is of another place.
+  // Opens an index of a new place.
   Index Open(std::uint64_t bytes) {
     return OpenAt(std::to_string(++places_), bytes);
   }
@@ -44,7 +44,7 @@ TEST_CASE_METHOD(KeptIndexesTest,
   std::weak_ptr<base::MemoryReservation> index = OpenAt("a", 5 * kMib);
   CHECK_FALSE(index.expired());
   CHECK(budget_.used() == 5 * kMib);
-  // Opened again, it is kept once.
+  // An index that is opened again is kept once.
   kept_.Keep("a", index.lock(), 5 * kMib);
   CHECK(index.use_count() == 1);
 }

@@ -18,7 +18,7 @@ void* operator new(std::size_t bytes) {
   return memory;
 }
 
-// Catch2 allocates by this one, and frees by those below.
+// Catch2 allocates by this operator, and frees by those below.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   ++allocations;
   return std::malloc(bytes);
@@ -32,7 +32,7 @@ namespace {
 
 TEST_CASE("Comparing names in path order allocates no memory",
           "[dataset][path_order_allocation]") {
-  // Longer than a string that holds its text in itself.
+  // The names are too long for a string's own buffer.
   const std::string folder(100, 'x');
   const std::string a = folder + "\303\251\303\251.jpg";
   const std::string b = folder + "\303\251\303\250.jpg";

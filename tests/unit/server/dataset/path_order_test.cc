@@ -10,7 +10,8 @@ namespace forebay::dataset {
 namespace {
 
 TEST_CASE("The order of paths is that of Python", "[dataset][path_order]") {
-  // sorted(map(os.fsdecode, ...)) of Python 3.11 on these bytes.
+  // The order is that of Python 3.11's sorted(map(os.fsdecode, ...)) on these
+  // bytes.
   const std::vector<std::string> sorted = {
       "",
       "A",
@@ -22,7 +23,7 @@ TEST_CASE("The order of paths is that of Python", "[dataset][path_order]") {
       "\303\251",  // U+00E9
       "\303\251a",
       "\355\237\277",  // U+D7FF
-      "\200",          // U+DC80, as all bytes that are no UTF-8
+      "\200",          // U+DC80, as for any byte outside UTF-8
       "\302",
       "\302A",
       "\303",
@@ -51,7 +52,7 @@ TEST_CASE(
       "\345\233\276",          // U+56FE
       "\345\233\277",          // U+56FF
       "\345\234\200",          // U+5700
-      "\345\233",              // a part of one: U+DCE5 U+DC9B
+      "\345\233",              // a truncated character: U+DCE5 U+DC9B
       "\345\233\303\251",      // U+DCE5 U+DC9B U+00E9 in sequence
       "\345\233\345\233\276",  // U+DCE5 U+DC9B U+56FE
       "\360\237\230\200",      // U+1F600

@@ -10,8 +10,8 @@
 
 namespace forebay::dataset {
 
-// A directory that is removed with this object. Its calls end the test program
-// if the system fails. Not thread-safe.
+// A directory that is removed with this object. If the system fails, its calls
+// end the test program. Not thread-safe.
 class ScratchTree {
  public:
   ScratchTree();
@@ -21,7 +21,7 @@ class ScratchTree {
 
   const std::string& path() const { return path_; }
 
-  // Paths are relative to the tree; parent directories are made as needed.
+  // Paths are relative to the tree. Parent directories are created as needed.
   void MakeDirectory(std::string_view path) const;
   void Write(std::string_view path, std::string_view content) const;
   void Link(std::string_view path, std::string_view target) const;

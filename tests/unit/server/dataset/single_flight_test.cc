@@ -129,7 +129,7 @@ TEST_CASE("A single-flight search stops when all of its callers have stopped",
   CHECK_THAT(searched, HasCode(absl::StatusCode::kCancelled));
 }
 
-// Takes reads, and gives nothing.
+// A source that takes reads and never answers.
 class SilentSource final : public storage::ByteSource {
  public:
   void Read(absl::Span<storage::ReadRequest>) override {}
@@ -167,7 +167,7 @@ TEST_CASE("All jobs that wait for a search pay for it",
                   });
   });
   while (*first_reads.payers() != Jobs{1, 2}) std::this_thread::yield();
-  // The search goes on for the second alone.
+  // The search goes on for the second caller alone.
   first.request_stop();
   CHECK(*first_reads.payers() == Jobs{2});
   found.count_down();
@@ -235,8 +235,8 @@ TEST_CASE(
   std::vector<std::jthread> threads;
   for (Found& each : found) {
     threads.emplace_back([&] {
-      // The first search ends once all others have come. Who has not begun to
-      // wait by then searches anew.
+      // The first search ends once all other callers have come. A caller that
+      // does not wait by then searches anew.
       ++entered;
       each = ints.Find("a", "a", {},
                        [&](const Ints::Known& known, const std::stop_token&) {
@@ -250,7 +250,7 @@ TEST_CASE(
   CHECK(waited == 0);
   for (const Found& each : found)
     CHECK_THAT(each, HasCode(absl::StatusCode::kUnavailable));
-  // Later callers ask again.
+  // A later caller searches again.
   CHECK(
       **ints.Find("a", "a", {}, [](const Ints::Known&, const std::stop_token&) {
         return Found(std::make_shared<const int>(4));

@@ -1,4 +1,4 @@
-// Tables in memory, as the catalog is asked for them.
+// Tests how the catalog opens tables in memory.
 
 #include <string>
 #include <string_view>

@@ -74,7 +74,7 @@ class GatedGpu final : public cuda::Gpu {
     changed_.wait(lock, [this] { return waiting_; });
   }
   cuda::FakeGpu& fake() { return gpu_; }
-  // The copies, in their order: the memory, and the bytes.
+  // Returns the copies in their order: the memory and the bytes of each.
   std::vector<std::pair<const cuda::GpuMemory*, std::uint64_t>> started() {
     const std::lock_guard lock(mutex_);
     return started_;
@@ -104,7 +104,7 @@ class CopyQueueTest {
       (*from)->data()[i] = static_cast<std::uint8_t>(random_());
     return {std::move(*to), *from};
   }
-  // Starts a copy; the result is how it ends.
+  // Starts a copy. The future gets the status with which the copy ends.
   std::future<absl::Status> Start(const Batch& batch, std::uint64_t bytes,
                                   schedule::Flow flow = 1) {
     auto ended = std::make_shared<std::promise<absl::Status>>();
@@ -218,7 +218,7 @@ TEST_CASE_METHOD(CopyQueueTest,
   CHECK_THAT(next.get(), HasCode(absl::StatusCode::kDataLoss));
   UNSCOPED_INFO("the GPU may still read it");
   CHECK(batch.from.use_count() > 1);
-  queue_.reset();  // does not wait for it
+  queue_.reset();  // does not wait for the copy
   gpu_->Open();
   while (batch.from.use_count() > 1) std::this_thread::yield();
 }

@@ -83,7 +83,7 @@ TEST_CASE_METHOD(DeviceDirectoryTest,
         "the daemon has no GPU: no plug-in is installed");
 }
 
-// Opens GPU 0 only once it may.
+// A driver that opens GPU 0 only once the test lets it.
 class HangingDriver final : public cuda::Driver {
  public:
   const cuda::Inventory& inventory() const override {

@@ -17,16 +17,16 @@
 
 namespace forebay::device {
 
-// Copies that complete when the test says so, on its thread. Any thread may
-// start some.
+// A copier whose copies complete when the test says so, on the test's thread.
+// Any thread may start copies.
 class FakeCopier final : public Copier {
  public:
   explicit FakeCopier(std::shared_ptr<cuda::Gpu> gpu) : gpu_(std::move(gpu)) {}
   ~FakeCopier() override { FakeCopier::Stop(); }
 
-  // The next copies fail so; OK ends that.
+  // The error of the next copies; they succeed while it is OK.
   absl::Status failure;
-  // Why none can start.
+  // Why no copy can start; OK if copies can.
   absl::Status refusal;
 
   std::size_t waiting() const {
@@ -38,7 +38,7 @@ class FakeCopier final : public Copier {
     return started_;
   }
 
-  // Completes the copy of that number among those that wait.
+  // Completes the waiting copy of that number.
   void Step(std::size_t number = 0) {
     Copy copy = Take(number);
     absl::Status status = failure;

@@ -24,7 +24,7 @@ inline constexpr std::int64_t kSecond = 1'000'000'000;
 inline constexpr Demand kShortOne = {.cpu_nanos = kMilli};
 inline constexpr Demand kLongOne = {.cpu_nanos = 10 * kMilli};
 
-// A task that runs until it is let go.
+// A task that runs until the test lets it go.
 class HeldTask {
  public:
   HeldTask(ThreadPoolExecutor& executor, schedule::Flow flow,
@@ -32,8 +32,8 @@ class HeldTask {
       : HeldTask(executor, std::vector{flow}, demand) {}
   HeldTask(ThreadPoolExecutor& executor,
            const std::vector<schedule::Flow>& flows, const Demand& demand) {
-    executor.SubmitFor(flows, demand, [state = state_](int worker) {
-      state->worker = worker;
+    executor.SubmitFor(flows, demand, [state = state_](int place) {
+      state->place = place;
       state->id = gettid();
       state->thread = pthread_self();
       state->started.count_down();
@@ -55,7 +55,7 @@ class HeldTask {
     return *this;
   }
   bool has_started() const { return state_->started.try_wait(); }
-  int worker() const { return state_->worker; }
+  int place() const { return state_->place; }
   pthread_t thread() const { return state_->thread; }
   pid_t id() const { return state_->id; }
 
@@ -64,12 +64,12 @@ class HeldTask {
     std::latch started{1};
     std::latch go{1};
     std::latch ended{1};
-    int worker = -1;
+    int place = -1;
     pid_t id = 0;
     pthread_t thread = {};
   };
 
-  // A task that never starts may outlive this.
+  // The state is shared, as a task that never starts may outlive this object.
   const std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
@@ -89,8 +89,8 @@ class LongTasksTest {
     const std::lock_guard lock(mutex_);
     return lowered_.contains(task.id());
   }
-  // Returns once somebody looks what CPU time the running tasks have taken, at
-  // a time that lets it look again.
+  // Returns once a thread has looked at the running tasks' CPU time. Time
+  // advances until it may look again.
   void AwaitLook() {
     const int before = cpu_.looks();
     while (cpu_.looks() == before) {
@@ -98,15 +98,15 @@ class LongTasksTest {
       std::this_thread::yield();
     }
   }
-  // Returns when a thread that looks at running tasks would have done so.
+  // Gives threads that look at running tasks the time and the turns to do so.
   void LetLooksCome() {
     for (int i = 0; i < 10'000; ++i) {
       clock_.Advance(kOverrunNanos);
       std::this_thread::yield();
     }
   }
-  // Returns once the task has started, for which others may have to turn out to
-  // be long.
+  // Returns once the task has started. Other tasks may have to turn out to be
+  // long before it can.
   void AwaitStartOf(const HeldTask& task) {
     while (!task.has_started()) {
       clock_.Advance(kLongTaskNanos);

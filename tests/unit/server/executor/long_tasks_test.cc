@@ -1,4 +1,4 @@
-// Long tasks beside short ones.
+// Tests of long tasks beside short ones.
 #include <atomic>
 #include <latch>
 #include <thread>
@@ -63,7 +63,7 @@ TEST_CASE_METHOD(
   gate.LetGo();
   const int cost = static_cast<int>(kLongOne.cpu_nanos / kMilli);
   while (ran < cost) std::this_thread::yield();
-  // Those that run beyond that would by now.
+  // Short tasks that run beyond the cost would have run by now.
   for (int i = 0; i < 100; ++i) std::this_thread::yield();
   CHECK(ran <= cost + 2);
   CHECK_FALSE(waiting.has_started());
@@ -87,7 +87,7 @@ TEST_CASE_METHOD(LongTasksTest,
     beside.AwaitEnd();
   }
   alone.AwaitEnd();
-  // No short task has come for less than a second.
+  // The last short task came less than a second ago.
   HeldTask soon(executor, 1, kLongOne);
   soon.AwaitStart();
   CHECK(HasLowPriority(soon));
@@ -108,8 +108,8 @@ TEST_CASE_METHOD(LongTasksTest,
   CHECK_FALSE(HasLowPriority(one));
 }
 
-// A long task that waits for a place hides those behind it in its flow. When
-// it starts, threads look for them.
+// A long task that waits for a place hides the tasks behind it in its flow.
+// When it starts, threads look for these.
 TEST_CASE_METHOD(LongTasksTest,
                  "Tasks behind a long one of their flow start after it",
                  "[executor][long_tasks]") {

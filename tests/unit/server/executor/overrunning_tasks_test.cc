@@ -1,4 +1,4 @@
-// Short tasks that turn out to be long.
+// Tests of short tasks that turn out to be long.
 #include <cstddef>
 #include <filesystem>
 #include <iterator>
@@ -27,7 +27,7 @@ TEST_CASE_METHOD(LongTasksTest,
   cpu_.AdvanceOf(slow.thread(), kOverrunNanos);
   AwaitLook();
   next.AwaitStart();
-  CHECK(next.worker() != slow.worker());
+  CHECK(next.place() != slow.place());
   CHECK(HasLowPriority(slow));
   CHECK_FALSE(HasLowPriority(next));
   CHECK(executor.queued() == 0);
@@ -73,7 +73,7 @@ TEST_CASE_METHOD(LongTasksTest,
   CHECK(HasLowPriority(slow));
 }
 
-// The task's thread is free soon without that.
+// No other thread takes over: the task's own thread will soon be free.
 TEST_CASE_METHOD(LongTasksTest,
                  "A short task that takes a little longer keeps its thread",
                  "[executor][overrunning_tasks]") {
@@ -117,7 +117,7 @@ TEST_CASE_METHOD(
     "[executor][overrunning_tasks]") {
   ThreadPoolExecutor executor(1, options());
   std::list<HeldTask> slow;
-  for (int i = 0; i < executor.workers(); ++i) {
+  for (int i = 0; i < executor.places(); ++i) {
     slow.emplace_back(executor, i, kShortOne);
     AwaitStartOf(slow.back());
     cpu_.AdvanceOf(slow.back().thread(), kOverrunNanos);

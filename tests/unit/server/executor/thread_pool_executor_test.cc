@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "server/base/clock.h"
-#include "server/executor/worker_places.h"
+#include "server/executor/task_places.h"
 #include "tests/catch/catch.h"
 #include "tests/unit/server/executor/fake_cpu_clock.h"
 
@@ -31,7 +31,7 @@ TEST_CASE("The executor runs every task once",
   std::latch done(kTasks);
   ThreadPoolExecutor executor(4);
   CHECK(executor.cpus() == 4);
-  CHECK(executor.workers() == WorkerPlaces::CountFor(4));
+  CHECK(executor.places() == TaskPlaces::CountFor(4));
   std::vector<std::jthread> submitters;
   for (int submitter = 0; submitter < 4; ++submitter)
     submitters.emplace_back([&, submitter] {
@@ -45,20 +45,20 @@ TEST_CASE("The executor runs every task once",
   for (const std::atomic<int>& run : runs) CHECK(run == 1);
 }
 
-TEST_CASE("The executor lets no two tasks share a worker at once",
+TEST_CASE("The executor lets no two tasks share a place at once",
           "[executor][thread_pool_executor]") {
-  constexpr int kWorkers = WorkerPlaces::CountFor(3);
+  constexpr int kWorkers = TaskPlaces::CountFor(3);
   constexpr int kTasks = 3000;
   std::atomic<bool> taken[kWorkers] = {};
   std::atomic<int> clashes = 0;
   std::latch done(kTasks);
   ThreadPoolExecutor executor(3);
   for (int i = 0; i < kTasks; ++i)
-    executor.Submit(i % 2, {i % 2 == 0 ? 1 : kLong}, [&](int worker) {
-      if (worker < 0 || worker >= kWorkers || taken[worker].exchange(true))
+    executor.Submit(i % 2, {i % 2 == 0 ? 1 : kLong}, [&](int place) {
+      if (place < 0 || place >= kWorkers || taken[place].exchange(true))
         ++clashes;
       std::this_thread::yield();
-      taken[worker] = false;
+      taken[place] = false;
       done.count_down();
     });
   done.wait();
@@ -99,14 +99,14 @@ TEST_CASE(
   CHECK(executor.queued() == 0);
   CHECK(executor.busy() == 0);
   CHECK(executor.cpus() == 1);
-  CHECK(run <= 1);  // before it stopped
+  CHECK(run <= 1);  // a task may run before the stop
   UNSCOPED_INFO("a dropped task is kept");
   CHECK(held.use_count() == 2);
 }
 
-// As many tasks as workers can wait for one another: nobody sleeps on while
-// there is work.
-TEST_CASE("The executor uses all workers", "[executor][thread_pool_executor]") {
+// The tasks, as many as the executor has threads, wait for one another. All
+// must run at once, so no thread may sleep while there is work.
+TEST_CASE("The executor uses all threads", "[executor][thread_pool_executor]") {
   ThreadPoolExecutor executor(4);
   for (int round = 0; round < 200; ++round) {
     std::latch all(8 + 1);
@@ -154,8 +154,8 @@ TEST_CASE("The executor tells how many tasks wait and how many run",
   go.count_down();
 }
 
-// A task that always submits the next would keep an executor that empties its
-// queue first alive for ever.
+// Each task submits the next. An executor that emptied its queue before it ends
+// would live for ever.
 TEST_CASE(
     "The executor's destruction runs no further task and lets go of all tasks",
     "[executor][thread_pool_executor]") {
@@ -168,8 +168,7 @@ TEST_CASE(
     forever = [&](int) {
       running = true;
       if (!started.try_wait()) started.count_down();
-      executor.Submit(1, {1},
-                      [&forever, held](int worker) { forever(worker); });
+      executor.Submit(1, {1}, [&forever, held](int place) { forever(place); });
       running = false;
     };
     executor.Submit(1, {1}, forever);
@@ -216,8 +215,9 @@ class ScriptedCpu {
  public:
   FakeCpuClock* clock() { return &clock_; }
 
-  // Runs `tasks` of each flow, `cost[flow]` long but all submitted as 1, on one
-  // worker; gives the order in which flows ran.
+  // Runs `tasks` tasks of each flow on one thread. A task of `flow` takes
+  // `cost[flow]` nanoseconds of CPU time, but is submitted with a demand of 1.
+  // Returns the order in which flows ran.
   std::vector<int> Run(ThreadPoolExecutor& executor, int tasks,
                        std::vector<std::int64_t> cost) {
     std::latch gate(1);
@@ -266,8 +266,8 @@ TEST_CASE("The executor shares CPU time by weight",
   CHECK_THAT(heavy, WithinAbs(250, 5));
 }
 
-// Tasks of `cost` CPU time each, as the scripted clock says, of flow 0; gives
-// the seconds that they took.
+// Runs `tasks` tasks of flow 0, each of `cost` nanoseconds by the scripted
+// clock. Returns the seconds that they took.
 double SecondsFor(ThreadPoolExecutor& executor, ScriptedCpu& cpu, int tasks,
                   std::int64_t cost) {
   const std::int64_t begin = base::Clock::Monotonic()->NowNanos();
@@ -276,7 +276,7 @@ double SecondsFor(ThreadPoolExecutor& executor, ScriptedCpu& cpu, int tasks,
          static_cast<double>(base::Clock::Monotonic()->NowNanos() - begin);
 }
 
-// However slow this machine is, caps are not exceeded: a tenth of a second's
+// Caps are not exceeded, however slow this machine is. A tenth of a second's
 // worth may come at once, and one task more.
 TEST_CASE("The executor holds a flow back by its cap",
           "[executor][thread_pool_executor]") {
@@ -321,9 +321,9 @@ TEST_CASE(
   while (capped < 50) std::this_thread::yield();
 }
 
-// While a flow is over its cap its tasks keep no worker awake, and nothing is
-// lost: each of many workers is woken in time.
-TEST_CASE("The executor's many workers share a cap and run every task",
+// A flow's tasks keep no thread awake while the flow is over its cap. Each of
+// many threads is woken in time.
+TEST_CASE("The executor's many threads share a cap and run every task",
           "[executor][thread_pool_executor]") {
   ThreadPoolExecutor executor(4, {.max_cpus = 3});
   executor.SetCap(7, 2);

@@ -16,9 +16,9 @@
 namespace forebay::executor {
 namespace {
 
-// The slice that a thread has asked for, in nanoseconds: `sched_runtime` of
-// sched_getattr(2), which lies behind 24 bytes. Linux before 6.12 has 0.
-// UINT64_MAX: the call failed. Any thread.
+// Returns the slice that the calling thread has asked for, in nanoseconds:
+// `sched_runtime` of sched_getattr(2), at byte 24. Linux before 6.12 gives 0.
+// Returns UINT64_MAX if the call failed. Any thread may call it.
 std::uint64_t SliceOfCaller() {
   std::array<char, 48> attr = {};
   if (syscall(SYS_sched_getattr, 0, attr.data(), attr.size(), 0) != 0)

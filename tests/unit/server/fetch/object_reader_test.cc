@@ -1,4 +1,4 @@
-// Ranges of objects, of a source that is made up.
+// Tests of ranges of objects, on a source of made-up objects.
 #include "server/fetch/object_reader.h"
 
 #include <sys/mman.h>
@@ -33,7 +33,7 @@ std::string Content(std::size_t size) {
   return bytes;
 }
 
-// Objects by their names; checks versions as real sources do.
+// A source of objects by name, which checks versions as real sources do.
 class Objects final : public storage::ByteSource {
  public:
   struct Object {
@@ -114,7 +114,7 @@ class ObjectReaderTest {
             .length = length,
             .block_bytes = kBlock};
   }
-  // The bytes of a range that there is.
+  // Returns the bytes of a range that must be readable.
   std::string Bytes(const ObjectRange& range) {
     auto read = reader_->Read(range, {});
     CHECK_THAT(read, IsOk());
@@ -256,7 +256,7 @@ TEST_CASE_METHOD(ObjectReaderTest,
   range = AsItIs("a", kBlock);
   range.offset = kBlock;
   CHECK_THAT(Error(range), HasCode(absl::StatusCode::kInvalidArgument));
-  // A client may say any version.
+  // A client may send any version, even one of 2^64 - 1 bytes.
   range = Range("a", 0, kBlock);
   range.version->size = UINT64_MAX;
   CHECK_THAT(Error(range), HasCode(absl::StatusCode::kFailedPrecondition));

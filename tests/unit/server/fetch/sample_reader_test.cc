@@ -71,16 +71,16 @@ class RawDataset final : public dataset::FakeDataset {
   }
 };
 
-// Requests `stop` once so many tasks have come. A worker that submits one may
+// Requests `stop` once so many tasks have come. A thread that submits one may
 // still be here when a read has returned.
 class StoppingExecutor final : public executor::Executor {
  public:
   explicit StoppingExecutor(executor::Executor* inner) : inner_(inner) {}
 
   int cpus() const override { return inner_->cpus(); }
-  int workers() const override { return inner_->workers(); }
-  void AddCpu(int worker, std::int64_t nanos) override {
-    inner_->AddCpu(worker, nanos);
+  int places() const override { return inner_->places(); }
+  void AddCpu(int place, std::int64_t nanos) override {
+    inner_->AddCpu(place, nanos);
   }
   void SubmitFor(absl::Span<const schedule::Flow> flows,
                  const executor::Demand& demand, Task task) override {
@@ -128,14 +128,14 @@ class RawSource final : public storage::ByteSource {
 class SampleReaderTest {
  protected:
   SampleReaderTest() {
-    for (int i = 0; i < executor_.workers(); ++i) {
+    for (int i = 0; i < executor_.places(); ++i) {
       workspaces_.push_back(
           std::make_unique<pipeline::Workspace>(pipeline::WorkspaceLimits{}));
     }
   }
   ~SampleReaderTest() {
     source_.LetGo();
-    if (window_ != nullptr) munmap(window_, window_bytes_);
+    for (const auto& [window, bytes] : windows_) munmap(window, bytes);
   }
 
   std::unique_ptr<SampleReader> Open(bool decode, std::uint64_t size = 100) {
@@ -163,11 +163,11 @@ class SampleReaderTest {
     auto fetched = reader.Fetch(samples, {});
     CHECK_THAT(fetched, IsOk());
     if (fetched->window) {
-      if (window_ != nullptr) munmap(window_, window_bytes_);
       window_bytes_ = fetched->window_bytes;
       window_ = static_cast<std::uint8_t*>(mmap(nullptr, window_bytes_,
                                                 PROT_READ, MAP_SHARED,
                                                 fetched->window.get(), 0));
+      windows_.emplace_back(window_, window_bytes_);
     }
     return *std::move(fetched);
   }
@@ -183,7 +183,7 @@ class SampleReaderTest {
                        found.bytes);
   }
 
-  // A worker may still have it when a read has returned.
+  // A thread may still have it when a read has returned.
   pipeline::SharedWorkspace::Loan BorrowShared() {
     while (true) {
       const auto back = std::make_shared<std::promise<void>>();
@@ -200,6 +200,7 @@ class SampleReaderTest {
   StoppingExecutor stopping_{&executor_};
   executor::ThreadPoolExecutor executor_{2, {}};
   int changes_ = 0;
+  std::vector<std::pair<void*, std::uint64_t>> windows_;  // all so far
   std::uint8_t* window_ = nullptr;
   std::uint64_t window_bytes_ = 0;
 };
@@ -281,7 +282,6 @@ TEST_CASE_METHOD(SampleReaderTest,
     const std::vector<std::uint64_t> large(12, 1'200'000);
     const absl::Status status = reader->Fetch(large, {}).status();
     CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
-    // It goes on with what fits.
     CHECK(Fetch(*reader, {3}).failed.empty());
     CHECK(Bytes(0, 0) == std::string(12, 'x'));
     CHECK(budget_.used() == used);
@@ -325,7 +325,7 @@ TEST_CASE_METHOD(SampleReaderTest,
 
 TEST_CASE_METHOD(
     SampleReaderTest,
-    "The sample reader lets images too large for a worker take turns",
+    "The sample reader lets images too large for a thread take turns",
     "[fetch][sample_reader]") {
   ShrinkWorkspaces();
   const auto reader = Open(true, 2'000);
@@ -375,11 +375,11 @@ TEST_CASE_METHOD(
   auto loan = BorrowShared();
   CHECK_THAT(reader->Fetch(samples, stopping_.stop.get_token()),
              HasCode(absl::StatusCode::kCancelled));
+  const auto stopped = absl::MakeConstSpan(window_, window_bytes_);
   loan.reset();
   // Made after whatever was left of those.
   CHECK(Fetch(*reader, {90}).failed.empty());
-  const auto behind = absl::MakeConstSpan(window_, window_bytes_)
-                          .subspan(Field(0, 2).offset + 64);
+  const auto behind = stopped.subspan(Field(0, 2).offset + 64);
   CHECK(std::count(behind.begin(), behind.end(), 'x') == 0);
 }
 

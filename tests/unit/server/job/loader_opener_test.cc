@@ -64,7 +64,7 @@ class LoaderOpenerTest {
   dataset::composed::DatasetInputs Folder() const {
     return {.root = tree_.Root()};
   }
-  // Leaves nothing of the budget.
+  // Reserves all that is left of the budget.
   base::MemoryReservation TakeAllMemory() {
     base::MemoryBudget& budget = production_.budget();
     return *budget.Reserve(budget.limit() - budget.used(), "a test");
@@ -78,7 +78,7 @@ class LoaderOpenerTest {
                              .budget = base::AmpleBudget()}};
   LoaderOpener opener_{&catalog_, production_.deps()};
   Job job_{/*id=*/1, kUid, "key"};
-  std::vector<std::string> warnings_;  // of readers
+  std::vector<std::string> warnings_;  // warnings of readers
   std::stop_source stop_;
 };
 
@@ -173,8 +173,8 @@ TEST_CASE_METHOD(LoaderOpenerTest, "Equal loaders of one user join one stream",
   const auto first = *Open(Spec());
   Job other(/*id=*/2, kUid, "other");
   CHECK((*OpenFor(other, Spec()))->stream() == first->stream());
-  Job stranger(/*id=*/3, kUid + 1, "key");
-  CHECK((*OpenFor(stranger, Spec()))->stream() != first->stream());
+  Job other_user(/*id=*/3, kUid + 1, "key");
+  CHECK((*OpenFor(other_user, Spec()))->stream() != first->stream());
   const std::vector<Change> apart = {
       [](auto& spec) { spec.mutable_sampler()->set_seed(8); },
       [](auto& spec) { spec.set_sharing(proto::LoaderSpec::LOCKSTEP); },
@@ -214,7 +214,7 @@ class CoordinatedTest : public LoaderOpenerTest {
   static void Coordinate(proto::LoaderSpec& spec) {
     spec.mutable_sampler()->set_order(proto::SamplerSpec::COORDINATED);
   }
-  // How many samples were asked for more than once.
+  // Returns how many samples were asked for more than once.
   int AskedTwice() const {
     int twice = 0;
     for (const auto& [object, times] : production_.asked()) twice += times > 1;
@@ -241,8 +241,8 @@ TEST_CASE_METHOD(
     "Coordinated loaders of another user draw from an order of their own",
     "[job][loader_opener]") {
   const auto first = *Open(Spec(Coordinate));
-  Job stranger(/*id=*/2, kUid + 1, "key");
-  const auto second = *OpenFor(stranger, Spec(Coordinate));
+  Job other_user(/*id=*/2, kUid + 1, "key");
+  const auto second = *OpenFor(other_user, Spec(Coordinate));
   REQUIRE_THAT(first->StartEpoch(0, 0), IsOk());
   REQUIRE_THAT(second->StartEpoch(0, 0), IsOk());
   UNSCOPED_INFO("equal seeds draw equal samples");

@@ -29,9 +29,10 @@ using tests::IsEmpty;
 using tests::Not;
 
 constexpr std::uint32_t kUid = 1000;
-constexpr std::size_t kBytes = 1 << 17;  // whole blocks of any format
+constexpr std::size_t kBytes = 1 << 17;  // whole blocks of every format
 
-// Lists what a test has put into a source. Thread-safe once all is put.
+// Lists the objects that a test has put into a source. Thread-safe once the
+// test puts no more.
 class FixedLister final : public storage::ObjectLister {
  public:
   std::map<std::string, storage::ObjectVersion> objects;
@@ -51,8 +52,8 @@ class FixedLister final : public storage::ObjectLister {
   }
 };
 
-// Opens datasets of files that are damaged: the reads that find that are those
-// of an opening.
+// Opens datasets whose files are damaged, so that the opening itself reads
+// them.
 class OpeningReadsTest {
  protected:
   OpeningReadsTest() {

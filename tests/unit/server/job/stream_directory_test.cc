@@ -26,7 +26,8 @@ std::shared_ptr<const storage::Root> RootOf(const std::string& identity) {
   return storage::FakeRoot::Make({.uri = "/data", .identity = identity});
 }
 
-// Of samples that lie below roots of these identities; "": of none.
+// A dataset of samples below roots with these identities; "" is a root without
+// identity.
 class NamedDataset final : public dataset::FakeDataset {
  public:
   explicit NamedDataset(const std::vector<std::string>& roots,
@@ -87,7 +88,7 @@ TEST_CASE("Equal loaders share one stream key", "[job][stream_directory]") {
   const auto key = StreamKey(kUid, Spec(), Data());
   REQUIRE(key.has_value());
   CHECK(key == StreamKey(kUid, Spec(), NamedDataset({"disk 1"})));
-  // These fields change no batch.
+  // These fields change none of the batches.
   CHECK(key == KeyOf([](auto& spec) { spec.set_name("other"); }));
   CHECK(key == KeyOf([](auto& spec) { spec.mutable_batch()->set_depth(3); }));
   CHECK(key == KeyOf([](auto& spec) {
@@ -142,7 +143,7 @@ TEST_CASE("Whatever shapes a batch makes stream keys differ",
   CHECK(key != StreamKey(kUid, Spec(), NamedDataset({"disk 1"}, 0, &key)));
 }
 
-// Where one part of the key ends and the next begins cannot be mistaken.
+// A key must show where one of its parts ends and the next begins.
 TEST_CASE("Parts of a stream key are not taken for one another",
           "[job][stream_directory]") {
   CHECK(StreamKey(1, Spec(), Data()) != StreamKey(11, Spec(), Data()));
@@ -169,7 +170,7 @@ TEST_CASE("Some loaders have no stream key and share with nobody",
        {proto::SamplerSpec::LISTED, proto::SamplerSpec::COORDINATED})
     CHECK(nobody(
         KeyOf([&](auto& spec) { spec.mutable_sampler()->set_order(order); })));
-  // No one can tell which files may be read through a root without a name.
+  // A root without identity does not tell which files may be read through it.
   CHECK(nobody(StreamKey(kUid, Spec(), NamedDataset({""}))));
   CHECK(nobody(StreamKey(kUid, Spec(), NamedDataset({"a", ""}))));
 }

@@ -1,4 +1,5 @@
-// An ArrayTransform says how long arrays become before there are any.
+// Tests that an ArrayTransform tells how long arrays become before there are
+// any.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -30,7 +31,7 @@ std::unique_ptr<const ArrayTransform> Made(const std::string& ops) {
   return *std::move(made);
 }
 
-// Of each length, what it says is what Run makes.
+// The outcome for each length is what Run() makes.
 TEST_CASE("An outcome tells what becomes of an array's length",
           "[pipeline][array_outcome]") {
   for (const char* const ops :
@@ -82,12 +83,12 @@ TEST_CASE("An outcome tells how long a clip is in time",
              8000, 16000) == 0.25);
   CHECK(time("ops { spectrogram { n_fft: 8 hop_length: 4 } }", 8000, 8000) ==
         1.0);
-  // Of its 2001 times, half are left.
+  // The slice leaves half of the spectrogram's 2001 times.
   CHECK_THAT(time("ops { spectrogram { n_fft: 8 hop_length: 4 } } "
                   "ops { slice { stop: 1000 } }",
                   8000, 8000),
              WithinAbs(0.5, 1e-3));
-  // Nothing becomes of it.
+  // Three frames are too few for the spectrogram, which makes nothing of them.
   const Outcome none = Made("ops { spectrogram { n_fft: 8 hop_length: 4 } }")
                            ->OutcomeOf(3, kRate);
   CHECK(none.length == 0u);

@@ -16,7 +16,7 @@
 
 namespace forebay::pipeline {
 
-// An array of 0, 1, 2, ...
+// An array of the numbers 0, 1, 2, ...
 template <typename T>
 struct Numbers {
   std::vector<T> items;
@@ -42,7 +42,7 @@ struct Numbers {
   }
 };
 
-// Ops, one added after another.
+// A list of ops, to which each call adds one.
 class ArraySpec {
  public:
   ArraySpec& Slice(std::int64_t start, std::optional<std::int64_t> stop,
@@ -53,7 +53,7 @@ class ArraySpec {
     op->set_axis(axis);
     return *this;
   }
-  ArraySpec& Window(std::uint64_t length, int axis = 0, bool pads = false) {
+  ArraySpec& CropWindow(std::uint64_t length, int axis = 0, bool pads = false) {
     proto::RandomWindow* const op = ops_.Add()->mutable_random_window();
     op->set_length(length);
     op->set_axis(axis);
@@ -86,7 +86,7 @@ class ArraySpec {
   ArrayPipeline::Ops ops_;
 };
 
-// The items that a pipeline makes of an array.
+// Returns the items that a pipeline makes of an array.
 template <typename T>
 std::vector<T> ItemsOf(const ArrayPipeline& pipeline, const Array& array,
                        const SampleKey& key = {}) {

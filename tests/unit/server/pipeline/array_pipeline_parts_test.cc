@@ -46,8 +46,8 @@ TEST_CASE("Random windows are uniform and the same for all arrays of a length",
           "[pipeline][array_pipeline_parts]") {
   const Numbers<std::int16_t> numbers({10});
   const Numbers<double> others({10, 2});
-  const auto pipeline = Made(Spec().Window(4), numbers.array.type, 200);
-  const auto other = Made(Spec().Window(4), others.array.type, 999);
+  const auto pipeline = Made(Spec().CropWindow(4), numbers.array.type, 200);
+  const auto other = Made(Spec().CropWindow(4), others.array.type, 999);
   std::vector<int> begun(7);
   for (std::uint64_t sample = 0; sample < 7000; ++sample) {
     const SampleKey key{.seed = 1, .epoch = 2, .sample = sample};
@@ -57,7 +57,7 @@ TEST_CASE("Random windows are uniform and the same for all arrays of a length",
     ++begun.at(window[0]);
     REQUIRE(ItemsOf<double>(*other, others.array, key)[0] == 2 * window[0]);
   }
-  // Six standard deviations are 176.
+  // Each begin is drawn 1000 times on average; six standard deviations are 176.
   for (const int count : begun) CHECK_THAT(count, WithinAbs(1000, 176));
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("Random windows of two axes are drawn independently",
           "[pipeline][array_pipeline_parts]") {
   const Numbers<std::int16_t> numbers({8, 8});
   const auto pipeline =
-      Made(Spec().Window(1, 0).Window(1, 1), numbers.array.type);
+      Made(Spec().CropWindow(1, 0).CropWindow(1, 1), numbers.array.type);
   std::vector<int> found(64);
   for (std::uint64_t sample = 0; sample < 2000; ++sample)
     ++found.at(
@@ -77,22 +77,23 @@ TEST_CASE("Random windows pad short arrays with zeros",
           "[pipeline][array_pipeline_parts]") {
   const Numbers<std::int16_t> numbers({2, 2});
   const auto pipeline = Made(
-      Spec().Window(3, 0, true).ToDtype(proto::FLOAT32).Normalize({1}, {2}),
+      Spec().CropWindow(3, 0, true).ToDtype(proto::FLOAT32).Normalize({1}, {2}),
       numbers.array.type, 200);
   CHECK(ItemsOf<float>(*pipeline, numbers.array) ==
         std::vector<float>{-.5, 0, .5, 1, -.5, -.5});
   const auto columns =
-      Made(Spec().Window(3, 1, true).Transpose({1, 0}), numbers.array.type);
+      Made(Spec().CropWindow(3, 1, true).Transpose({1, 0}), numbers.array.type);
   CHECK(ItemsOf<std::int16_t>(*columns, numbers.array) ==
         std::vector<std::int16_t>{0, 2, 1, 3, 0, 0});
   std::vector<std::uint8_t> out(12);
-  const auto strict = Made(Spec().Window(3), numbers.array.type, 200);
+  const auto strict = Made(Spec().CropWindow(3), numbers.array.type, 200);
   CHECK(
       strict->Run(numbers.array, {}, absl::MakeSpan(out)).status().message() ==
       "has length 2, less than a RandomWindow of 3: set pad_if_needed");
 }
 
-// A part of an array makes what all of it does.
+// The part of an array that a pipeline looks at gives what the whole array
+// gives.
 TEST_CASE(
     "The part of an array that its pipeline looks at is enough for the result",
     "[pipeline][array_pipeline_parts]") {
@@ -103,11 +104,11 @@ TEST_CASE(
       Spec().Slice(7, 30),
       Spec().Slice(-9, std::nullopt),
       Spec().Slice(60, 70),
-      Spec().Window(8),
-      Spec().Window(64, 0, true),
-      Spec().Slice(5, 40).Window(6).Slice(1, 5),
-      Spec().Window(8).Transpose({1, 0}),
-      Spec().Transpose({1, 0}).Window(8, 1),
+      Spec().CropWindow(8),
+      Spec().CropWindow(64, 0, true),
+      Spec().Slice(5, 40).CropWindow(6).Slice(1, 5),
+      Spec().CropWindow(8).Transpose({1, 0}),
+      Spec().Transpose({1, 0}).CropWindow(8, 1),
       Spec().Slice(20, 25).ToDtype(proto::FLOAT32).Normalize({1}, {2})};
   for (const Spec& spec : specs) {
     const auto pipeline = Made(spec, type, 4000);
@@ -140,9 +141,9 @@ TEST_CASE(
     return pipeline->TakesPartAlone(*pipeline->PartFor(numbers.array, {}));
   };
   CHECK(alone(Spec()));
-  CHECK(alone(Spec().Slice(1, 9).Window(3)));
-  CHECK_FALSE(alone(Spec().Window(64, 0, true)));
-  CHECK_FALSE(alone(Spec().Window(8).Transpose({1, 0})));
+  CHECK(alone(Spec().Slice(1, 9).CropWindow(3)));
+  CHECK_FALSE(alone(Spec().CropWindow(64, 0, true)));
+  CHECK_FALSE(alone(Spec().CropWindow(8).Transpose({1, 0})));
   CHECK_FALSE(alone(Spec().ToDtype(proto::FLOAT32)));
 }
 

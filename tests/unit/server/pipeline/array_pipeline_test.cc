@@ -55,9 +55,10 @@ TEST_CASE("Any axis of an array may be the ragged one",
           "[pipeline][array_pipeline]") {
   const Numbers<std::int16_t> short_one({2, 3});
   const Numbers<std::int16_t> long_one({2, 40});
-  // Of the second axis, either a window is taken, or it becomes the first.
+  // The second axis may vary if a window of it is taken, or if it becomes the
+  // first axis.
   const auto window =
-      Made(Spec().Window(3, 1), short_one.array.type, std::uint64_t{300});
+      Made(Spec().CropWindow(3, 1), short_one.array.type, std::uint64_t{300});
   CHECK_FALSE(window->output().ragged_axis.has_value());
   CHECK(window->output().tensor.shape == Shape{2, 3});
   CHECK(ItemsOf<std::int16_t>(*window, long_one.array).size() == 6u);
@@ -119,16 +120,16 @@ TEST_CASE("An array pipeline says which op is wrong",
   const TensorType type = Numbers<std::int16_t>({4, 3}).array.type;
   CHECK(Refusal(Spec().Slice(0, 1, 2), type) ==
         "transform 1 (Slice): axis is 2, but the array has 2 axes");
-  CHECK(Refusal(Spec().Window(3, -3), type, 90) ==
+  CHECK(Refusal(Spec().CropWindow(3, -3), type, 90) ==
         "transform 1 (RandomWindow): axis is -3, but the array has 2 axes");
-  CHECK(Refusal(Spec().Window(5), type) ==
+  CHECK(Refusal(Spec().CropWindow(5), type) ==
         "transform 1 (RandomWindow): is longer than the axis, which has "
         "length 4: set pad_if_needed");
   CHECK(Refusal(Spec().Transpose({0, 0}), type) ==
         "transform 1 (Transpose): axes must be 0 to 2 - 1 in some order");
   CHECK(Refusal(Spec().Transpose({0, 7}), type, 90) ==
         "transform 1 (Transpose): axes must be 0 to 2 - 1 in some order");
-  CHECK(Refusal(Spec().ToDtype(proto::FLOAT32).Window(2), type) ==
+  CHECK(Refusal(Spec().ToDtype(proto::FLOAT32).CropWindow(2), type) ==
         "transform 2 (RandomWindow): takes a part or reorders axes: put it "
         "before ToDtype and Normalize");
   CHECK(Refusal(Spec().Normalize({1}, {1}), type) ==
@@ -151,11 +152,11 @@ TEST_CASE("An array pipeline says which op is wrong",
   CHECK(Refusal(Spec().ToDtype(proto::BOOL), type) ==
         "transform 1 (ToDtype): dtype is none of numbers");
   CHECK_THAT(
-      Refusal(Spec().Window(2, 0).Transpose({1, 0}).Slice(0, 1), type, 90),
+      Refusal(Spec().CropWindow(2, 0).Transpose({1, 0}).Slice(0, 1), type, 90),
       Catch::Equals(""));
   CHECK(Refusal(Spec()
-                    .Window(std::uint64_t{1} << 40, 0, true)
-                    .Window(std::uint64_t{1} << 40, 1, true),
+                    .CropWindow(std::uint64_t{1} << 40, 0, true)
+                    .CropWindow(std::uint64_t{1} << 40, 1, true),
                 type) == "makes larger arrays than there can be");
   // An axis without indices has no values, but the op needs one.
   CHECK(

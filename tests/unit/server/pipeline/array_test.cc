@@ -13,7 +13,8 @@ namespace {
 using tests::HasCode;
 using tests::IsOk;
 
-// A .npy file with that dictionary and so many bytes of data: 0, 1, 2, ...
+// Returns a .npy file with that dictionary and `data_bytes` bytes of data: 0,
+// 1, 2, ...
 std::vector<std::uint8_t> File(const std::string& dictionary,
                                std::size_t data_bytes) {
   std::string text = "\x93NUMPY\x01";

@@ -1,4 +1,5 @@
-// A part that is taken behind ops of audio is made of a part of the array.
+// Tests that a part that is taken behind audio ops needs only a part of the
+// array.
 
 #include <cstring>
 #include <limits>
@@ -31,7 +32,7 @@ constexpr char kSame[] = "ops { resample { orig_freq: 8 new_freq: 8 } } ";
 constexpr char kCast[] =
     "ops { to_dtype { dtype: FLOAT32 } } ops { normalize { mean: 0 std: 2 } } ";
 
-// Nothing is to look at these.
+// A value for elements that no op may look at.
 constexpr float kPoison = std::numeric_limits<float>::quiet_NaN();
 
 std::unique_ptr<const ArrayTransform> Made(const std::string& ops,
@@ -42,8 +43,8 @@ std::unique_ptr<const ArrayTransform> Made(const std::string& ops,
   return *std::move(made);
 }
 
-// The result of ops that get no more of a clip than they say. `frames`: how
-// many that is.
+// Returns the result of ops that get only the part of a clip that they ask for.
+// Writes that part's length to `frames`.
 std::vector<float> TransformedPart(const std::string& ops, const Clip& clip,
                                    const SampleKey& key,
                                    std::uint64_t* frames) {
@@ -53,7 +54,8 @@ std::vector<float> TransformedPart(const std::string& ops, const Clip& clip,
   if (!part.ok()) return {};
   *frames = part->length;
   const std::size_t each = clip.values.size() / clip.array.type.shape[0];
-  // Of exactly the size that is asked for, for the sanitizers.
+  // The copy has exactly the size that is asked for, so that sanitizers see a
+  // read behind it.
   const auto begin =
       clip.values.begin() + static_cast<std::ptrdiff_t>(part->begin * each);
   const std::vector<float> kept(
@@ -73,7 +75,8 @@ std::vector<float> TransformedPart(const std::string& ops, const Clip& clip,
   return out;
 }
 
-// The same, of which the ops before the part make all.
+// Returns the same result, but the ops before the part transform the whole
+// clip.
 std::vector<float> PartOfTransformed(const std::string& before,
                                      const std::string& part,
                                      const std::string& behind,
@@ -126,7 +129,8 @@ TEST_CASE("Windows of a transformed part are those of the whole clip",
       ExpectEqual(
           TransformedPart(at.before + window + at.behind, clip, key, &frames),
           PartOfTransformed(at.before, window, at.behind, clip, key));
-      CHECK(frames < 1000u);  // of 300 at 441 Hz, and what filters look at
+      // The part has 300 frames at 441 Hz, and what filters look at.
+      CHECK(frames < 1000u);
     }
   }
 }
@@ -183,7 +187,7 @@ TEST_CASE("Array ops that cannot work on parts need all that comes before them",
   for (const std::string& whole : wholes) {
     CAPTURE(whole);
     std::uint64_t frames = 0;
-    // A part that comes first is taken all the same.
+    // A part that the first op takes is taken all the same.
     const std::string taken =
         absl::StrCat("ops { slice { stop: 2000 } } ", whole);
     ExpectEqual(TransformedPart(absl::StrCat(taken, slice), clip, {}, &frames),

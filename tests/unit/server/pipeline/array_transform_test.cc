@@ -171,7 +171,7 @@ TEST_CASE("Spectrogram masks are drawn once a sample",
     const SampleKey key{.seed = 1, .epoch = 2, .sample = sample};
     const std::vector<float> made = Transformed(ops, ones.array, key);
     REQUIRE(made == Transformed(ops, ones.array, key));
-    // Channels have the same masks.
+    // All channels have the same masks.
     std::size_t times = 0;
     std::size_t bins = 0;
     for (std::size_t time = 0; time < 50; ++time) {
@@ -221,7 +221,7 @@ TEST_CASE("A clip's own sample rate counts for resampling",
   out.resize(800);
   CHECK(*RunOn(*any, slow, &out) == 800u);
   CHECK(*RunOn(*any, fast, &out) == 200u);
-  // A window has its length whatever the rate.
+  // A window has the same length, whatever the sample rate.
   const auto window = Made(ops + "ops { random_window { length: 30 } }",
                            fast.array.type, 400, 16000);
   CHECK(*RunOn(*window, slow, &out) == 120u);
@@ -262,7 +262,8 @@ TEST_CASE("ToMono takes any number of channels of audio",
   const std::string said =
       "has 4 channels, but the first one has 2, as all must: make them one by "
       "ToMono";
-  // Neither where channels count, nor for arrays that are no audio.
+  // Other numbers of channels are refused where ops depend on them, and in
+  // arrays that are not audio.
   const auto turned = Made("ops { slice { start: 1 axis: 1 } } " + ops,
                            stereo.array.type, 800, 8000);
   CHECK(RunOn(*turned, wide, &out).status().message() == said);
@@ -315,7 +316,8 @@ TEST_CASE("An array transform says that a clip is too short",
 
 TEST_CASE("An array transform says that a clip takes too long",
           "[pipeline][array_transform]") {
-  // Some may be longer than what a worker may do; those that are not go on.
+  // The longest clips may take longer than a thread may work on one. Clips that
+  // do not are still transformed.
   const auto made = Made("ops { spectrogram { n_fft: 65536 hop_length: 1 } }",
                          Floats({40000}), std::uint64_t{1} << 40);
   const Clip clip({70000}, std::vector<float>(70000, 1));

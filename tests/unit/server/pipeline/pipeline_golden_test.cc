@@ -19,7 +19,7 @@ std::string WithImageNet(const std::string& before, const std::string& after) {
   return before + kImageNet + after;
 }
 
-// In the order of make_golden.py's write_pipelines.
+// Returns the specs in the order of make_golden.py's write_pipelines.
 std::vector<std::string> Specs() {
   return {
       // NOLINTNEXTLINE(bugprone-suspicious-missing-comma): one string

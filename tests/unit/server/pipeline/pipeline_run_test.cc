@@ -82,7 +82,7 @@ TEST_CASE("Crops that follow the conversion fill with floats",
   for (std::size_t i = 0; i < out.size(); i += 4) {
     float value;
     std::memcpy(&value, &out[i], 4);
-    if (value == 3.0F) {  // (7 - 1) / 2
+    if (value == 3.0F) {  // the fill value: (7 - 1) / 2
       ++filled;
     } else {
       CHECK(value <= 0);
@@ -104,7 +104,7 @@ TEST_CASE("A pipeline enforces the limit of scratch",
   CHECK_THAT(status.message(), Contains("bytes"));
 }
 
-// A raw image of noise.
+// Returns a raw image of noise.
 Bytes RawImage(std::uint32_t width, std::uint32_t height) {
   const proto::RawImageHeader header = {.magic = proto::kRawImageMagic,
                                         .width = width,
@@ -143,7 +143,7 @@ TEST_CASE("A workspace says when a larger one may do",
   REQUIRE_THAT(pipeline->Run(file, {}, enough, absl::MakeSpan(expected)),
                IsOk());
   CHECK_FALSE(enough.WantsLarger());
-  // To decode needs more than the first workspace has.
+  // Decoding itself needs more than the first of these workspaces has.
   for (const std::uint64_t scratch : {1'000, 1'000'000}) {
     Bytes out(expected.size());
     Workspace alone{{.scratch_bytes = scratch}};
@@ -155,7 +155,7 @@ TEST_CASE("A workspace says when a larger one may do",
     CHECK_THAT(pipeline->Run(file, {}, small, absl::MakeSpan(out)),
                HasCode(absl::StatusCode::kResourceExhausted));
     CHECK(small.WantsLarger());
-    // Another image's failure does not count.
+    // The failure of another image does not count.
     CHECK_THAT(pipeline->Run({}, {}, small, absl::MakeSpan(out)),
                HasCode(absl::StatusCode::kDataLoss));
     CHECK_FALSE(small.WantsLarger());
@@ -174,7 +174,7 @@ TEST_CASE("A pipeline's image may lie in the workspace",
   REQUIRE_THAT(pipeline->Run(file, {}, workspace, absl::MakeSpan(expected)),
                IsOk());
   for (int round = 0; round < 2; ++round) {
-    const auto room = workspace.RoomToUnpack(file.size());
+    const auto room = workspace.RoomToDecompress(file.size());
     REQUIRE_THAT(room, IsOk());
     std::copy(file.begin(), file.end(), room->begin());
     Bytes out(expected.size());
@@ -185,16 +185,16 @@ TEST_CASE("A pipeline's image may lie in the workspace",
       CHECK(out == expected);
     }
   }
-  // It is a part of what one image may need.
+  // The room for decompressed bytes is a part of what one image may need.
   Workspace small{{.scratch_bytes = file.size() + (64 << 10),
                    .larger_scratch_bytes = 8 << 20}};
-  const auto room = small.RoomToUnpack(file.size());
+  const auto room = small.RoomToDecompress(file.size());
   REQUIRE_THAT(room, IsOk());
   std::copy(file.begin(), file.end(), room->begin());
   CHECK_THAT(pipeline->Run(*room, {}, small, absl::MakeSpan(expected)),
              HasCode(absl::StatusCode::kResourceExhausted));
   CHECK(small.WantsLarger());
-  CHECK_THAT(small.RoomToUnpack(7 << 20),
+  CHECK_THAT(small.RoomToDecompress(7 << 20),
              HasCode(absl::StatusCode::kResourceExhausted));
   CHECK(small.WantsLarger());
 }

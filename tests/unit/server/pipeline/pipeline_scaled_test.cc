@@ -1,4 +1,5 @@
-// Pipelines that decode at a smaller scale: coordinates, draws, and when.
+// Tests of pipelines that decode at a smaller scale: coordinates, draws, and
+// when they do.
 
 #include <algorithm>
 #include <cmath>
@@ -50,8 +51,9 @@ struct Span {
   double length;
 };
 
-// The mean of channel `c` around position `at` of a span resized to `count`, by
-// a triangle, of an image's row or column. A pixel is stride bytes long.
+// An image that is resized by definition. At() returns channel `c` of one
+// pixel: the mean of the decoded pixels around it, weighted by triangles across
+// and down.
 class Reference {
  public:
   Reference(const Bytes& file, std::uint32_t factor) {
@@ -103,14 +105,14 @@ class Reference {
   Bytes pixels_;
 };
 
-// 420.jpg has 203 x 149 pixels.
+// The image 420.jpg has 203 x 149 pixels.
 TEST_CASE("A scaled pipeline scales coordinates exactly",
           "[pipeline][pipeline_scaled]") {
   const Bytes file = decode::GoldenFile("420.jpg");
   for (const std::uint32_t factor : {2, 4, 8}) {
     const Reference reference(file, factor);
     for (const int extra : {0, 1}) {
-      // The crop begins at 11, 5.
+      // The crop begins at column 11 and row 5.
       const int columns = 181 / static_cast<int>(factor) - extra;
       const int rows = 139 / static_cast<int>(factor) - extra;
       const std::string resize = absl::StrCat(
@@ -187,7 +189,7 @@ TEST_CASE("A scaled pipeline is exact where an image cannot be scaled",
         "ops { resize { height: 18 width: 25 interpolation: ", filter, " } } ");
   };
   const std::string ops[] = {
-      "ops { resize { height: 75 width: 101 } } ",  // less than by two
+      "ops { resize { height: 75 width: 101 } } ",  // not smaller by two
       "ops { resize { height: 18 width: 150 } } ",
       filtered("NEAREST"),
       filtered("BILINEAR_ALIASED"),

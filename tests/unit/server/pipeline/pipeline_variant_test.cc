@@ -1,5 +1,5 @@
-// A sample is the same, bit for bit, whether made from the encoded image or
-// from its variant.
+// Tests that a sample is the same to the bit, whether it is made from the
+// encoded image or from its variant.
 
 #include <cstdint>
 #include <cstdio>
@@ -43,7 +43,7 @@ std::unique_ptr<Pipeline> Make(const std::string& text) {
   return *std::move(pipeline);
 }
 
-// Memory for a variant, or none.
+// A target with memory for a variant, or without.
 class Target final : public VariantTarget {
  public:
   explicit Target(bool has_room = true) : has_room_(has_room) {}
@@ -84,10 +84,10 @@ std::vector<std::string> Specs() {
           image_net + "ops { center_crop { height: 60 width: 50 } } ",
       kMiddle + std::string(kFlips),
       kScaled + std::string(kResize) + kMiddle + kFlips,
-      // One of the images is to be turned.
+      // Among the golden images is one with an EXIF orientation.
       "ops { exif_transpose {} } " + std::string(kCrop),
       kScaled + std::string("ops { exif_transpose {} } ") + kResize + kMiddle,
-      // Where the first op does nothing, the second could shrink.
+      // The second op could reduce the image where the first one does nothing.
       kScaled + std::string("ops { resize { height: 149 } } ") + kCrop,
   };
 }
@@ -135,7 +135,8 @@ TEST_CASE("A variant serves every pipeline that begins in the same way",
   CHECK(decoded != 0u);
   CHECK(decoded == variant(kCrop + std::string(kImageNet)));
   CHECK(decoded == variant(kColor + std::string(kMiddle)));
-  // The middle alone is no smaller, and serves fewer.
+  // A variant of the middle alone would not be smaller, and would serve fewer
+  // pipelines.
   CHECK(decoded == variant(kMiddle));
   const std::uint64_t resized = variant(kResize + std::string(kRandomMiddle));
   CHECK(resized != decoded);
@@ -208,7 +209,7 @@ TEST_CASE("A pipeline goes on as ever where its variant has no room",
 
 TEST_CASE("Damage that a sample does not show is not an error of that sample",
           "[pipeline][pipeline_variant]") {
-  // Its last rows are cut out, where the crop does not come.
+  // The damage is in the image's last rows, which not every crop reaches.
   Bytes file = decode::GoldenFile("filtered.png");
   const std::size_t end = file.size() - 12;
   for (std::size_t i = end - 600; i < end; ++i) file[i] ^= 0x55;

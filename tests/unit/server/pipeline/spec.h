@@ -10,7 +10,7 @@
 
 namespace forebay::pipeline {
 
-// A PipelineSpec from protobuf's text format.
+// Returns the PipelineSpec that `text` has in protobuf's text format.
 inline proto::PipelineSpec Spec(const std::string& text) {
   proto::PipelineSpec spec;
   CAPTURE(text);

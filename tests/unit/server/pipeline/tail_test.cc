@@ -1,4 +1,5 @@
-// A pipeline's two parts, one after the other, make what the whole makes.
+// Tests that a pipeline's two parts, one after the other, make what the whole
+// pipeline makes.
 #include "server/pipeline/tail.h"
 
 #include <cstddef>
@@ -44,7 +45,7 @@ Bytes MakeFrom(const Pipeline& pipeline, const Bytes& file,
   return out;
 }
 
-// The tail by its definition, one element at a time.
+// Computes the tail by its definition, one element at a time.
 Bytes Finish(const Tail& tail, const Bytes& pixels) {
   const auto channels = static_cast<std::size_t>(tail.channels);
   const std::size_t element_bytes = proto::SizeOf(tail.table.dtype);
@@ -53,7 +54,7 @@ Bytes Finish(const Tail& tail, const Bytes& pixels) {
   for (std::size_t i = 0; i < pixels.size(); ++i) {
     const std::size_t c = i % channels;
     const std::size_t at = tail.channels_last ? i : c * size + i / channels;
-    // Little-endian: the element's bits are its low bytes.
+    // The CPU is little-endian, so the element is the low bytes of its bits.
     std::memcpy(&elements[at * element_bytes], &tail.table.bits[c][pixels[i]],
                 element_bytes);
   }

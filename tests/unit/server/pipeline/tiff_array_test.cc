@@ -33,10 +33,10 @@ Bytes File(const std::string& name) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A line of golden.txt: what tifffile reads.
+// A line of golden.txt: what tifffile reads in a file.
 struct Golden {
   std::string name;
-  std::string description;  // as Describe has it
+  std::string description;  // as Describe() gives it
   std::uint32_t crc = 0;    // of the elements
 };
 
@@ -79,8 +79,8 @@ std::string Refusal(const Bytes& file) {
   return std::string(StatusOf(file).message());
 }
 
-// Sets a number of the first directory of a small-endian TIFF that is no
-// BigTIFF.
+// Sets a tag's value in the first directory of a little-endian TIFF file that
+// is not a BigTIFF (TIFF 6.0 section 2).
 void SetTag(Bytes* file, std::uint16_t tag, std::uint32_t value) {
   const auto number = [&](std::size_t at, int bytes) {
     std::uint32_t found = 0;
@@ -92,7 +92,7 @@ void SetTag(Bytes* file, std::uint16_t tag, std::uint32_t value) {
   at += 2;
   for (std::uint32_t i = 0; i < count; ++i, at += 12) {
     if (number(at, 2) != tag) continue;
-    (*file)[at + 2] = 4;  // of 32 bits
+    (*file)[at + 2] = 4;  // type LONG, of 32 bits
     for (int k = 0; k < 4; ++k)
       (*file)[at + 8 + k] = static_cast<std::uint8_t>(value >> (8 * k));
     return;
@@ -121,11 +121,11 @@ TEST_CASE("Samples of a TIFF array are the same as tifffile's",
   }
 }
 
-TEST_CASE("A TIFF file may lie where the workspace unpacks",
+TEST_CASE("A TIFF file may lie where the workspace decompresses",
           "[pipeline][tiff_array]") {
   Workspace workspace({});
   const Bytes file = File("uint16_tiles.tif");
-  const auto room = workspace.RoomToUnpack(file.size());
+  const auto room = workspace.RoomToDecompress(file.size());
   REQUIRE_THAT(room, IsOk());
   std::copy(file.begin(), file.end(), room->begin());
   Bytes out(37 * 23 * 2);
@@ -162,7 +162,7 @@ TEST_CASE("The TIFF array reader takes truncated files for damaged",
                       whole.begin() + static_cast<std::ptrdiff_t>(length));
       Workspace workspace({});
       const auto read = ReadTiff(cut, workspace);
-      // Tags behind the pixels may be missing: not all of them are needed.
+      // A file may lack tags behind the pixels, as not all of them are needed.
       if (read.ok()) {
         CHECK(CrcOf(read->items) == golden.crc);
       } else {
@@ -192,7 +192,7 @@ TEST_CASE("Huge sizes in a TIFF array's file take no memory",
   SetTag(&tiles, 322, 1 << 30);
   SetTag(&tiles, 323, 1 << 30);
   CHECK_FALSE(StatusOf(tiles).ok());
-  // One of many samples a pixel.
+  // The image then says that a pixel has 65535 samples.
   Bytes wide = File("uint16.tif");
   SetTag(&wide, 277, 65535);
   CHECK_FALSE(StatusOf(wide).ok());

@@ -56,7 +56,7 @@ std::unique_ptr<Pipeline> Make(const std::string& text,
   return *std::move(pipeline);
 }
 
-// Runs a pipeline whose code changes nothing.
+// Returns the tensor of a pipeline whose user code changes nothing.
 Bytes TensorOf(const Pipeline& pipeline, const SampleKey& key) {
   Workspace workspace{WorkspaceLimits()};
   const Bytes scene = transform::ReadGolden("scene.png");
@@ -67,13 +67,13 @@ Bytes TensorOf(const Pipeline& pipeline, const SampleKey& key) {
                IsOk());
     return out;
   }
-  Bytes desk(code->desk_bytes());
-  CHECK_THAT(
-      pipeline.Run(scene, key, workspace, code->Input(absl::MakeSpan(desk))),
-      IsOk());
-  CHECK_THAT(
-      code->RunAfter(absl::MakeSpan(desk), key, workspace, absl::MakeSpan(out)),
-      IsOk());
+  Bytes user_buffer(code->user_buffer_bytes());
+  CHECK_THAT(pipeline.Run(scene, key, workspace,
+                          code->Input(absl::MakeSpan(user_buffer))),
+             IsOk());
+  CHECK_THAT(code->RunAfter(absl::MakeSpan(user_buffer), key, workspace,
+                            absl::MakeSpan(out)),
+             IsOk());
   return out;
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("Ops behind user code draw by their place in the whole pipeline",
           "[pipeline][user_code]") {
   const std::string flip = "ops { random_horizontal_flip { p: 0.5 } } ";
   const auto coded = Make(std::string(kCrop) + Image(8, 6, 3) + flip);
-  // An op that does nothing, in the code's place.
+  // An op that does nothing takes the place of the user code.
   const auto plain = Make(std::string(kCrop) + "ops { to_image {} } " + flip);
   for (std::uint64_t sample = 0; sample < 20; ++sample)
     CHECK(TensorOf(*coded, {3, 1, sample}) == TensorOf(*plain, {3, 1, sample}));
@@ -103,7 +103,7 @@ TEST_CASE("Results of user code may have another extent and other channels",
       Make(std::string(kCrop) + Image(4, 20, 1) +
            "ops { resize { height: 2 } } ops { to_image { layout: NHWC } }");
   CHECK(pipeline->output().shape == std::vector<std::uint64_t>{2, 10, 1});
-  CHECK(pipeline->user_code()->desk_bytes() >=
+  CHECK(pipeline->user_code()->user_buffer_bytes() >=
         sizeof(proto::RawImageHeader) + 8 * 6 * 3);
 }
 
@@ -116,11 +116,11 @@ TEST_CASE("Finished results of user code are the pipeline's output",
   CHECK(pipeline->output().bytes == 20u);
   const UserCode& code = *pipeline->user_code();
   CHECK(code.after() == nullptr);
-  Bytes desk(code.desk_bytes(), 7), out(20);
+  Bytes user_buffer(code.user_buffer_bytes(), 7), out(20);
   Workspace workspace{WorkspaceLimits()};
-  REQUIRE_THAT(
-      code.RunAfter(absl::MakeSpan(desk), {}, workspace, absl::MakeSpan(out)),
-      IsOk());
+  REQUIRE_THAT(code.RunAfter(absl::MakeSpan(user_buffer), {}, workspace,
+                             absl::MakeSpan(out)),
+               IsOk());
   CHECK(out == Bytes(20, 7));
 }
 
@@ -128,11 +128,12 @@ TEST_CASE("A header that user code leaves is not believed",
           "[pipeline][user_code]") {
   const auto pipeline = Make(std::string(kCrop) + Image(8, 6, 3));
   const UserCode& code = *pipeline->user_code();
-  Bytes desk(code.desk_bytes(), 0xff), out(pipeline->output().bytes);
+  Bytes user_buffer(code.user_buffer_bytes(), 0xff),
+      out(pipeline->output().bytes);
   Workspace workspace{WorkspaceLimits()};
-  CHECK_THAT(
-      code.RunAfter(absl::MakeSpan(desk), {}, workspace, absl::MakeSpan(out)),
-      IsOk());
+  CHECK_THAT(code.RunAfter(absl::MakeSpan(user_buffer), {}, workspace,
+                           absl::MakeSpan(out)),
+             IsOk());
 }
 
 TEST_CASE("The tail of a pipeline with user code is that of the ops behind it",

@@ -43,7 +43,7 @@ TEST_CASE_METHOD(
     "A limit of vector instructions above the CPU's own has no effect",
     "[pipeline][vector_target]") {
   const std::string widest(VectorTarget());
-  // The CPU has all targets from its widest on.
+  // The CPU has all targets from its widest one on, so the loop ends there.
   for (const std::string& name : VectorTargetNames()) {
     CAPTURE(name);
     REQUIRE_THAT(LimitVectorTarget(name), IsOk());

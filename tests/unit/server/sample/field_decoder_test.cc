@@ -30,7 +30,7 @@ std::string TextOf(absl::Span<const std::uint8_t> bytes) {
   return {bytes.begin(), bytes.end()};
 }
 
-// Notes what it is given.
+// A target that notes what it is given.
 class Notes final : public FieldTarget {
  public:
   void SetNumber(std::size_t field, std::int64_t number) override {
@@ -75,7 +75,7 @@ class Notes final : public FieldTarget {
   std::vector<std::string> taken;
 };
 
-// A sample whose only field is all that was read.
+// Decodes a sample whose only field is all bytes that were read.
 absl::Status Decode(Field field, std::string_view read) {
   const TableDataset table({std::move(field)}, {FieldRange{0, read.size()}});
   Notes notes;
@@ -106,7 +106,8 @@ TEST_CASE("The field decoder decodes each kind of field",
        {"elements", FieldKind::kArray, 2,
         dataset::ArrayType{.dtype = proto::DType::kUint8, .shape = {2}}},
        {"array", FieldKind::kArray}},
-      // The target alone knows how much of an image it needs.
+      // The image's range is longer than the bytes that were read: the target
+      // alone knows how much of it it needs.
       {FieldRange{7, 1'000}, FieldRange{0, 4}, FieldRange{4, 4},
        FieldRange{8, 2}, FieldRange{10, 1}, FieldRange{11, 2},
        FieldRange{small.size(), npy.size()}});
@@ -117,7 +118,8 @@ TEST_CASE("The field decoder decodes each kind of field",
                            read.size()},
                           made, notes),
              IsOk());
-  // To decode an image takes the room that others may lie in.
+  // The image comes last: decoding it takes the room that other values may lie
+  // in.
   CHECK(notes.taken ==
         std::vector<std::string>{"1 number 12", "2 bytes cafe", "3 bytes {}",
                                  "4 bytes \x80", "5 elements xy",
@@ -186,18 +188,18 @@ TEST_CASE("The field decoder stops at the target's error",
       {std::int64_t{1}, FieldRange{0, 0}, FieldRange{0, 0}});
   Notes notes;
   dataset::MadeValues made;
-  notes.image_status = absl::UnimplementedError("is no JPEG");
+  notes.image_status = absl::UnimplementedError("is not a JPEG");
   const absl::Status status = DecodeFields(table, 5, {}, made, notes);
   CHECK_THAT(status, HasCode(absl::StatusCode::kUnimplemented));
-  CHECK(status.message() == "sample 5 of table: photo: is no JPEG");
+  CHECK(status.message() == "sample 5 of table: photo: is not a JPEG");
   CHECK(notes.taken == std::vector<std::string>{"0 number 1", "1 image 0 0"});
 }
 
-// Its image is packed: what it has stands there backwards, behind a mark. An
-// image without the mark stands there as it is.
-class PackedTable final : public dataset::FakeDataset {
+// A dataset whose image is compressed: a mark, and behind it the image's bytes
+// in reverse. An image without the mark is stored as it is.
+class CompressedTable final : public dataset::FakeDataset {
  public:
-  explicit PackedTable(FieldKind kind)
+  explicit CompressedTable(FieldKind kind)
       : FakeDataset({.size = 1,
                      .fields = {{"it", kind}},
                      .root = storage::FakeRoot::Make(
@@ -206,46 +208,46 @@ class PackedTable final : public dataset::FakeDataset {
     return {.object = "photo", .version = {}, .layout = nullptr};
   }
   void ValuesOf(std::uint64_t, absl::Span<FieldValue> values) const override {
-    values[0] = dataset::PackedRange{{1, 4}};
+    values[0] = dataset::CompressedRange{{1, 4}};
   }
-  absl::StatusOr<absl::Span<const std::uint8_t>> Unpack(
-      std::uint64_t, absl::Span<const std::uint8_t> packed,
-      dataset::UnpackRoom room) const override {
-    if (packed[0] != '!') return packed;
-    FOREBAY_ASSIGN_OR_RETURN(const auto out, room(packed.size() - 1));
-    std::reverse_copy(packed.begin() + 1, packed.end(), out.begin());
+  absl::StatusOr<absl::Span<const std::uint8_t>> Decompress(
+      std::uint64_t, absl::Span<const std::uint8_t> compressed,
+      dataset::DecompressionRoom room) const override {
+    if (compressed[0] != '!') return compressed;
+    FOREBAY_ASSIGN_OR_RETURN(const auto out, room(compressed.size() - 1));
+    std::reverse_copy(compressed.begin() + 1, compressed.end(), out.begin());
     return out;
   }
 };
 
-TEST_CASE("An image's bytes are read or made or unpacked",
+TEST_CASE("An image's bytes are read or made or decompressed",
           "[sample][field_decoder]") {
-  const PackedTable table(FieldKind::kImage);
+  const CompressedTable table(FieldKind::kImage);
   const auto bytes_of = [&](std::string_view read, const FieldValue& image) {
-    std::vector<std::uint8_t> unpacked(3);
+    std::vector<std::uint8_t> decompressed(3);
     const auto bytes = ImageBytes(
         table, 0,
         {reinterpret_cast<const std::uint8_t*>(read.data()), read.size()},
         image, [&](std::uint64_t size) {
-          return absl::MakeSpan(unpacked).first(size);
+          return absl::MakeSpan(decompressed).first(size);
         });
     return bytes.ok() ? TextOf(*bytes) : std::string(bytes.status().message());
   };
   const std::vector<std::uint8_t> made = {'a', 'b'};
   CHECK(bytes_of("kitten", FieldRange{1, 3}) == "itt");
   CHECK(bytes_of("kitten", dataset::MadeBytes{made}) == "ab");
-  CHECK(bytes_of("k!tten", dataset::PackedRange{{1, 4}}) == "ett");
-  CHECK(bytes_of("kitten", dataset::PackedRange{{1, 4}}) == "itte");
-  CHECK(bytes_of("k!tt", dataset::PackedRange{{1, 4}}) ==
+  CHECK(bytes_of("k!tten", dataset::CompressedRange{{1, 4}}) == "ett");
+  CHECK(bytes_of("kitten", dataset::CompressedRange{{1, 4}}) == "itte");
+  CHECK(bytes_of("k!tt", dataset::CompressedRange{{1, 4}}) ==
         "has only 4 of 5 bytes");
   CHECK(bytes_of("kitten", std::int64_t{5}) ==
         "is a field that no dataset has");
 }
 
-TEST_CASE("Unpacked samples lie in the room that is given for them",
+TEST_CASE("Decompressed samples lie in the room that is given for them",
           "[sample][field_decoder]") {
   dataset::MadeValues own;
-  REQUIRE_THAT(own.AddUnpacked(5), IsOk());
+  REQUIRE_THAT(own.AddDecompressed(5), IsOk());
   CHECK(own.bytes() == 5);
   std::vector<std::uint8_t> bytes(7);
   const auto give =
@@ -253,30 +255,33 @@ TEST_CASE("Unpacked samples lie in the room that is given for them",
     if (size > bytes.size()) return absl::ResourceExhaustedError("is full");
     return absl::MakeSpan(bytes).first(size);
   };
-  const dataset::UnpackRoom room = give;
+  const dataset::DecompressionRoom room = give;
   dataset::MadeValues other(&room);
-  CHECK(other.AddUnpacked(5)->data() == bytes.data());
-  CHECK(other.AddUnpacked(8).status().message() == "is full");
+  CHECK(other.AddDecompressed(5)->data() == bytes.data());
+  CHECK(other.AddDecompressed(8).status().message() == "is full");
   CHECK(other.bytes() == 0);
   CHECK(other.Add(3).data() != bytes.data());
   CHECK(other.bytes() == 3);
 }
 
-TEST_CASE("The target unpacks an image and clips alone are unpacked for it",
-          "[sample][field_decoder]") {
+TEST_CASE(
+    "A target decompresses images and clips alone are decompressed for it",
+    "[sample][field_decoder]") {
   Notes notes;
   dataset::MadeValues made;
-  CHECK_THAT(DecodeFields(PackedTable(FieldKind::kImage), 0, {}, made, notes),
-             IsOk());
+  CHECK_THAT(
+      DecodeFields(CompressedTable(FieldKind::kImage), 0, {}, made, notes),
+      IsOk());
   CHECK(notes.taken == std::vector<std::string>{"0 other image"});
-  CHECK_THAT(DecodeFields(PackedTable(FieldKind::kBytes), 0, {}, made, notes),
-             HasCode(absl::StatusCode::kInternal));
+  CHECK_THAT(
+      DecodeFields(CompressedTable(FieldKind::kBytes), 0, {}, made, notes),
+      HasCode(absl::StatusCode::kInternal));
   const std::string read = "kitten";
-  const absl::Status unpacked = DecodeFields(
-      PackedTable(FieldKind::kAudio), 0,
+  const absl::Status decompressed = DecodeFields(
+      CompressedTable(FieldKind::kAudio), 0,
       {reinterpret_cast<const std::uint8_t*>(read.data()), read.size()}, made,
       notes);
-  CHECK_THAT(unpacked, IsOk());
+  CHECK_THAT(decompressed, IsOk());
   CHECK(notes.taken.back().substr(0, 7) == "0 audio");
 }
 

@@ -19,7 +19,7 @@ using dataset::composed::Subset;
 
 class Layout final : public storage::ObjectLayout {
  public:
-  void LookAgain(
+  void Revalidate(
       const storage::ReadRequest&, storage::ByteSource&,
       std::function<void(absl::StatusOr<storage::Revision>)>) const override {}
 };

@@ -59,7 +59,7 @@ TEST_CASE("A block order of a huge size is invertible",
   }
 }
 
-// The purpose of the order: few blocks are begun at any time.
+// The order exists so that few blocks are begun at any time.
 TEST_CASE("A block order reads one group of blocks at a time",
           "[sampler][block_order]") {
   constexpr std::uint64_t kSize = 100'003;
@@ -86,7 +86,7 @@ TEST_CASE("A block order reads one group of blocks at a time",
 }
 
 // A reader that goes through the order step by step is told of each block once,
-// a group ahead, but for those of the first group.
+// a group ahead. Blocks of the first group are the exception.
 TEST_CASE("Each block of a block order is due once and a group ahead",
           "[sampler][block_order]") {
   std::mt19937_64 random = PrintedGenerator();
@@ -101,7 +101,8 @@ TEST_CASE("Each block of a block order is due once and a group ahead",
       REQUIRE(known.insert(met.begin).second);
     };
     const std::uint64_t blocks = (size + block - 1) / block;
-    // The first group is never due; the short block may be in it.
+    // Blocks of the first group are never due. The short block may be one of
+    // them.
     for (std::uint64_t i = 0;
          i < size && known.size() < std::min(kGroup, blocks); ++i) {
       known.insert(order.BlockOf(order.At(i)).begin);
@@ -125,7 +126,7 @@ TEST_CASE("A block order shuffles the blocks and their samples",
   constexpr std::uint64_t kSize = 64'000;
   constexpr std::uint64_t kBlock = 100;
   const BlockOrder order(kSize, kBlock, kSeed, 0);
-  // A random order has about one number at its own place.
+  // A random order has about one number at its own position.
   std::uint64_t at_home = 0;
   std::uint64_t rising = 0;
   for (std::uint64_t i = 0; i < kSize; ++i) {
@@ -133,7 +134,7 @@ TEST_CASE("A block order shuffles the blocks and their samples",
     if (i > 0 && order.At(i) > order.At(i - 1)) ++rising;
   }
   CHECK(at_home < 20u);
-  // Expected is half of all, with a deviation of some 75.
+  // Half of all steps should rise, with a standard deviation of some 75.
   CHECK_THAT(static_cast<double>(rising), WithinAbs(kSize / 2.0, 600));
 }
 

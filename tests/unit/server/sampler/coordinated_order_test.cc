@@ -13,7 +13,7 @@
 namespace forebay::sampler {
 namespace {
 
-// Of the positions of each sample in two epochs.
+// Returns Spearman's rank correlation of the samples' positions in two epochs.
 double Spearman(const SampleList& first, const SampleList& second) {
   const auto size = static_cast<double>(first.size());
   std::vector<double> position(first.size());
@@ -55,7 +55,8 @@ std::vector<Simulation::Pace> FourReaders(std::uint64_t size,
           {speeds[3], 0.61 * epoch, 100}};
 }
 
-// That a simulation, which has run, needed few decodes and mixed its epochs.
+// Expects that a simulation, which has run, needed few decodes and mixed its
+// epochs.
 void ExpectShares(const Simulation& simulation, std::uint64_t seed,
                   double most_decodes) {
   const double spearman = HighestSpearman(simulation);
@@ -81,15 +82,16 @@ TEST_CASE("Four readers of a coordinated order decode most samples once",
   }
 }
 
-// A reader that decodes is slower meanwhile, and the others get ahead. Unless
-// all decode for all, they end far apart, and the last one decodes alone.
+// A reader that decodes is slower meanwhile, and other readers get ahead.
+// Unless all readers decode for all, they end far apart, and the last one
+// decodes alone.
 TEST_CASE(
     "Four readers of a coordinated order share as much when they run at full "
     "speed",
     "[sampler][coordinated_order]") {
   constexpr std::uint64_t kSize = 6'000;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    // The first alone takes all CPU time: a sample 0.7 s.
+    // The first reader alone takes all CPU time, 0.7 s for each sample.
     const auto at = [](double part) {
       return part * static_cast<double>(kSize) *
              (Simulation::kMake + Simulation::kDecode);
@@ -106,7 +108,7 @@ TEST_CASE("A reader that stands still holds nobody up in a coordinated order",
           "[sampler][coordinated_order]") {
   constexpr std::uint64_t kSize = 2'000;
   CoordinatedOrder order(kSize, kSize / 10, 3);
-  order.Join();  // has most left, for good
+  order.Join();  // keeps most samples left
   const auto stopped = order.Join();
   while (order.Left(stopped) > 50) order.Done(order.Next(stopped));
   const auto first = order.Join();
@@ -163,7 +165,7 @@ TEST_CASE("Readers of unequal speeds share less of a coordinated order",
   CHECK(simulation.decodes_per_sample() <= 0.6);
 }
 
-// Chi-square of where a sample stands, over many runs.
+// Returns the chi-square statistic of where a sample stands, over many runs.
 double ChiSquare(const std::vector<int>& counts) {
   const double mean = std::accumulate(counts.begin(), counts.end(), 0.0) /
                       static_cast<double>(counts.size());
@@ -177,8 +179,8 @@ TEST_CASE(
     "[sampler][coordinated_order]") {
   constexpr std::uint64_t kSize = 12;
   constexpr int kRuns = 4'000;
-  // Of three members' three epochs: how often sample 5 stands at each position,
-  // and how often each sample follows on it.
+  // Counts of three members' three epochs: how often sample 5 stands at each
+  // position, and how often each sample follows it.
   std::vector<std::vector<int>> places(9, std::vector<int>(kSize));
   std::vector<std::vector<int>> behind(9, std::vector<int>(kSize));
   for (int run = 0; run < kRuns; ++run) {
@@ -197,7 +199,8 @@ TEST_CASE(
   }
   for (std::size_t epoch = 0; epoch < places.size(); ++epoch) {
     CAPTURE(epoch);
-    // 11 degrees of freedom: once in 100,000 runs above.
+    // Random orders exceed this bound once in 100,000 runs, with 11 degrees of
+    // freedom.
     CHECK(ChiSquare(places[epoch]) < 42.2);
     behind[epoch].erase(behind[epoch].begin() + 5);
     CHECK(ChiSquare(behind[epoch]) < 42.2);
@@ -295,7 +298,7 @@ TEST_CASE("Every sample of a coordinated order comes once whatever happens",
       }
       if (members.empty()) continue;
       REQUIRE(order.Left(members[0].number) == members[0].unseen.size());
-      // It counts the decoded samples that the member has not seen.
+      // DecodedFor() counts the decoded samples that the member has not seen.
       std::size_t decoded = 0;
       for (const std::uint64_t sample : members[0].unseen) {
         decoded += order.IsDecoded(sample);

@@ -19,7 +19,7 @@
 namespace forebay::sampler {
 namespace {
 
-// Lengths that follow from the sample's number alone.
+// Lengths that depend on the sample's number alone.
 class SomeLengths final : public SampleLengths {
  public:
   explicit SomeLengths(std::uint64_t most) : most_(most) {}
@@ -31,7 +31,7 @@ class SomeLengths final : public SampleLengths {
   const std::uint64_t most_;
 };
 
-// Keeps all windows.
+// A window store that keeps all windows.
 class AllWindows final : public WindowStore {
  public:
   LengthWindowPtr Find(std::uint64_t number) const override {
@@ -116,7 +116,7 @@ class LengthOrderTest {
   Case case_;
 };
 
-// As the order without lengths: with each sample as often, over all ranks.
+// The order without lengths has each sample as often, over all ranks.
 SUITE_CASE(LengthOrderTest,
            "A length order has the samples of the order without lengths",
            "[sampler][length_order]") {
@@ -207,7 +207,7 @@ SUITE_CASE(LengthOrderTest,
   for (std::uint64_t position = 0; position < count; ++position) {
     const auto found = order.PositionOf(order.SampleAt(position));
     REQUIRE(found.has_value());
-    // Padding repeats a sample, whose first position may be far.
+    // Padding repeats a sample, whose first position may be far away.
     if (case_.pad != Pad::kWrap || case_.size % case_.world_size == 0) {
       CHECK(*found == position);
     }
@@ -226,12 +226,12 @@ SUITE_CASE(LengthOrderTest,
         (steps + case_.plan.batch - 1) / case_.plan.batch * case_.plan.batch;
   std::vector<std::uint64_t> begins = {0};
   for (const std::uint64_t end : EndsOf(order, count)) begins.push_back(end);
-  begins.pop_back();  // the epoch's end begins none
+  begins.pop_back();  // the epoch's end begins no batch
   for (std::size_t i = 0; i < begins.size(); ++i) {
     for (std::size_t k = i; k < std::min(i + 5, begins.size()); ++k) {
       const auto batches = order.BatchesBetween(begins[i], begins[k]);
       REQUIRE(batches.has_value());
-      // Farther away, it is a guess.
+      // The count is a guess for positions farther away.
       if (begins[k] / steps - begins[i] / steps <= 2) {
         CHECK(*batches == k - i);
       }
@@ -243,7 +243,7 @@ SUITE_CASE(LengthOrderTest,
   }
 }
 
-// So a state of some ranks is one of others.
+// A state that was saved by some number of ranks is then valid for others.
 SUITE_CASE(LengthOrderTest,
            "A length order has one order for all numbers of ranks",
            "[sampler][length_order]") {
@@ -252,7 +252,7 @@ SUITE_CASE(LengthOrderTest,
   alone.world_size = 1;
   alone.pad = Pad::kNone;
   alone.plan.batch = case_.plan.batch * case_.world_size;
-  // Windows of as many places in both cases.
+  // Windows have equally many samples in both cases.
   alone.plan.window = case_.plan.window =
       (case_.plan.window / alone.plan.batch + 1) * alone.plan.batch;
   const std::vector<std::uint64_t> wanted = SamplesOf(alone.For(0), case_.size);
@@ -267,7 +267,7 @@ SUITE_CASE(LengthOrderTest,
   }
 }
 
-// Room is made for one that comes twice.
+// Batches have room for one sample that comes twice.
 SUITE_CASE(LengthOrderTest,
            "A length order repeats one sample of a batch at most",
            "[sampler][length_order]") {
@@ -286,7 +286,7 @@ SUITE_CASE(LengthOrderTest,
 SUITE_CASE(LengthOrderTest,
            "A length order differs from epoch to epoch if it shuffles",
            "[sampler][length_order]") {
-  case_.size += 100;  // fewer might be in the same order by chance
+  case_.size += 100;  // fewer samples might have the same order by chance
   const std::uint64_t count = case_.CountOf(0);
   const bool equal =
       SamplesOf(case_.For(0, 3), count) == SamplesOf(case_.For(0, 4), count);
@@ -318,11 +318,12 @@ TEST_CASE("A length order brings like lengths together",
     padding += longest * 20 - batch;
     sum += batch;
   }
-  // Unsorted, nearly every second place is padding.
+  // Without sorting, nearly every second element would be padding.
   CHECK(padding < sum / 50);
 }
 
-// A loader that drops a last, smaller batch shows each of them in some epoch.
+// A loader that drops the last, smaller batch still shows each sample in some
+// epoch.
 TEST_CASE("A length order has no sample in the last batch of every epoch",
           "[sampler][length_order]") {
   Case few{.size = 100, .plan = {}};

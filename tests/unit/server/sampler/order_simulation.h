@@ -12,12 +12,12 @@ namespace forebay::sampler {
 
 using SampleList = std::vector<std::uint64_t>;
 
-// Readers at paces of their own, in simulated time, each a batch at a time. A
-// sample that is not decoded when it is asked for is decoded then. Others find
-// it from when its batch is complete.
+// Readers at paces of their own, in simulated time, each of which takes a batch
+// at a time. A sample that is not decoded when a reader asks for it is then
+// decoded by that reader. Other readers find it once that batch is complete.
 class Simulation {
  public:
-  // CPU time, in seconds, of a sample that is decoded, and of any.
+  // Seconds of CPU time for a sample that is decoded, and for any sample.
   static constexpr double kDecode = 0.6;
   static constexpr double kMake = 0.1;
 
@@ -54,7 +54,7 @@ class Simulation {
   double decodes_per_sample() const {
     return static_cast<double>(decodes_) / static_cast<double>(delivered_);
   }
-  // Of each member, of each epoch.
+  // Returns each member's orders, one for each epoch.
   std::vector<std::vector<SampleList>> orders() const {
     std::vector<std::vector<SampleList>> orders;
     for (const Member& member : members_) orders.push_back(member.orders);
@@ -68,8 +68,8 @@ class Simulation {
     int done = 0;
     bool joined = false;
     CoordinatedOrder::Member number = 0;
-    SampleList batch;    // in the making
-    SampleList decoded;  // of these
+    SampleList batch;    // samples of the batch under way
+    SampleList decoded;  // samples of the batch to be decoded
     std::vector<SampleList> orders;
   };
 
@@ -95,7 +95,8 @@ class Simulation {
     const auto count = static_cast<double>(member.batch.size());
     if (member.pace.speed > 0) {
       member.next += count / member.pace.speed;
-      Finish(member);  // long before that
+      // The batch is complete long before the reader asks for the next one.
+      Finish(member);
       return;
     }
     const auto decoded = static_cast<double>(member.decoded.size());
@@ -106,7 +107,7 @@ class Simulation {
     member.next += (count * kMake + decoded * kDecode) * running;
   }
 
-  // The batch is complete.
+  // Completes the member's batch.
   void Finish(Member& member) {
     for (const std::uint64_t sample : member.batch) order_.Done(sample);
     for (const std::uint64_t sample : member.decoded) order_.Put(sample);

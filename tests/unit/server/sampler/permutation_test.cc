@@ -21,8 +21,8 @@ std::mt19937_64 PrintedGenerator() {
   return std::mt19937_64(kSeed);
 }
 
-// Deviation of the chi-square statistic from its mean, in standard deviations,
-// for counts that should be equal.
+// Returns the deviation of the chi-square statistic from its mean, in standard
+// deviations, for counts that should be equal.
 double ChiSquareDeviation(const std::vector<std::uint64_t>& counts) {
   const double total = std::accumulate(counts.begin(), counts.end(), 0.0);
   const double expected = total / counts.size();
@@ -109,7 +109,7 @@ TEST_CASE("A permutation's neighbours are uniform over seeds",
           "[sampler][permutation]") {
   PrintedGenerator();
   for (const std::uint64_t size : {4, 7, 12, 20}) {
-    // The pair that stands at positions 0 and 1.
+    // Counts of each pair that stands at positions 0 and 1.
     std::vector<std::uint64_t> counts;
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> pairs;
     for (std::uint64_t seed = 0; seed < 300 * size * size; ++seed) {

@@ -49,8 +49,8 @@ TEST_CASE("A sampler with an unset spec is sequential and alone", "[sampler]") {
   }
 }
 
-// Checks that all ranks together see what the pad promises, and that each finds
-// its samples.
+// All ranks together see what the padding promises, and each rank finds its
+// samples.
 TEST_CASE("All ranks of a sampler together cover what their padding promises",
           "[sampler]") {
   const std::uint64_t generator_seed = 7;
@@ -134,7 +134,8 @@ TEST_CASE("A listed sampler's epoch is what its list says", "[sampler]") {
   CHECK(order.PositionOf(7) == std::nullopt);
   CHECK(order.RepeatsBefore(4) == 2);
   CHECK(order.RepeatsBefore(1) == 0);
-  // The next list is not known: half an epoch away, on average.
+  // The next list is not known, so its samples count as half an epoch away,
+  // which is the average.
   const EpochOrder next = sampler.After(order);
   CHECK(next.epoch() == 5);
   CHECK(next.samples() == 5);

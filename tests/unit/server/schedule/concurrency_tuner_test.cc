@@ -1,4 +1,4 @@
-// The tuner on links that are simulated: what it gets out of them, and when.
+// Tests of the tuner on simulated links: the rate that it reaches, and when.
 
 #include "server/schedule/concurrency_tuner.h"
 
@@ -20,13 +20,14 @@ namespace {
 
 constexpr double kTick = 0.02;  // seconds
 constexpr std::int64_t kTickNanos = 20'000'000;
-constexpr int kAnswers = 20;  // each tick
+constexpr int kAnswers = 20;  // answers each tick
 
-// Bytes a second at so many requests at once.
+// Bytes a second, as a function of the number of concurrent requests.
 using Curve = std::function<double(int)>;
 
-// Each request takes `latency` seconds and then its bytes' time on a connection
-// of its own; all together get at most `capacity`.
+// Returns the curve of requests that each take `latency` seconds, and then
+// their bytes' time on a connection of their own. All together get at most
+// `capacity` bytes a second.
 Curve LatencyBound(double latency, double bytes, double connection,
                    double capacity) {
   return [=](int requests) {
@@ -35,8 +36,9 @@ Curve LatencyBound(double latency, double bytes, double connection,
   };
 }
 
-// A link that delivers as a curve says, at the limit of `latency` before, and
-// with noise: each tick a factor, normal around 1.
+// A link that delivers what a curve says for the limit of `latency` seconds
+// before. Noise multiplies each tick by a factor, normally distributed around
+// 1.
 class Link {
  public:
   Link(Curve curve, double latency, double noise, unsigned seed)
@@ -45,7 +47,8 @@ class Link {
         noise_(noise),
         random_(seed) {}
 
-  // Lets the tuner run it; what was delivered a second, in part of capacity.
+  // Lets the tuner run the link. Returns the bytes that were delivered per
+  // second.
   double Run(ConcurrencyTuner* tuner, double seconds) {
     const std::uint64_t before = sample_.delivered;
     for (double at = 0; at < seconds; at += kTick) {
@@ -78,7 +81,8 @@ class Link {
 
   void SetCurve(Curve curve) { curve_ = std::move(curve); }
   void SetStarved(bool starved) { starved_ = starved; }
-  // From so many requests on, a quarter of the answers are refusals.
+  // Makes a quarter of the answers refusals while more than `requests` requests
+  // are allowed.
   void RefuseFrom(int requests) { capacity_ = requests; }
   int highest() const { return highest_; }
 
@@ -101,7 +105,8 @@ class TunerTest {
   explicit TunerTest(Subject seed) : seed_(seed) {}
 
  protected:
-  // After 10 s it gets nearly all of what is there, for as long as one looks.
+  // Expects that the tuner, after 10 s, gets 90% of the link's best rate, and
+  // keeps it.
   void ExpectFound(Curve curve, double latency, double noise) {
     Link link(std::move(curve), latency, noise, seed_);
     ConcurrencyTuner tuner;
@@ -147,7 +152,7 @@ SUITE_CASE(
     Link link(curve, 0.06, 0.05, seed_);
     ConcurrencyTuner tuner;
     while (tuner.allowed() < disturbed) link.Run(&tuner, kTick);
-    // It settles for 0.12 s, and is measured for 0.3 s.
+    // The tuner lets the link settle for 0.12 s, and measures for 0.3 s.
     link.SetCurve([&curve](int requests) { return 0.5 * curve(requests); });
     link.Run(&tuner, 0.44);
     link.SetCurve(curve);
@@ -176,7 +181,7 @@ SUITE_CASE(TunerTest,
 
 SUITE_CASE(TunerTest, "A full link gets no more requests than it needs",
            "[schedule][concurrency_tuner]") {
-  // 40 requests fill it.
+  // The link is full with 40 requests.
   Link link([](int requests) { return 1e6 * std::min(requests, 40); }, 0.03,
             0.02, seed_);
   ConcurrencyTuner tuner;
@@ -206,7 +211,7 @@ SUITE_CASE(TunerTest, "Refusals make the concurrency tuner send fewer requests",
   link.Run(&tuner, 10);
   CHECK(tuner.limit() <= 63);
   CHECK(link.Run(&tuner, 60) >= 0.6 * 50e6);
-  link.RefuseFrom(1);  // refuses everything
+  link.RefuseFrom(1);  // refuses beyond one request
   link.Run(&tuner, 10);
   CHECK(tuner.limit() == ConcurrencyTunerOptions().min);
 }
@@ -283,7 +288,7 @@ SUITE_CASE(TunerTest, "A concurrency limit is measured once it is reached",
   CHECK(tuner.allowed() == 16);
   link.Run(&tuner, 2.5, 0);
   CHECK(tuner.limit() == 32);
-  link.Run(&tuner, 0.5, 0);  // none came in 3 s
+  link.Run(&tuner, 0.5, 0);  // no answer came in 3 s
   CHECK(tuner.limit() == 32);
   CHECK(tuner.allowed() == 32);
   link.Run(&tuner, 0.5, 0);
@@ -301,7 +306,8 @@ SUITE_CASE(TunerTest, "Refusals count while a concurrency limit is approached",
   link.sample.answers += 50;
   link.sample.busy += 10;
   link.Run(&tuner, kTick, 0);
-  // Of those that there were, not of those that were to come.
+  // The cut is a share of the requests that were allowed, not of the limit that
+  // was approached.
   CHECK(tuner.limit() <= 0.7 * before);
   CHECK(tuner.allowed() == tuner.limit());
 }

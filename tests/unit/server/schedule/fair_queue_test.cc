@@ -19,7 +19,7 @@ using Catch::WithinAbs;
 
 using Queue = FairQueue<int>;
 
-// Pops and completes at the estimate.
+// Pops an item, completes it at its estimate, and returns it.
 int Next(Queue& queue) {
   auto popped = queue.Pop();
   queue.Complete(popped->flow, popped->cost, popped->cost);
@@ -67,8 +67,8 @@ TEST_CASE("A fair queue takes items that only move", "[schedule][fair_queue]") {
   CHECK(*queue.Pop()->item == 7);
 }
 
-// Any weights, costs and depth: what two busy flows got, over their weights,
-// differs by no more than the bound that the header gives.
+// The weights, costs and depth are random. The services of two busy flows, over
+// their weights, differ by no more than the bound that the header gives.
 TEST_CASE("Shares of a fair queue follow the weights of flows",
           "[schedule][fair_queue]") {
   const std::uint32_t seed = std::random_device()();
@@ -116,7 +116,8 @@ TEST_CASE(
   CAPTURE(seed);
   std::mt19937_64 random(seed);
   Queue queue;
-  // Flow 1 says a tenth of what it costs, flow 2 ten times as much.
+  // Flow 1's estimates are a tenth of its costs, and flow 2's are ten times its
+  // costs.
   double service[3] = {};
   std::deque<Queue::Popped> flying;
   for (int flow : {1, 2})
@@ -175,7 +176,7 @@ TEST_CASE("A flow that was alone in a fair queue owes nothing",
   CHECK_THAT(counts[1], WithinAbs(50, 1));
 }
 
-// However heavy and numerous the others, a light flow is served.
+// A light flow is served, however heavy and numerous the other flows are.
 TEST_CASE("No flow starves in a fair queue", "[schedule][fair_queue]") {
   Queue queue;
   queue.SetWeight(0, 0.01);
@@ -183,10 +184,12 @@ TEST_CASE("No flow starves in a fair queue", "[schedule][fair_queue]") {
     queue.SetWeight(flow, 10);
     queue.Push(flow, 1, 0, flow);
   }
-  queue.Push(0, 0, UINT64_MAX, 0);  // its tag is v: nothing owed yet
+  // Nothing is owed yet, so its start tag is v.
+  queue.Push(0, 0, UINT64_MAX, 0);
   queue.Push(0, 1, UINT64_MAX, 0);
   int served = 0;
-  // Its second item starts at 1 / 0.01 = 100, when each other has had 1000.
+  // Flow 0's second item starts at 1 / 0.01 = 100, when each other flow has had
+  // 1000 items.
   for (int step = 0; step < 20 * 1000 + 22 + 20; ++step) {
     const int flow = Next(queue);
     if (flow == 0)
@@ -214,8 +217,8 @@ TEST_CASE("Forgotten flows leave a fair queue when they are done",
   CHECK(queue.in_flight() == 0);
 }
 
-// Random operations against plain bookkeeping: nothing is lost, made up or
-// given twice, and Pop gives an item whenever there is one.
+// Random operations are compared with plain bookkeeping. No item is lost, made
+// up or given twice, and Pop() gives an item whenever there is one.
 TEST_CASE("A fair queue keeps every item", "[schedule][fair_queue]") {
   const std::uint32_t seed = std::random_device()();
   CAPTURE(seed);
@@ -269,7 +272,7 @@ TEST_CASE("A fair queue keeps every item", "[schedule][fair_queue]") {
 constexpr int kLongItem = 100;
 
 // Pops the next item for a server of short items, with a `turn` for the long
-// ones; -1: none.
+// ones. Returns -1 if there is none.
 int NextShort(Queue& queue, Turn turn) {
   const auto front = queue.Next([turn](Flow, const int& item) {
     return item == kLongItem ? turn : Turn::kTake;
@@ -297,7 +300,7 @@ TEST_CASE("Items overtake an item that awaits its server by at most its cost",
     Queue queue;
     queue.SetWeight(1, weight);
     queue.Push(1, 100, 0, kLongItem);
-    queue.Push(1, 1, 1, -7);  // its own flow's do not
+    queue.Push(1, 1, 1, -7);  // items of its own flow do not overtake it
     for (int i = 0; i < 50; ++i) queue.Push(2, 10, 0, i);
     const int most = static_cast<int>(10 / weight);
     for (int i = 0; i < most; ++i) CHECK(NextShort(queue, Turn::kAwait) == i);
@@ -321,9 +324,9 @@ TEST_CASE(
   CHECK(Next(queue) == kLongItem);
 }
 
-// One server of long items, and one of short ones, to which most of the
-// capacity goes. Two flows that always have
-// more, one of long and one of short items, are served by weight all the same.
+// A server of long items runs beside a server of short ones, to which most of
+// the capacity goes. Two flows always have more items, one long and one short
+// ones. They are served by weight all the same.
 TEST_CASE("With servers of two kinds the shares of a fair queue follow weights",
           "[schedule][fair_queue]") {
   const std::uint32_t seed = std::random_device()();
@@ -354,7 +357,7 @@ TEST_CASE("With servers of two kinds the shares of a fair queue follow weights",
         service[2] += static_cast<double>(popped.cost);
         queue.Complete(popped.flow, popped.cost, popped.cost);
       }
-      // All capacity is the long item's where no short one may go.
+      // The long item has all capacity where no short item may go.
       if (running.has_value() && (!next.has_value() || random() % 20 == 0)) {
         queue.Complete(running->flow, running->cost, running->cost);
         running.reset();

@@ -10,7 +10,7 @@ namespace {
 
 using Catch::WithinAbs;
 
-// A resource that takes so long, in nanoseconds, for what it is asked.
+// A resource that takes these nanoseconds for each request and for each byte.
 struct Disk {
   double per_request;
   double per_byte;

@@ -25,9 +25,9 @@ constexpr double kNone = std::numeric_limits<double>::infinity();
 
 Load Same(std::int64_t amount) { return {.cost = amount, .units = amount}; }
 
-// Over any stretch of time, no flow gets more than its rate and one burst, or
-// one item where that is larger; and the host no more than the limit. And as
-// long as any flow may be served, one is.
+// No flow gets more than its rate and one burst over any stretch of time, or
+// than one item where that is larger. All flows together get no more than the
+// limit. An item is served as long as any flow may be served.
 TEST_CASE("No window of time exceeds a cap of a shared queue",
           "[schedule][shared_queue_random]") {
   const std::uint32_t seed = std::random_device()();
@@ -35,7 +35,7 @@ TEST_CASE("No window of time exceeds a cap of a shared queue",
   std::mt19937_64 random(seed);
   for (int round = 0; round < 20; ++round) {
     Queue queue;
-    constexpr int kFlows = 4;  // the last has no cap
+    constexpr int kFlows = 4;  // the last one has no cap
     double rate[kFlows + 1];
     for (int flow = 0; flow < kFlows - 1; ++flow) {
       rate[flow] = 100 + random() % 10'000;
@@ -66,7 +66,7 @@ TEST_CASE("No window of time exceeds a cap of a shared queue",
       const auto popped = queue.Pop(now);
       if (!popped.has_value()) {
         REQUIRE(queue.NextAt() > now);
-        // Sometimes late.
+        // The next call sometimes comes late.
         now = queue.NextAt() + (random() % 8 == 0 ? random() % kSecond : 0);
         continue;
       }
@@ -118,10 +118,10 @@ TEST_CASE("All flows of a shared queue pay equal parts of a shared item",
       std::int64_t actual;
       std::set<int> wanted_by;
     };
-    std::map<Queue::Id, Item> items;  // that wait or are in flight
+    std::map<Queue::Id, Item> items;  // items that wait or are in flight
     const auto push = [&](int flow) {
       const std::int64_t actual = 1 + random() % kLargest;
-      // Estimates lie by up to a half.
+      // Estimates are wrong by up to a half.
       const auto id = queue.Push(
           flow, Same(actual / 2 + random() % (actual + 1)), random() % 4, 0);
       items[id] = {actual, {flow}};
@@ -177,8 +177,8 @@ TEST_CASE("All flows of a shared queue pay equal parts of a shared item",
   }
 }
 
-// Random operations against plain bookkeeping: nothing is lost, made up or
-// given twice, and in the end, without caps, all that waits comes out.
+// Random operations are compared with plain bookkeeping. No item is lost, made
+// up or given twice. In the end, without caps, all waiting items come out.
 TEST_CASE("A shared queue keeps every item",
           "[schedule][shared_queue_random]") {
   const std::uint32_t seed = std::random_device()();

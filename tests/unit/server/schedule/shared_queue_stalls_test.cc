@@ -81,9 +81,9 @@ TEST_CASE("A stalled item counts for all flows that want it",
   CHECK(shared->item == 7);
   queue.Stall(shared->id);
   CHECK(Next(queue) == 30);
-  CHECK(Next(queue) == 13);  // by the turn of the third
+  CHECK(Next(queue) == 13);  // on the turn of flow 3
   CHECK(Next(queue) == -1);
-  // A flow that comes to want it counts it, too.
+  // A flow that comes to want the stalled item counts it, too.
   queue.Push(4, Same(10), 9, 40);
   queue.Share(shared->id, 4, 0);
   CHECK(Next(queue) == -1);

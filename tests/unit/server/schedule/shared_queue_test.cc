@@ -53,7 +53,8 @@ TEST_CASE("A shared queue takes items that only move",
 
 // --- Servers of several kinds.
 
-// Pops for a server that takes no items of 1000 and more: these await another.
+// Pops an item for a server that takes no items of 1000 and more, which await
+// another server. Returns -1 if there is none.
 int NextSmall(Queue& queue, std::int64_t now = 0) {
   const auto popped = queue.Pop(now, [](const int& item) {
     return item < 1000 ? Turn::kTake : Turn::kAwait;
@@ -74,7 +75,8 @@ TEST_CASE("Servers of a shared queue take their own items alone",
   CHECK(NextSmall(queue) == -1);
   const Flow both[] = {2, 3};
   for (int i = 0; i < 9; ++i) queue.PushFor(both, Same(10), 0, i);
-  // Each flow pays 5 for each: six start before 30.
+  // Each flow pays 5 for each small item, so six of them start before the item
+  // that costs 30.
   for (int i = 0; i < 6; ++i) CHECK(NextSmall(queue) == i);
   CHECK(NextSmall(queue) == -1);
   CHECK(queue.Pop(0, takes_large)->item == 1000);
@@ -88,7 +90,7 @@ TEST_CASE("Nothing waits behind an item that a cap holds up in a shared queue",
   queue.SetCap(1, 10, 0);
   queue.Push(1, Same(10), 0, 1);
   CHECK(Next(queue) == 1);
-  queue.Push(1, Same(10), 0, 1000);  // over its cap
+  queue.Push(1, Same(10), 0, 1000);  // over the flow's cap
   for (int i = 0; i < 50; ++i) queue.Push(2, Same(10), 0, i);
   for (int i = 0; i < 50; ++i) CHECK(NextSmall(queue) == i);
   CHECK(queue.NextAt() < 2 * kSecond);
@@ -99,7 +101,7 @@ TEST_CASE("Nothing waits behind an item that a cap holds up in a shared queue",
 TEST_CASE("A shared queue passes over a flow that is over its cap",
           "[schedule][shared_queue]") {
   Queue queue;
-  queue.SetCap(1, 1000, 0);  // a burst of 100
+  queue.SetCap(1, 1000, 0);  // a burst of 100 units
   for (int i = 0; i < 50; ++i)
     for (int flow : {1, 2}) queue.Push(flow, Same(10), 0, flow);
   int counts[3] = {};
@@ -177,7 +179,8 @@ TEST_CASE("The limit of a shared queue holds up all flows together",
   for (int i = 0; i < 10; ++i) ++counts[Next(queue)];
   CHECK(counts[1] == 5);
   CHECK(Next(queue) == -1);
-  // Otherwise servers would wake each other until then.
+  // HasNext() is false until then: otherwise servers would keep waking each
+  // other.
   CHECK_FALSE(queue.HasNext(0, [](int) { return Turn::kTake; }));
   CHECK_THAT(queue.NextAt(), WithinAbs(10 * kMillisecond, 10));
   CHECK(Next(queue, Same(10), queue.NextAt()) != -1);
@@ -224,25 +227,25 @@ TEST_CASE("The same flow may want an item of a shared queue sooner",
 TEST_CASE("A flow that may read takes a shared item for one that may not",
           "[schedule][shared_queue]") {
   Queue queue;
-  queue.SetCap(1, 100, 0);  // a burst of 10
+  queue.SetCap(1, 100, 0);  // a burst of 10 units
   queue.Push(1, Same(10), 0, 0);
   CHECK(Next(queue) == 0);
   const auto held = queue.Push(1, Same(10), 0, 1);
   CHECK(Next(queue) == -1);
   queue.Share(held, 2, 0);
   CHECK(Next(queue) == 1);
-  // For its cap that counts nothing.
+  // The item that flow 2 took does not count toward flow 1's cap.
   queue.Push(1, Same(10), 0, 2);
   CHECK(Next(queue) == -1);
   CHECK_THAT(queue.NextAt(), WithinAbs(100 * kMillisecond, 10));
 }
 
-// However much another takes for it, or it takes of what another wants, it
-// gets what its cap allows it for itself.
+// Flow 1 gets for itself what its cap allows, however much the flows take of
+// the items that they share.
 TEST_CASE("An item that a flow without a cap wants is held up by no cap",
           "[schedule][shared_queue]") {
   Queue queue;
-  queue.SetCap(1, 1000, 0);  // a burst of 100
+  queue.SetCap(1, 1000, 0);  // a burst of 100 units
   const Flow both[] = {1, 2};
   for (int i = 0; i < 1000; ++i) queue.PushFor(both, Same(10), 0, i);
   for (int i = 0; i < 1000; ++i) CHECK(Next(queue) == i);
@@ -259,8 +262,8 @@ TEST_CASE(
     "An item that only capped flows want counts for the one that takes it",
     "[schedule][shared_queue]") {
   Queue queue;
-  queue.SetCap(1, 1000, 0);  // a burst of 100
-  queue.SetCap(2, 2000, 0);  // and of 200
+  queue.SetCap(1, 1000, 0);  // a burst of 100 units
+  queue.SetCap(2, 2000, 0);  // a burst of 200 units
   const Flow both[] = {1, 2};
   for (int i = 0; i < 100; ++i) queue.PushFor(both, Same(10), 0, i);
   for (int i = 0; i < 30; ++i) {

@@ -49,7 +49,7 @@ TEST_CASE("A request for a folder waits for the folder's mount",
   CHECK(PlaceOf("/data/train", -1).group == "/data/train");
 }
 
-// A folder may have any name.
+// A folder may have any name, even one like a URI.
 TEST_CASE(
     "A descriptor makes an awaited place a folder even with the URI of a host",
     "[session][awaited_place]") {
@@ -79,7 +79,7 @@ TEST_CASE("A dataset of parts waits for the first part that has a place",
   REQUIRE(place.has_value());
   CHECK(place->uri == "/data");
   CHECK(place->group == PlaceOf("/data", fds[1].get()).group);
-  // As many as it says, or fewer, may have come.
+  // Fewer descriptors than the spec says may have come.
   fds.clear();
   CHECK(PlaceOf(spec, fds)->group == "/data");
 }

@@ -9,20 +9,20 @@
 
 namespace forebay::session {
 
-// Another process, which does one thing and then waits to be killed. To be
-// made before any thread is: it is forked. Not thread-safe; blocks.
+// Another process, which does one thing and then waits to be killed. A test
+// forks it before it starts any thread. Not thread-safe; blocks.
 class ClientProcess {
  public:
-  // `act` runs in the child, when told to.
+  // Forks the child, which runs `act` once Begin() is called.
   explicit ClientProcess(const std::function<void()>& act);
   ~ClientProcess();
   ClientProcess(const ClientProcess&) = delete;
   ClientProcess& operator=(const ClientProcess&) = delete;
 
   void Begin();
-  // Waits until the child has acted. False: it died of it.
+  // Waits until the child has acted. Returns false if the child died of it.
   bool AwaitDone();
-  // Returns when it is dead.
+  // Kills the child, and returns once it is dead.
   void Kill();
 
  private:

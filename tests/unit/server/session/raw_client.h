@@ -12,35 +12,37 @@
 
 namespace forebay::session {
 
-// A client that speaks the protocol by hand. Waits for answers as long as it
-// takes: the test's own limit ends a hang.
+// A client that speaks the protocol by hand. It waits for answers as long as
+// they take: the test's own limit ends a hang.
 class RawClient {
  public:
-  // Not connected yet: the process that connects it is its peer.
+  // Makes a client that is not connected yet: the process that connects it is
+  // its peer.
   RawClient();
-  // Connected, and greeted.
+  // Connects to the server at `path`, and greets.
   explicit RawClient(const std::string& path);
 
   void Connect(const std::string& path);
-  // `pipe`: what tells when nothing is mapped any more; -1: none.
+  // Greets. The descriptor `pipe` tells when the client has nothing mapped any
+  // more; -1 means that it has none.
   void Greet(int pipe = -1);
-  void SendGreeting(int pipe = -1);  // without waiting for the answer
-  // As a hang-up looks to the other side; for all processes that share the
+  void SendGreeting(int pipe = -1);  // does not wait for the answer
+  // Hangs up as the other side sees it, for all processes that share the
   // connection.
   void HangUp();
 
-  // Asks without waiting for the answer.
+  // Sends a request without waiting for the answer.
   void Send(proto::ClientMessage message, absl::Span<const int> fds = {});
-  void SendOpen(const std::string& folder);  // small batches of its images
+  void SendOpen(const std::string& folder);  // in small batches of its images
   void SendStart(std::uint64_t loader);
   void SendGetStats(std::uint64_t loader);
 
-  // The next answer; nullopt: the daemon has hung up.
+  // Returns the next answer, or nullopt if the daemon has hung up.
   std::optional<proto::DaemonMessage> Receive();
-  // The descriptors that came with the last answer.
+  // Returns the descriptors that came with the last answer.
   const std::vector<base::Fd>& fds() const { return fds_; }
 
-  // Asks and waits; an empty message when the daemon has hung up.
+  // Asks and waits. Returns an empty message if the daemon has hung up.
   proto::DaemonMessage Ask(const proto::ClientMessage& message,
                            absl::Span<const int> fds = {});
   proto::LoaderOpened Open(const std::string& folder);

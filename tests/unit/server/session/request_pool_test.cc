@@ -17,12 +17,13 @@
 namespace forebay::session {
 namespace {
 
-// Waits as long as it takes: the test's own limit ends a hang.
+// Waits until the condition holds, as long as that takes: the test's own limit
+// ends a hang.
 void Until(const std::function<bool()>& condition) {
   while (!condition()) sched_yield();
 }
 
-// A resource that hangs until it is let go.
+// A resource that hangs until the test lets it go.
 class Hang {
  public:
   ~Hang() { Go(); }
@@ -38,7 +39,7 @@ class Hang {
     hangs_ = false;
     changed_.NotifyAll();
   }
-  // The number of calls that have begun.
+  // Returns the number of calls that have begun.
   int held() const {
     base::MutexLock lock(&mutex_);
     return held_;
@@ -54,7 +55,8 @@ class Hang {
 TEST_CASE("The request pool runs requests of one key side by side",
           "[session][request_pool]") {
   RequestPool pool;
-  // Each waits for the others: one thread alone would never end this.
+  // Each request waits for the others, so one thread alone would never end
+  // them.
   std::latch together(3);
   std::latch done(3);
   for (int i = 0; i < 3; ++i) {
@@ -90,7 +92,8 @@ TEST_CASE("The request pool uses idle threads again",
     pool.Run({absl::StrCat("key ", i)}, [&] { done.count_down(); });
     done.wait();
   }
-  // Some may still be putting their requests away when the next ones come.
+  // Some threads may still be putting their requests away when the next ones
+  // come.
   CHECK(pool.threads() < 100);
 }
 
@@ -103,7 +106,7 @@ TEST_CASE(
     pool.Run({absl::StrCat("key ", i)}, [&] { hang.Await(); });
   Until([&] { return hang.held() == 8; });
   hang.Go();
-  // If all took turns, none would be idle for so long.
+  // No thread would be idle for so long if all took turns.
   Until([&] {
     std::latch done(1);
     pool.Run({"tick"}, [&] { done.count_down(); });
@@ -122,7 +125,8 @@ TEST_CASE("A request key that hangs leaves threads to other keys",
   std::latch done(1);
   pool.Run({"works", {"group"}}, [&] { done.count_down(); });
   done.wait();
-  // It begins one more as long as it runs on less than an eighth of the rest.
+  // The key begins one more request as long as it runs on less than an eighth
+  // of the rest.
   Until([&] { return hang.held() == 4; });
   CHECK(pool.threads() <= 5);
   pool.Stop(std::chrono::nanoseconds(0));
@@ -170,7 +174,7 @@ TEST_CASE("The request pool never has more threads than it may have",
     pool.Run({absl::StrCat("key ", i)}, [&] { hang.Await(); });
   Until([&] { return hang.held() == 3; });
   CHECK(pool.threads() == 3);
-  // All of the others run in the end.
+  // All other requests run in the end.
   hang.Go();
   Until([&] { return hang.held() == 100; });
 }
@@ -260,7 +264,8 @@ TEST_CASE("The request pool says what hangs when it stops",
   CHECK(pool.Stop(std::chrono::hours(1)).empty());
 }
 
-// A request may hold the last share of what asks for another one.
+// A request may hold the last reference to an object whose destructor asks for
+// another request.
 TEST_CASE("A request's end may ask the request pool for another request",
           "[session][request_pool]") {
   std::latch done(1);

@@ -82,7 +82,7 @@ ServerTest::~ServerTest() {
 
 void ServerTest::StartServer() {
   executor_.emplace(kCpus);
-  for (int i = 0; i < executor_->workers(); ++i) {
+  for (int i = 0; i < executor_->places(); ++i) {
     workspaces_.push_back(std::make_unique<pipeline::Workspace>(
         pipeline::WorkspaceLimits{.scratch_bytes = 1 << 24}));
   }
@@ -130,7 +130,7 @@ void ServerTest::OnLoop(const std::function<void()>& act) {
 void ServerTest::AwaitIdleLoop() {
   struct pollfd ready = {.fd = epoll_, .events = POLLIN, .revents = 0};
   Until([&] { return poll(&ready, 1, 0) == 0; });
-  OnLoop([] {});  // until it is done with what it does now
+  OnLoop([] {});  // waits for what the loop does now
 }
 
 void ServerTest::PassTime(std::int64_t nanos) {

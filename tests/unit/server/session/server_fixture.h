@@ -26,12 +26,13 @@
 
 namespace forebay::session {
 
-constexpr int kSamples = 200;  // of each dataset
+constexpr int kSamples = 200;  // samples of each dataset
 
-// Waits as long as it takes: the test's own limit ends a hang.
+// Waits until the condition holds, as long as that takes: the test's own limit
+// ends a hang.
 void Until(const std::function<bool()>& condition);
 
-// Knows of no place.
+// A root opener that knows no place.
 class Nowhere final : public storage::RootOpener {
  public:
   absl::StatusOr<std::shared_ptr<const storage::Root>> Open(
@@ -40,13 +41,13 @@ class Nowhere final : public storage::RootOpener {
   }
 };
 
-// A clock at which a test can hold those that ask for the time: a scan, when
-// it begins, and an epoch, when it starts.
+// A clock at which a test can hold callers: a scan when it begins, and an epoch
+// when it starts.
 class Gate final : public base::Clock {
  public:
   std::int64_t NowNanos() const override;
 
-  // Holds the next so many.
+  // Holds the next `count` callers.
   void Hold(int count);
   void AwaitHeld(int count);
   void Open();
@@ -64,18 +65,19 @@ class ServerTest {
   ServerTest();
   ~ServerTest();
 
-  // To be called when all processes have been forked.
+  // Starts the server, once all processes have been forked.
   void StartServer();
-  // A new dataset.
+  // Returns the folder of a new dataset.
   std::string Folder(const std::string& name) const;
 
-  // Runs it on the loop's thread, and waits for that.
+  // Runs `act` on the loop's thread, and waits for its end.
   void OnLoop(const std::function<void()>& act);
-  // Waits until the loop has nothing to do. A loop that spins always has.
+  // Waits until the loop has nothing to do. A loop that spins always has
+  // something to do.
   void AwaitIdleLoop();
-  // Time goes on by so much, and the server looks at it.
+  // Advances the time by `nanos` nanoseconds, and lets the server look at it.
   void PassTime(std::int64_t nanos);
-  // Of the only loader.
+  // Returns the state of the only loader's stream.
   stream::StreamSnapshot StreamState() const;
   // Waits until all that clients had is gone.
   void AwaitNothingLeft();
@@ -83,7 +85,7 @@ class ServerTest {
   std::string directory_;
   std::string socket_;
   std::size_t descriptors_before_ = 0;
-  int epoll_ = -1;  // the loop's
+  int epoll_ = -1;  // the loop's descriptor
 
   base::FakeClock clock_;
   Gate scan_gate_;
@@ -98,7 +100,7 @@ class ServerTest {
   std::unique_ptr<base::EventLoop> loop_;
   std::optional<executor::ThreadPoolExecutor> executor_;
   std::optional<storage::local::LocalSource> source_;
-  schedule::JobShares unshared_;  // reads
+  schedule::JobShares unshared_;  // shares of reads
   std::optional<job::Registry> registry_;
   Nowhere nowhere_;
   std::unique_ptr<Server> server_;

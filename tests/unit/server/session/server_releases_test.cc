@@ -1,5 +1,4 @@
-// Tests of the batches of a client that left: what the server takes back, and
-// when.
+// Tests which batches of a client that left the server takes back, and when.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -36,11 +35,11 @@ class ReadingClient {
     Until([&] { return ready_->tail.load() > 1; });
   }
 
-  // Takes the first batches.
+  // Takes the first `count` batches.
   void Take(std::uint32_t count) { release_->taken.store(count); }
-  // Says that it takes none after those.
+  // Says that the client takes no batches after the first `count`.
   void Leave(std::uint32_t count) { release_->left.store(count); }
-  // Releases a batch that it took, without a word to the server.
+  // Releases a batch that the client took, without telling the server.
   void Release(std::size_t batch) {
     const proto::ReadyEntry taken = ready_->entries[batch];
     release_->Push({.slot = taken.slot, .generation = taken.generation});
@@ -71,7 +70,8 @@ class ServerReleasesTest : public ServerTest {
   }
 };
 
-// A client that left takes no further batch, but may still read those it took.
+// A client that left takes no further batch, but may still read the batches
+// that it took.
 TEST_CASE_METHOD(
     ServerReleasesTest,
     "The server takes back the batches that a client that left never took",

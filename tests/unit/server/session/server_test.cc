@@ -144,7 +144,8 @@ SUITE_CASE(LeavingTest,
     Until([&] { return registry_->Snapshot().empty(); });
   }
   gate.Open();
-  // Batches that an epoch published before it was stopped count as held.
+  // Batches that the epoch published before it was stopped count as held while
+  // the process lives.
   if (slow == Slow::kStart && leaving == Leaving::kHangsUp) process.Kill();
   client.reset();
   --descriptors_before_;
@@ -219,7 +220,8 @@ TEST_CASE_METHOD(ServerTest, "The server shuts down although a request hangs",
   running_.join();
   const std::vector<std::string> hung =
       server_->Leave(std::chrono::nanoseconds(0));
-  // The thread of the greeting may have answered and not ended.
+  // The list may also have the greeting, whose thread may have answered and not
+  // ended.
   CHECK_THAT(hung, Contains(EndsWith(folder)));
   const auto answer = client.Receive();
   REQUIRE(answer.has_value());
@@ -255,7 +257,7 @@ TEST_CASE_METHOD(
   CHECK(used > 0);
 
   client.HangUp();
-  // But for batches that are leased, the loader is closed.
+  // The loader is closed except for the batches that are leased.
   Until([&] { return budget_.used() < used; });
   AwaitIdleLoop();
   CHECK(server_->sessions() == 1);
@@ -286,7 +288,7 @@ TEST_CASE_METHOD(ServerTest,
   CHECK(server_->sessions() == 1);
 }
 
-// The loop may have had no time to read it.
+// The loop may have had no time to read a greeting that came in time.
 TEST_CASE_METHOD(
     ServerTest,
     "A greeting that has come in time counts though the server reads it late",
@@ -309,7 +311,8 @@ TEST_CASE_METHOD(
   CHECK(client.Receive()->has_welcome());
 }
 
-// As exec does, which ends neither the process nor its pidfd.
+// The client lets go of its mappings as exec does, which ends neither the
+// process nor its pidfd.
 TEST_CASE_METHOD(ServerTest,
                  "The server takes all back when a living client has nothing "
                  "mapped any more",

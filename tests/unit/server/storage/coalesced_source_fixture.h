@@ -17,7 +17,7 @@
 
 namespace forebay::storage {
 
-// A coalesced source, and below it one that fails when told so.
+// A coalesced source, above a source that fails when the test says so.
 class CoalescedSourceTest {
  protected:
   static constexpr std::uint64_t kMaxBytes = 1'000'000;
@@ -37,8 +37,8 @@ class CoalescedSourceTest {
             &below_, &budget_,
             {.most_bytes = kMaxBytes, .most_gap = kMostGap})) {}
 
-  // Compares its answer with the bytes of the object. Appends "y" or the error
-  // to `log_`.
+  // Returns a request that compares its answer with the bytes of the object. It
+  // appends "y" or the error to `log_`.
   ReadRequest Request(std::uint64_t offset, std::uint64_t length,
                       std::uint64_t job = 1) {
     ReadRequest request;

@@ -75,7 +75,7 @@ TEST_CASE_METHOD(
   CHECK_THAT(below_.log(), SizeIs(3));
 }
 
-// Requests that are read together use no more memory than they have set aside.
+// Reads that are joined use no more memory than their requests have set aside.
 TEST_CASE_METHOD(
     CoalescedSourceTest,
     "A coalesced source reads gaps only as far as memory was set aside",

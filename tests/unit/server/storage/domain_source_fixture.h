@@ -27,11 +27,11 @@ struct Book {
   std::map<std::string, std::deque<ReadRequest>> asked;
   std::vector<std::string> made;
   std::vector<std::string> ended;
-  std::map<std::string, double> weights;  // of job 1
+  std::map<std::string, double> weights;  // weights of job 1
   std::map<std::string, std::vector<std::uint64_t>> shared;
 };
 
-// Answers when the test says so.
+// A domain's source, which answers when the test says so.
 class PatientDomain final : public SharedOutSource {
  public:
   PatientDomain(std::string name, Book* book)
@@ -125,7 +125,7 @@ class DomainSourceTest {
 
   base::FakeClock clock_;
   Book book_;
-  std::map<std::string, std::string> moved_;  // domains of objects
+  std::map<std::string, std::string> moved_;  // domains of objects that moved
   const std::shared_ptr<const Root> root_ = FakeRoot::Make({.uri = "root"});
   std::vector<std::string> answers_;
   absl::Status error_;

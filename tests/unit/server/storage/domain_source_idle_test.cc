@@ -21,7 +21,7 @@ using tests::IsEmpty;
 using tests::Not;
 using tests::UnorderedElementsAre;
 
-// Answers every read at once.
+// A domain's source that answers every read at once.
 class IdleDomain final : public SharedOutSource {
  public:
   explicit IdleDomain(std::function<void()> ends) : ends_(std::move(ends)) {}
@@ -61,7 +61,7 @@ TEST_CASE_METHOD(DomainSourceTest,
   Read({"b2"});
   source_->ReleaseIdle();
   CHECK_THAT(ended, ElementsAre("a"));
-  source_->SetWeight(1, 2);  // reaches the one that is left
+  source_->SetWeight(1, 2);  // reaches the source that is left
   Read({"a2"});
   CHECK(answers_.size() == 4);
   source_.reset();
@@ -81,7 +81,7 @@ TEST_CASE_METHOD(
     return std::make_unique<IdleDomain>([] {});
   };
   source_.emplace(options);
-  Read({"a1"});  // has a read in flight
+  Read({"a1"});  // the read stays in flight
   for (const char* const object : {"b1", "c1", "b2", "d1", "b3"}) {
     clock_.Advance(1);
     Read({object});
@@ -89,15 +89,15 @@ TEST_CASE_METHOD(
   CHECK_THAT(made, ElementsAre("a", "b", "c", "d"));
   CHECK(answers_.size() == 5);
   clock_.Advance(1);
-  Read({"c2"});  // its source had ended
+  Read({"c2"});  // the source of "c" had ended
   CHECK_THAT(made, ElementsAre("a", "b", "c", "d", "c"));
   CHECK_THAT(answers_, Not(Contains("c2 failed")));
   Answer("a");
   source_.reset();
 }
 
-// A read may be answered on a thread of its source, and its caller may read
-// elsewhere there: the source cannot end on that thread.
+// A read may be answered on a thread of its source, where its caller may read
+// elsewhere. The source cannot end on that thread.
 TEST_CASE_METHOD(DomainSourceTest, "A domain ends on no thread that reads",
                  "[storage][domain_source_idle]") {
   std::atomic<bool> ended = false;

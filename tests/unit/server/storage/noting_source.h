@@ -13,7 +13,7 @@
 
 namespace forebay::storage {
 
-// Passes all calls on to `inner`, and notes them. Thread-safe.
+// A source that forwards all calls to `inner`, and notes them. Thread-safe.
 class NotingSource final : public ByteSource {
  public:
   struct Noted {
@@ -26,7 +26,7 @@ class NotingSource final : public ByteSource {
 
   explicit NotingSource(ByteSource* inner) : inner_(inner) {}
 
-  // `on_read` is called before each read is passed on.
+  // Sets a function that is called before each read is forwarded.
   void set_on_read(std::function<void()> on_read) {
     on_read_ = std::move(on_read);
   }

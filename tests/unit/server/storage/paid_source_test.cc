@@ -16,7 +16,8 @@ namespace {
 using tests::ElementsAre;
 using tests::IsEmpty;
 
-// Holds reads until it is told to give them, and notes who shares them.
+// A source that holds reads until the test gives them, and notes who shares
+// them.
 class HeldSource final : public ByteSource {
  public:
   void Read(absl::Span<ReadRequest> requests) override {

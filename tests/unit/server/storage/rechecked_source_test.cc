@@ -22,10 +22,10 @@ constexpr Revision kFirst = {.inode = 1, .ctime_nanos = 1};
 constexpr Revision kTouched = {.inode = 1, .ctime_nanos = 2};
 constexpr Revision kTouchedAgain = {.inode = 1, .ctime_nanos = 3};
 
-// Answers as the test scripts it.
+// A layout that answers as the test scripts it.
 class ScriptedLayout final : public ObjectLayout {
  public:
-  void LookAgain(
+  void Revalidate(
       const ReadRequest& read, ByteSource&,
       std::function<void(absl::StatusOr<Revision>)> done) const override {
     ++looks;
@@ -146,7 +146,7 @@ class HeldSource final : public ByteSource {
     held_.pop_front();
     request.done(std::move(result));
   }
-  // Returns the calls since the last Log.
+  // Returns the calls since the last Log().
   std::string Log() { return std::exchange(log_, {}); }
 
  private:
@@ -154,10 +154,10 @@ class HeldSource final : public ByteSource {
   std::string log_;
 };
 
-// A layout that takes two reads to look.
+// A layout whose look takes two reads.
 class SlowLayout final : public ObjectLayout {
  public:
-  void LookAgain(
+  void Revalidate(
       const ReadRequest& read, ByteSource& source,
       std::function<void(absl::StatusOr<Revision>)> done) const override {
     ReadRequest look;
@@ -194,7 +194,7 @@ class RecheckedSharesTest {
 
   HeldSource below_;
   std::deque<std::function<void()>> tasks_;
-  bool is_held_ = false;  // tasks wait for the test
+  bool is_held_ = false;  // whether tasks wait for the test
   RecheckedSource source_{&below_, [this](const ReadPurpose&, std::int64_t,
                                           std::function<void()> task) {
                             if (!is_held_) return task();
@@ -205,7 +205,7 @@ class RecheckedSharesTest {
   std::string log_;
 };
 
-// A look may have read much that is to be parsed.
+// A look may have read much that must then be parsed, which is a task's work.
 TEST_CASE_METHOD(RecheckedSharesTest, "Looks at touched files go on in tasks",
                  "[storage][rechecked_source]") {
   is_held_ = true;
@@ -218,7 +218,7 @@ TEST_CASE_METHOD(RecheckedSharesTest, "Looks at touched files go on in tasks",
   tasks_.front()();
   CHECK(below_.Log() == "read 7 for 1; share 7 with 1; ");
   below_.End(ReadResult());
-  // The daemon leaves.
+  // The daemon ends, and drops its tasks.
   tasks_.clear();
   CHECK(log_ == "7: CANCELLED; ");
 }
@@ -261,7 +261,7 @@ TEST_CASE_METHOD(RecheckedSharesTest,
   source_.Share(8, {.job = 3});
   Touch();
   below_.Log();
-  Touch();  // the other read
+  Touch();  // the other read is touched, too
   CHECK(below_.Log() == "share 7 with 3; share 7 with 2; ");
   source_.Share(8, {.job = 4});
   CHECK(below_.Log() == "share 7 with 4; ");

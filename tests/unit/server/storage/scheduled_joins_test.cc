@@ -1,4 +1,4 @@
-// Reads that jobs join before the source below has them.
+// Tests of reads that jobs join before the source below has them.
 #include <cstdint>
 #include <deque>
 #include <utility>
@@ -11,7 +11,8 @@
 namespace forebay::storage {
 namespace {
 
-// Keeps all reads, and notes the jobs that join those. One thread at a time.
+// A source that keeps all reads, and notes the jobs that join them. Used by one
+// thread at a time.
 class KeepingSource final : public ByteSource {
  public:
   void Read(absl::Span<ReadRequest> requests) override {

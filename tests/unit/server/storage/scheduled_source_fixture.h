@@ -34,7 +34,7 @@ class PatientSource final : public ByteSource {
     base::MutexLock lock(&mutex_);
     return calls_;
   }
-  // Answers the oldest request, and returns its job; 0 if there is none.
+  // Answers the oldest request. Returns its job, or 0 if there is none.
   std::uint64_t Answer() {
     std::optional<ReadRequest> first;
     {

@@ -53,7 +53,7 @@ TEST_CASE_METHOD(ScheduledSourceTest,
   for (int i = 0; i < 6; ++i) Read(1);
   clock_.Advance(schedule::StallThreshold::kUnknownNanos);
   for (int i = 0; i < 3; ++i) Read(2);
-  // Two of the first job's are stalled: the places are the second's.
+  // Two reads of job 1 are stalled, so the places go to job 2.
   CHECK(below_.asked() == 4);
   CHECK(source_->State().waiting == 5);
   CHECK(below_.Answer() == 1);

@@ -17,7 +17,8 @@ namespace {
 
 using tests::ElementsAre;
 
-// Completes reads when it is let go on. Counts its calls.
+// A source that completes reads when the test lets it go on. It counts its
+// calls.
 class SlowSource final : public ByteSource {
  public:
   void Read(absl::Span<ReadRequest> requests) override {

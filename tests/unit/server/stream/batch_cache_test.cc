@@ -18,17 +18,17 @@ using tests::HasCode;
 using tests::IsOk;
 
 constexpr std::uint64_t kSlot = 4096;
-constexpr arena::MemberId kHolder = 1;
+constexpr slots::MemberId kHolder = 1;
 
 class BatchCacheTest {
  protected:
-  // Makes one slot, as the stream does after Grow has returned true.
+  // Makes one slot, as the stream does after Grow() has returned true.
   void Make() {
     auto made = SlotMemory::Make(1, {.host = kSlot, .device = 0}, {});
     REQUIRE_THAT(made, IsOk());
     batch_cache_.Grown(&*made);
   }
-  // Adds slots until Grow refuses. Returns how many.
+  // Adds slots until Grow() refuses. Returns how many it added.
   std::uint32_t GrowAll(bool spare) {
     std::uint32_t grown = 0;
     for (; batch_cache_.Grow(spare); ++grown) Make();
@@ -40,8 +40,8 @@ class BatchCacheTest {
     batch_cache_.Put({.key = key, .slot = *slot, .samples = 1, .bytes = 1});
     return *slot;
   }
-  // Evicts all batches, and returns them in that order. `wanted`: when each
-  // batch is wanted; the others never are.
+  // Evicts all batches, and returns them in that order. `wanted` tells in how
+  // many nanoseconds a batch is wanted; all others never are.
   std::vector<BatchKey> Order(
       const std::map<BatchKey, std::int64_t>& wanted = {}) {
     std::vector<BatchKey> order;

@@ -140,7 +140,8 @@ TEST_CASE("A batch layout closes up values that vary in length",
   const std::vector<std::string> texts = {"", "four", "a", "", "longest", "b"};
   const BatchLayout layout({Text(7), Label()}, 8);
   std::vector<std::uint8_t> slot(layout.slot_size().host);
-  // The batch before leaves such bytes, and so do samples that others replaced.
+  // Garbage remains from the batch before, and from samples that others
+  // replaced.
   for (std::uint32_t i = 0; i < 8; ++i) {
     layout.SetBytes({.host = slot.data()}, 0, i, BytesOf("garbage"));
   }
@@ -212,7 +213,7 @@ TEST_CASE("A batch layout gives each sample the room that it needs",
   CHECK(layout.slot_size().host <
         BatchLayout(types, 4).slot_size().host - 4 * 4000);
   std::vector<std::uint8_t> slot(layout.slot_size().host);
-  // Text, label and array of each of three samples.
+  // The lengths are those of text, label and array of each of three samples.
   const std::vector<std::uint64_t> starts =
       layout.StartsFor(std::vector<std::uint64_t>{5, 0, 4, 0, 0, 40, 9, 0, 6});
   const BatchMemory memory{.host = slot.data(), .starts = starts};
@@ -267,7 +268,7 @@ TEST_CASE("Fields of a batch for GPUs lie on the host if they say so",
   CHECK(Int64At(device, header.fields[1].offset + 24) == 6);
 }
 
-TEST_CASE("The desks of a batch lie behind all its fields",
+TEST_CASE("The user-code buffers of a batch lie behind all its fields",
           "[stream][batch_layout]") {
   const std::vector<FieldType> types = {Image(DType::kUint8, 12), Text(9)};
   const BatchLayout plain(types, 5);
@@ -275,22 +276,22 @@ TEST_CASE("The desks of a batch lie behind all its fields",
   std::vector<std::uint8_t> slot(layout.slot_size().host);
   const BatchMemory memory{.host = slot.data()};
   for (std::uint32_t row = 0; row < 5; ++row) {
-    const absl::Span<std::uint8_t> desk = layout.Desk(memory, row);
-    REQUIRE(desk.size() == 24u);
-    CHECK(desk.data() == layout.Desk(memory, 0).data() + row * 24);
-    CHECK(desk.data() + desk.size() <= slot.data() + slot.size());
-    CHECK(desk.data() >= slot.data() + plain.slot_size().host);
+    const absl::Span<std::uint8_t> user_buffer = layout.UserBuffer(memory, row);
+    REQUIRE(user_buffer.size() == 24u);
+    CHECK(user_buffer.data() == layout.UserBuffer(memory, 0).data() + row * 24);
+    CHECK(user_buffer.data() + user_buffer.size() <= slot.data() + slot.size());
+    CHECK(user_buffer.data() >= slot.data() + plain.slot_size().host);
   }
 }
 
-TEST_CASE("Lengths in a batch that producers wrote over harm nobody",
+TEST_CASE("Lengths in a batch that workers wrote over harm nobody",
           "[stream][batch_layout]") {
   const BatchLayout layout({Text(9)}, 2, proto::Place::kHost, 8);
   std::vector<std::uint8_t> slot(layout.slot_size().host);
   const BatchMemory memory{.host = slot.data()};
   layout.SetBytes(memory, 0, 0, BytesOf("one"));
   layout.SetBytes(memory, 0, 1, BytesOf("two"));
-  // All but the header, as a producer may.
+  // A worker may write over all of a slot but its header.
   std::fill(slot.begin() + proto::kSlotHeaderBytes, slot.end(), 0xff);
   layout.Complete(memory, {.sample_count = 2});
   const proto::BatchHeader header = HeaderOf(slot);

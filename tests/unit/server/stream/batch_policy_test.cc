@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::uint64_t kEpoch = 1000;
 
-// The request of an open member with a waiting trainer. Members ahead of it may
-// give way to it.
+// Returns the request of an open member with a waiting trainer. Members ahead
+// of it may give way to it.
 BatchRequest At(std::uint64_t position, double served = 0) {
   return {.member = 1,
           .key = {position / kEpoch, position % kEpoch},
@@ -61,7 +61,7 @@ TEST_CASE("A stream's leader gives way only to a member that claims it",
 }
 
 // The member behind may have no more batches in flight. The leader gives way
-// all the same, because that member needs the workers.
+// all the same, because that member needs the threads.
 TEST_CASE(
     "A stream's leader gives way even to a member that can have no more "
     "batches",
@@ -82,7 +82,7 @@ TEST_CASE("A member that gives way is out of the question for the next batch",
   CHECK(NextRequest({At(300, 0), At(250, 8), At(900, 9)}) == 1);
 }
 
-// The eviction of a batch that took 10 ns to make and stands before the
+// Returns the eviction of a batch that took 10 ns to make and stands before the
 // requested one.
 Eviction For(const std::vector<Eviction::Reader>& readers) {
   return {.readers = readers, .made_nanos = 10, .is_before = true};
@@ -122,13 +122,13 @@ TEST_CASE(
   eviction.grows = true;
   CHECK_FALSE(MayEvict(eviction));
   eviction.hungry = true;
-  UNSCOPED_INFO("workers have batches to make");
+  UNSCOPED_INFO("threads have batches to make");
   CHECK_FALSE(MayEvict(eviction));
   eviction.none_in_flight = true;
   CHECK(MayEvict(eviction));
 }
 
-// Even a batch that is read soon gives up its slot: no worker idles while a
+// Even a batch that is read soon gives up its slot: no thread idles while a
 // trainer waits.
 TEST_CASE("While all work hangs a trainer that waits gets the slot",
           "[stream][batch_policy]") {
@@ -151,7 +151,7 @@ class SharingTest {
     epochs_ = EpochPair::Of(*sampler::Sampler::Create(spec, kEpoch), 0);
   }
 
-  // A member with 4 slots that stands at `position` of epoch 0.
+  // Returns a member with 4 slots that stands at `position` of epoch 0.
   MemberView View(std::uint64_t position) {
     cursors_.emplace_back(batch_).Start(epochs_, position);
     return {.cursor = &cursors_.back(), .slots = 4};

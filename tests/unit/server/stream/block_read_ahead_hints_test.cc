@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "proto/job.pb.h"
-#include "server/arena/channel.h"
 #include "server/sampler/sampler.h"
+#include "server/slots/channel.h"
 #include "server/stream/in_flight_batches.h"
 #include "server/stream/member.h"
 #include "server/stream/read_request_builder.h"
@@ -139,20 +139,20 @@ class ReadRequestBuilderTest {
  protected:
   std::vector<storage::ReadRequest> RequestsOf(const StreamSpec& stream_spec) {
     ReadRequestBuilder builder(&stream_spec, variant_);
-    const auto channel = *arena::Channel::Create();
-    const Member sponsor(1, channel.get(), {.flow = 1, .slots = 1},
-                         stream_spec.batch, {nullptr, stream_spec.dataset});
+    const auto channel = *slots::Channel::Create();
+    const Member payer(1, channel.get(), {.flow = 1, .slots = 1},
+                       stream_spec.batch, {nullptr, stream_spec.dataset});
     InFlightBatches in_flight(stream_spec.batch, 0,
                               stream_spec.dataset->size());
     const auto epochs = EpochPair::Of(stream_spec.sampler, 3);
     in_flight.Begin({3, 0}, std::min<std::uint64_t>(epochs->samples(), 10),
-                    epochs, sponsor.id(), 0, nullptr);
+                    epochs, payer.id(), 0, nullptr);
     std::vector<storage::ReadRequest> requests;
     while (PendingSample* const pending = in_flight.Next(/*capped=*/true)) {
       if (substituted_ == requests.size())
         pending->id = (pending->id + 1) % 100;
-      requests.push_back(builder.RequestFor(pending, sponsor));
-      again_.emplace_back(builder.RequestAgain(*pending, sponsor));
+      requests.push_back(builder.RequestFor(pending, payer));
+      again_.emplace_back(builder.RequestAgain(*pending, payer));
     }
     return requests;
   }
@@ -195,7 +195,7 @@ TEST_CASE_METHOD(
     }
     due += requests[i].neighbours_due ? 1 : 0;
   }
-  // Every second sample has neighbours due, but not the substituted one.
+  // Every second sample has neighbours due, except for the substituted one.
   CHECK(due == 4);
 }
 

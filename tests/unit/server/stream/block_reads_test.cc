@@ -25,16 +25,16 @@
 namespace forebay::stream {
 namespace {
 
-constexpr std::uint64_t kDataset = 5;  // its number
+constexpr std::uint64_t kDataset = 5;  // the dataset's number
 constexpr std::uint64_t kSamples = 3200;
 constexpr std::uint64_t kSampleBytes = 5000;
-constexpr std::uint64_t kStride = 6000;  // the rest is a gap
+constexpr std::uint64_t kStride = 6000;  // the rest of a stride is a gap
 constexpr std::uint64_t kBlock = 20;
 constexpr std::uint64_t kGroup = 32 * kBlock;  // samples
 constexpr std::uint64_t kBatch = 50;
 constexpr std::int64_t kPeriodNanos = 1'000'000;
 
-// Samples side by side in one shard.
+// A dataset of samples side by side in one shard.
 class Shard final : public dataset::FakeDataset {
  public:
   explicit Shard(storage::MemorySource* memory)
@@ -77,7 +77,7 @@ class Shard final : public dataset::FakeDataset {
   const storage::ObjectVersion stored_;
 };
 
-// Counts requests and their bytes.
+// A source that counts requests and their bytes.
 class CountingSource final : public storage::ByteSource {
  public:
   explicit CountingSource(storage::ByteSource* inner) : inner_(inner) {}
@@ -98,7 +98,7 @@ class CountingSource final : public storage::ByteSource {
   std::uint64_t bytes_ = 0;
 };
 
-// One of several ranks, which reads as a stream does.
+// A rank of several, which reads as a stream does.
 class Rank {
  public:
   Rank(std::uint32_t rank, std::uint32_t world_size, const Shard& shard,
@@ -116,7 +116,7 @@ class Rank {
     position_ = 0;
     next_use_->Start(EpochPair::Of(sampler_, epoch), 0, now);
   }
-  // Returns false when the epoch is over.
+  // Reads the next batch. Returns false when the epoch is over.
   bool Step(cache::Cache& cache, std::int64_t now, int* good) {
     const std::uint64_t left = sampler_.samples_per_epoch() - position_;
     std::vector<storage::ReadRequest> requests;
@@ -165,9 +165,9 @@ class Rank {
 };
 
 struct Outcome {
-  double requests = 0;  // to the source, for each sample
-  double bytes = 0;     // of these, over the bytes of all samples
-  double reads = 0;     // that the cache asked for, for each sample
+  double requests = 0;  // requests to the source, for each sample
+  double bytes = 0;     // their bytes, over the bytes of all samples
+  double reads = 0;     // reads that the cache asked for, for each sample
 };
 
 // Reads two epochs with a cache that has room for `groups` groups. The ranks

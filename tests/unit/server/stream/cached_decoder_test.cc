@@ -31,10 +31,11 @@ using tests::IsOk;
 using Bytes = std::vector<std::uint8_t>;
 
 constexpr std::uint64_t kSize = 40;
-// A decoder makes so many images to measure before it offers any.
+// A decoder measures this many images before it offers any.
 constexpr int kMeasured = 8;
 
-// Each sample is the same photograph, and perhaps a caption behind it.
+// A dataset whose samples all are the same photograph, with an optional caption
+// behind it.
 class Photos final : public dataset::FakeDataset {
  public:
   Photos(Bytes image, std::string caption, std::string field = "image")
@@ -239,14 +240,15 @@ TEST_CASE_METHOD(CachedDecoderTest,
   const std::uint64_t sample = spec_.order_member->At(0);
   CHECK_THAT(Make(choice, sample, photos_->bytes()), IsOk());
   CHECK(store_.last.is_awaited);
-  CHECK(spec_.order_member->PositionOf(sample) == kSize + 1);  // kept
+  // The variant was kept.
+  CHECK(spec_.order_member->PositionOf(sample) == kSize + 1);
   CHECK(other->At(0) == sample);
 
   const Bytes variant = store_.kept.at(std::to_string(sample));
   CHECK_THAT(Make(choice, sample, variant, choice.variant()), IsOk());
   CHECK(spec_.order_member->PositionOf(sample) == kSize + 1);
 
-  // The cache had the variant, and has it no longer.
+  // The cache no longer has the variant that it had.
   store_.is_full = true;
   CHECK_THAT(Make(choice, sample, photos_->bytes()), IsOk());
   other->Missed(sample);
@@ -278,10 +280,10 @@ TEST_CASE_METHOD(CachedDecoderTest,
   }
 }
 
-// Their images are packed: they stand there backwards.
-class PackedPhotos final : public dataset::FakeDataset {
+// A dataset of compressed images: each is stored in reverse.
+class CompressedPhotos final : public dataset::FakeDataset {
  public:
-  explicit PackedPhotos(const Bytes& image)
+  explicit CompressedPhotos(const Bytes& image)
       : FakeDataset(
             {.size = kSize,
              .fields = {{"image", proto::FieldKind::kImage, image.size()}},
@@ -291,7 +293,7 @@ class PackedPhotos final : public dataset::FakeDataset {
         bytes_(image.rbegin(), image.rend()) {}
 
   const Bytes& bytes() const { return bytes_; }
-  dataset::PackedRange image() const { return {{0, bytes_.size()}}; }
+  dataset::CompressedRange image() const { return {{0, bytes_.size()}}; }
 
   dataset::Sample At(std::uint64_t id) const override {
     dataset::Sample sample;
@@ -300,54 +302,56 @@ class PackedPhotos final : public dataset::FakeDataset {
   }
   void ValuesOf(std::uint64_t, absl::Span<dataset::FieldValue>) const override {
   }
-  absl::StatusOr<absl::Span<const std::uint8_t>> Unpack(
-      std::uint64_t, absl::Span<const std::uint8_t> packed,
-      dataset::UnpackRoom room) const override {
-    ++unpacked;
-    FOREBAY_ASSIGN_OR_RETURN(const auto out, room(packed.size()));
-    std::reverse_copy(packed.begin(), packed.end(), out.begin());
+  absl::StatusOr<absl::Span<const std::uint8_t>> Decompress(
+      std::uint64_t, absl::Span<const std::uint8_t> compressed,
+      dataset::DecompressionRoom room) const override {
+    ++decompressed;
+    FOREBAY_ASSIGN_OR_RETURN(const auto out, room(compressed.size()));
+    std::reverse_copy(compressed.begin(), compressed.end(), out.begin());
     return out;
   }
 
-  mutable int unpacked = 0;
+  mutable int decompressed = 0;
 
  private:
   const Bytes bytes_;
 };
 
 TEST_CASE_METHOD(CachedDecoderTest,
-                 "A variant of a packed image needs no unpacking",
+                 "A variant of a compressed image needs no decompressing",
                  "[stream][cached_decoder]") {
-  const auto packed = std::make_shared<PackedPhotos>(photos_->bytes());
-  const StreamSpec spec = StreamSpecFor(packed, Crop(20));
+  const auto compressed = std::make_shared<CompressedPhotos>(photos_->bytes());
+  const StreamSpec spec = StreamSpecFor(compressed, Crop(20));
   CachedDecoder choice(&spec, &store_);
   Bytes made(spec.pipeline->output().bytes);
   Batch batch;
   PendingSample pending;
   pending.batch = &batch;
   pending.id = 3;
-  pending.length = packed->bytes().size();
+  pending.length = compressed->bytes().size();
   for (int i = 0; i <= kMeasured; ++i) {
-    REQUIRE_THAT(choice.Make(pending, KeyOf(3), packed->bytes(),
-                             packed->image(), workspace_, absl::MakeSpan(made)),
-                 IsOk());
+    REQUIRE_THAT(
+        choice.Make(pending, KeyOf(3), compressed->bytes(), compressed->image(),
+                    workspace_, absl::MakeSpan(made)),
+        IsOk());
     CHECK(made == Plain(3));
   }
-  CHECK(packed->unpacked == kMeasured + 1);
+  CHECK(compressed->decompressed == kMeasured + 1);
   REQUIRE(store_.kept.contains("3"));
   pending.variant = choice.variant();
   std::fill(made.begin(), made.end(), 0);
-  REQUIRE_THAT(choice.Make(pending, KeyOf(3), store_.kept.at("3"),
-                           packed->image(), workspace_, absl::MakeSpan(made)),
-               IsOk());
+  REQUIRE_THAT(
+      choice.Make(pending, KeyOf(3), store_.kept.at("3"), compressed->image(),
+                  workspace_, absl::MakeSpan(made)),
+      IsOk());
   CHECK(made == Plain(3));
-  CHECK(packed->unpacked == kMeasured + 1);
+  CHECK(compressed->decompressed == kMeasured + 1);
 
   pending.variant = storage::kEncoded;
   pipeline::Workspace small(
       {.scratch_bytes = 1'000, .larger_scratch_bytes = 1 << 20});
-  CHECK_THAT(choice.Make(pending, KeyOf(3), packed->bytes(), packed->image(),
-                         small, absl::MakeSpan(made)),
+  CHECK_THAT(choice.Make(pending, KeyOf(3), compressed->bytes(),
+                         compressed->image(), small, absl::MakeSpan(made)),
              HasCode(absl::StatusCode::kResourceExhausted));
   CHECK(small.WantsLarger());
 }

@@ -73,7 +73,7 @@ TEST_CASE("A window of a clip takes no more scratch than itself",
           "[stream][clip_maker]") {
   Ops ops;
   ops.Add()->mutable_random_window()->set_length(100);
-  // With one channel, the numbers stay as they are.
+  // The transposition leaves the numbers of a single channel as they are.
   proto::Transpose* const transpose = ops.Add()->mutable_transpose();
   for (const std::uint32_t axis : {1, 0}) transpose->add_order(axis);
   const std::string file = ClipFile("1_s16.flac");
@@ -90,7 +90,7 @@ TEST_CASE("The padding of a short clip is zero", "[stream][clip_maker]") {
   Ops ops;
   ops.Add()->mutable_random_window()->set_length(700);
   ops[0].mutable_random_window()->set_pad_if_needed(true);
-  const std::string file = ClipFile("1_s16.wav");  // of 640 frames
+  const std::string file = ClipFile("1_s16.wav");  // a clip of 640 frames
   const auto made = Make(*Made(ops, 1), file, 2800);
   REQUIRE_THAT(made, IsOk());
   std::vector<float> expected = Whole(file);
@@ -112,7 +112,7 @@ TEST_CASE("Only the window of a clip that is resampled is decoded",
   REQUIRE_THAT(whole, IsOk());
   CHECK(*made == std::vector<float>(whole->begin(), whole->begin() + 20));
   ops.Add()->mutable_slice()->set_stop(20);
-  // Room for so many frames, not for all of them.
+  // The scratch has room for the slice's frames, not for all frames.
   CHECK_THAT(Make(*Made(ops, 2), file, 80, /*scratch=*/2048), IsOk());
   CHECK(2048u < Whole(file).size() * sizeof(float));
 }

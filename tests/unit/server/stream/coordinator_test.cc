@@ -42,7 +42,7 @@ TEST_CASE_METHOD(
     "No budget has the bytes that a coordinator needs for very many samples",
     "[stream][coordinator]") {
   CHECK(Coordinator::BytesOfMember(1000) < 20000u);
-  // So many need 17 / 2 bytes each, which wraps around.
+  // This number of samples, at 17 / 2 bytes each, wraps around 64 bits.
   CHECK(Coordinator::BytesOfMember(2170205185142300188) == UINT64_MAX);
 }
 

@@ -29,7 +29,7 @@ TEST_CASE(
   CHECK(queue.tasks() == 0);
 }
 
-TEST_CASE("A decode task leaves the other workers their part",
+TEST_CASE("A decode task leaves the other threads their part",
           "[stream][decode_queue]") {
   DecodeQueue queue(4);
   std::vector<PendingSample> samples(8);

@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::int64_t kMilli = 1'000'000;
 
-// A trainer takes a batch every `period`. Workers make one batch after the
-// other, each in `made`, and as many ahead as Depth says.
+// A trainer takes a batch every `period` nanoseconds. Threads make one batch
+// after the other, each in `made` nanoseconds, and as many ahead as Depth says.
 class Loop {
  public:
   explicit Loop(std::uint32_t slots) : depth_(slots) { depth_.StartEpoch(); }
 
-  // Returns false if the trainer had to wait.
+  // Takes a batch. Returns false if the trainer had to wait.
   bool Take(std::int64_t period, std::int64_t made) {
     const std::int64_t wanted_at = taken_at_ + period;
     Work(wanted_at, made);

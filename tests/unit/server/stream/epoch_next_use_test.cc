@@ -68,7 +68,7 @@ TEST_CASE("The next use of an epoch knows where a list has a sample next",
                                base::MakeList({3, 1, 3, 0}, 5, &budget)),
                  0, 0);
   next_use.Advance(0, kPeriod, 0);
-  // Samples that the list lacks may come in the next epoch; its middle is the
+  // Samples that the list lacks may come in the next epoch, whose middle is the
   // best guess.
   CHECK(AskAll(next_use, 5, 0) ==
         std::vector<std::int64_t>{3000, 1000, 6000, 0, 6000});

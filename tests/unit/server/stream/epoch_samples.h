@@ -12,7 +12,7 @@
 
 namespace forebay::stream {
 
-// The samples of an epoch, in its order.
+// Returns the samples of an epoch, in its order.
 inline std::vector<std::uint64_t> Expected(const StreamSpec& stream_spec,
                                            std::uint64_t epoch,
                                            std::uint64_t first = 0) {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/arena/channel.h"
+#include "server/slots/channel.h"
 #include "server/stream/stream.h"
 #include "tests/catch/catch.h"
 
@@ -19,25 +19,26 @@ namespace forebay::stream {
 // A member's side of the rings, and its view of the slots.
 class FakeClient {
  public:
-  // `device`: where its batches lie; null: on the host.
+  // Makes a member whose batches lie on `device`, or on the host if `device` is
+  // null.
   explicit FakeClient(Stream* stream, schedule::Flow flow = 1,
                       std::uint32_t depth = 0,
                       const DevicePtr& device = nullptr)
       : stream_(stream), parts_(device == nullptr ? 1 : 2) {
-    channel_ = *arena::Channel::Create();
+    channel_ = *slots::Channel::Create();
     ready_ = Map<const proto::ReadyRing>(channel_->ready_fd(), PROT_READ);
     release_ =
         Map<proto::ReleaseRing>(channel_->release_fd(), PROT_READ | PROT_WRITE);
     member_ = *stream_->Join(channel_.get(), flow, depth, device);
   }
   ~FakeClient() {
-    stream_->Forfeit(member_);
+    stream_->RemoveMember(member_);
     munmap(const_cast<proto::ReadyRing*>(ready_), proto::kRingBytes);
     munmap(release_, proto::kRingBytes);
   }
 
-  arena::MemberId member() const { return member_; }
-  arena::Channel& channel() { return *channel_; }
+  slots::MemberId member() const { return member_; }
+  slots::Channel& channel() { return *channel_; }
   proto::ReleaseRing& release_ring() { return *release_; }
 
   absl::Status Start(std::uint64_t epoch, std::uint64_t first_sample) {
@@ -51,7 +52,7 @@ class FakeClient {
   }
   void Stop() { stream_->Stop(member_); }
 
-  // Starts an epoch of these samples.
+  // Starts an epoch of the samples in `list`.
   absl::Status StartListed(std::uint64_t epoch,
                            const std::shared_ptr<const base::IndexList>& list,
                            std::uint64_t first_sample = 0) {
@@ -59,7 +60,7 @@ class FakeClient {
         {.epoch = epoch, .first_sample = first_sample, .samples = list});
   }
 
-  // Takes the next entry; nullopt if there is none.
+  // Takes the next entry, or nullopt if there is none.
   std::optional<proto::ReadyEntry> Take() {
     if (ready_->tail.load() == taken_) return std::nullopt;
     const proto::ReadyEntry entry =
@@ -112,7 +113,7 @@ class FakeClient {
     return stream_->TakeReleases(member_);
   }
   // Releases without telling the stream, which finds the release by itself
-  // while it is looking.
+  // while it looks.
   void ReleaseUntold(const proto::ReadyEntry& entry) {
     release_->Push({.slot = entry.slot, .generation = entry.generation});
   }
@@ -142,12 +143,12 @@ class FakeClient {
   }
 
   Stream* const stream_;
-  const std::size_t parts_;  // of a slot, with a descriptor each
-  std::unique_ptr<arena::Channel> channel_;
+  const std::size_t parts_;  // descriptors of each slot, one for each part
+  std::unique_ptr<slots::Channel> channel_;
   std::vector<base::Fd> slots_;
   const proto::ReadyRing* ready_ = nullptr;
   proto::ReleaseRing* release_ = nullptr;
-  arena::MemberId member_ = 0;
+  slots::MemberId member_ = 0;
   std::uint32_t taken_ = 0;
 };
 

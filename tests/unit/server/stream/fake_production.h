@@ -25,7 +25,8 @@
 
 namespace forebay::stream {
 
-// `size` samples of `bytes` bytes; sample i is object "i" with label 10 * i.
+// A dataset of `size` samples of `bytes` bytes. Sample i is object "i", with
+// the label 10 * i.
 class NumberedDataset : public dataset::FakeDataset {
  public:
   explicit NumberedDataset(std::uint64_t size, std::uint64_t bytes = 100,
@@ -56,7 +57,7 @@ class NumberedDataset : public dataset::FakeDataset {
   const std::uint64_t bytes_;
 };
 
-// The "image" is the sample's id and its epoch, as two numbers.
+// A pipeline whose "image" is the sample's id and its epoch, as two numbers.
 class FakePipeline : public pipeline::Pipeline {
  public:
   const pipeline::TensorType& output() const override { return output_; }
@@ -90,8 +91,8 @@ class FakePipeline : public pipeline::Pipeline {
       .dtype = proto::DType::kInt64, .shape = {2}, .bytes = 16};
 };
 
-// Reads and tasks that complete when the test says so, in any order, on its
-// thread. Any thread may ask for more.
+// A source and an executor. Reads and tasks complete when the test says so, in
+// any order, on its thread. Any thread may ask for more.
 class FakeProduction final : public storage::ByteSource,
                              public executor::Executor {
  public:
@@ -111,13 +112,13 @@ class FakeProduction final : public storage::ByteSource,
     }
   }
 
-  // Answers to reads of these objects, in place of the plain answer.
+  // Answers to reads of these objects, which replace the plain answer.
   std::map<std::string, absl::StatusOr<storage::ReadResult>> answers;
-  // Reads of these objects hang.
+  // Objects whose reads hang.
   std::set<std::string> hangs;
 
-  // From now on, tasks or reads that only flows with caps want wait. They go on
-  // when another flow wants them too, or after LiftCaps.
+  // Makes tasks or reads wait, from now on, if only flows with caps want them.
+  // They go on when another flow wants them too, or after LiftCaps().
   void CapTasks(schedule::Flow flow) { capped_tasks_.insert(flow); }
   void CapReads(schedule::Flow flow) { capped_reads_.insert(flow); }
   void LiftCaps() {
@@ -154,10 +155,10 @@ class FakeProduction final : public storage::ByteSource,
     base::MutexLock lock(&mutex_);
     return tasks_.size();
   }
-  // The flows that the last submitted task is charged to.
+  // Returns the flows that the last submitted task is charged to.
   const std::vector<schedule::Flow>& flows() const { return flows_; }
 
-  // How often each object was asked for.
+  // Returns how often each object was asked for.
   const std::map<std::string, int>& asked() const { return asked_; }
 
   void Read(absl::Span<storage::ReadRequest> requests) override {
@@ -187,7 +188,7 @@ class FakeProduction final : public storage::ByteSource,
     }
   }
   int cpus() const override { return 1; }
-  int workers() const override { return 1; }
+  int places() const override { return 1; }
   void AddCpu(int, std::int64_t) override {}
   void SubmitFor(absl::Span<const schedule::Flow> flows,
                  const executor::Demand&, Task task) override {
@@ -197,7 +198,8 @@ class FakeProduction final : public storage::ByteSource,
         .push_back(std::move(task));
   }
 
-  // Completes one read or one task, drawn at random. False if there is none.
+  // Completes one read or one task, drawn at random. Returns false if there is
+  // none.
   bool Step() {
     clock_.Advance(1000);
     const std::size_t reads = this->reads();
@@ -211,8 +213,8 @@ class FakeProduction final : public storage::ByteSource,
     }
     return true;
   }
-  // Completes all reads, and then the task that was submitted first: as on a
-  // host where only workers are short. False if there is none.
+  // Completes all reads, and then the task that was submitted first, as on a
+  // host where only threads are short. Returns false if there is none.
   bool StepInOrder() {
     clock_.Advance(1000);
     CompleteReads();
@@ -293,13 +295,13 @@ class FakeProduction final : public storage::ByteSource,
   cache::NextUseRegistry next_use_registry_;
   base::MemoryBudget budget_{std::uint64_t{1} << 30};
   std::vector<std::unique_ptr<pipeline::Workspace>> workspaces_;
-  mutable base::Mutex mutex_;  // guards what follows, but for changes_
+  mutable base::Mutex mutex_;  // guards what follows, except changes_
   std::deque<storage::ReadRequest> reads_;
   std::deque<storage::ReadRequest> hanging_;
   std::deque<Task> held_tasks_;
   std::set<schedule::Flow> capped_tasks_;
   std::set<schedule::Flow> capped_reads_;
-  std::deque<std::int64_t> asked_at_nanos_;  // of reads_
+  std::deque<std::int64_t> asked_at_nanos_;  // times of reads_
   std::deque<Task> tasks_;
   std::vector<schedule::Flow> flows_;
   int changes_ = 0;

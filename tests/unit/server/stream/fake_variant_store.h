@@ -13,7 +13,8 @@
 
 namespace forebay::stream {
 
-// Keeps all variants that it has room for, and remembers the last offer.
+// A variant store that keeps all variants for which it has room, and remembers
+// the last offer.
 class FakeVariantStore final : public cache::VariantStore {
  public:
   std::unique_ptr<cache::VariantBuffer> Reserve(const Offer& offer) override {

@@ -17,7 +17,8 @@ using tests::IsOk;
 
 using proto::FieldKind;
 
-// One .npy file a sample, of which the first has that type and shape.
+// A dataset of one .npy file a sample. The first file has the given type and
+// shape.
 class Arrays final : public dataset::FakeDataset {
  public:
   Arrays(std::string_view dtype, std::string_view shape,
@@ -84,7 +85,7 @@ TEST_CASE("Arrays of different sizes differ in the first axis",
   CHECK(type.ragged);
   CHECK(type.varies());
   CHECK(type.PlaceFor(proto::Place::kDevice) == proto::Place::kHost);
-  // As many as the longest file can have.
+  // The shape has as many rows as the longest file can have.
   CHECK(type.value.shape == Shape{167, 3});
   CHECK(type.value.bytes == 1002u);
 }
@@ -131,13 +132,13 @@ TEST_CASE("Arrays without elements to count are of one shape",
     CAPTURE(shape);
     CHECK_FALSE(type.varies());
   }
-  // So many bytes that nobody can count them.
+  // The shape has more bytes than 64 bits can count.
   const Arrays hostile("<f8", "(0, 4294967296, 4294967296)", 0, 60, 99);
   const auto types = TypesIn(hostile, {});
   if (types.ok()) CHECK_FALSE(types->front().varies());
 }
 
-// Audio files, of which the first is a WAV file of 8 bits.
+// A dataset of audio files. The first one is a WAV file of 8 bits.
 class Clips final : public dataset::FakeDataset {
  public:
   Clips(std::uint8_t frames, std::uint64_t longest, std::uint8_t channels = 1)
@@ -209,7 +210,7 @@ TEST_CASE("A window of clips is of one shape", "[stream][field_type]") {
   CHECK(types->front().value.shape == Shape{70, 1});
 }
 
-// However few bytes a clip has, it may be of silence and long.
+// A clip of few bytes may be long, as it may be of silence.
 TEST_CASE("A slice bounds the length of clips", "[stream][field_type]") {
   const auto types = Clips(100, 1000).Types(SliceOf(10, 50010));
   REQUIRE_THAT(types, IsOk());

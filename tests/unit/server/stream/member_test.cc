@@ -19,7 +19,7 @@ TEST_CASE(
     "[stream][member]") {
   FakeProduction production(1);
   const StreamSpec stream_spec = FakeStreamSpec(1000, 10);
-  const auto channel = *arena::Channel::Create();
+  const auto channel = *slots::Channel::Create();
   Member member(1, channel.get(), {.flow = 1, .slots = 4}, stream_spec.batch,
                 {.next_use_registry = nullptr, .dataset = stream_spec.dataset});
   member.Start(EpochPair::Of(stream_spec.sampler, 0), 0, 0);
@@ -35,7 +35,7 @@ TEST_CASE("A member counts what its trainer waited since the host worked",
           "[stream][member]") {
   FakeProduction production(1);
   const StreamSpec stream_spec = FakeStreamSpec(1000, 10);
-  const auto channel = *arena::Channel::Create();
+  const auto channel = *slots::Channel::Create();
   auto* const ring = static_cast<proto::ReleaseRing*>(
       mmap(nullptr, proto::kRingBytes, PROT_READ | PROT_WRITE, MAP_SHARED,
            channel->release_fd(), 0));
@@ -44,18 +44,18 @@ TEST_CASE("A member counts what its trainer waited since the host worked",
                 {.next_use_registry = nullptr, .dataset = stream_spec.dataset});
   member.Start(EpochPair::Of(stream_spec.sampler, 0), 0, 0);
   ring->wait_nanos = 2 * kSecond;
-  CHECK(member.WaitedForHost() == 2 * kSecond);
+  CHECK(member.WaitedForWorkerPool() == 2 * kSecond);
   CHECK(member.LookAtWait() == 2 * kSecond);
   CHECK(member.LookAtWait() == 0);
-  member.SawHostWork();
-  CHECK(member.WaitedForHost() == 0);
+  member.SawPoolWork();
+  CHECK(member.WaitedForWorkerPool() == 0);
   ring->wait_nanos += kSecond;
-  CHECK(member.WaitedForHost() == kSecond);
+  CHECK(member.WaitedForWorkerPool() == kSecond);
   member.Publish({.key = {0, 0}, .samples = 10}, /*generation=*/1, 0);
   CHECK(member.Account().ready == 1);
   UNSCOPED_INFO("a batch is ready");
-  CHECK(member.WaitedForHost() == 0);
-  // A client may write anything.
+  CHECK(member.WaitedForWorkerPool() == 0);
+  // A client may write any number.
   ring->wait_nanos = 0;
   CHECK(member.LookAtWait() == 0);
   ring->wait_nanos = UINT64_MAX;

@@ -40,7 +40,7 @@ TEST_CASE("A sample is wanted wherever it is part of a loader's dataset",
   const auto b = std::make_shared<const PlainDataset>("b", 2);
   const auto some =
       std::make_shared<const Subset>(a, base::MakeList({3, 1, 3}, 4, &budget));
-  // The samples are a 3, a 1, a 3, b 0, b 1, a 3, a 1, a 3.
+  // The concatenation's samples are a 3, a 1, a 3, b 0, b 1, a 3, a 1, a 3.
   const auto all = *Concatenation::Create({some, b, some});
   const auto next_use = std::make_shared<EpochNextUse>(all->size());
   cache::NextUseRegistry next_use_registry;

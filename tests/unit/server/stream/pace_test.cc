@@ -20,7 +20,7 @@ TEST_CASE(
   CHECK(pace.Urgency(20) == 2000);
 }
 
-// Of two loaders of a job, the one with the slower trainer comes second, even
+// The loader with the slower trainer comes second of two loaders of a job, even
 // if it is fewer samples ahead.
 TEST_CASE("Reads of a slow trainer can wait for those of a fast one",
           "[stream][pace]") {

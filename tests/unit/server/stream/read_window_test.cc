@@ -14,7 +14,7 @@ constexpr std::uint64_t kMax = std::uint64_t{1} << 30;
 constexpr std::uint64_t kSample = 100'000;
 constexpr double kSecond = 1e9;
 
-// A source sends bytes at a rate, and starts each read after a latency. Workers
+// A source sends bytes at a rate, and starts each read after a latency. Threads
 // decode the bytes at another rate.
 struct Source {
   double latency = 0;  // nanoseconds
@@ -22,13 +22,13 @@ struct Source {
   double decoding = 1e12;
 };
 
-// A stream at full speed that asks as Prefetcher does.
+// A stream at full speed, which asks as Prefetcher does.
 class Reader {
  public:
   explicit Reader(ReadWindow* window) : window_(window) {}
 
-  // Reads for `seconds`, with slots for at most `wanted` bytes of samples.
-  // Returns bytes a second.
+  // Reads for `seconds` seconds, with slots for at most `wanted` bytes of
+  // samples. Returns the bytes a second.
   double Run(const Source& source, double seconds,
              std::uint64_t wanted = UINT64_MAX) {
     const double until = now_ + seconds * kSecond;
@@ -60,9 +60,8 @@ class Reader {
     while (InFlight() + kSample <= room) {
       link_ = std::max(link_ + kSample / source.rate * kSecond,
                        now_ + source.latency);
-      workers_ =
-          std::max(workers_, link_) + kSample / source.decoding * kSecond;
-      flights_.push_back({link_, workers_});
+      places_ = std::max(places_, link_) + kSample / source.decoding * kSecond;
+      flights_.push_back({link_, places_});
     }
     window_->Asked(now, Reading(), done_ + InFlight() - Reading(), InFlight(),
                    room < wanted);
@@ -78,8 +77,8 @@ class Reader {
   ReadWindow* const window_;
   std::deque<InFlightRead> flights_;
   double now_ = 1;
-  double link_ = 0;     // when it has sent all that was asked for
-  double workers_ = 0;  // when they have decoded all of it
+  double link_ = 0;    // when the source has sent all that was asked
+  double places_ = 0;  // when threads have decoded all of that
   std::uint64_t done_ = 0;
 };
 

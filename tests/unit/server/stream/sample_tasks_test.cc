@@ -27,7 +27,7 @@ class SampleTasksTest {
   const MemberSet members_{
       spec_.batch, {.next_use_registry = nullptr, .dataset = spec_.dataset}};
   Batch batch_;
-  SampleTasks tasks_{/*workers=*/2, nullptr, /*has_lanes=*/false, &members_,
+  SampleTasks tasks_{/*places=*/2, nullptr, /*has_affinity=*/false, &members_,
                      nullptr};
 };
 

@@ -17,10 +17,10 @@ using tests::IsOk;
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 std::uint64_t WindowFor(std::uint64_t limit, std::uint64_t sample_bytes,
-                        int workers = 4) {
+                        int places = 4) {
   base::MemoryBudget budget(limit);
   const auto window =
-      ReserveReadWindow(&budget, NumberedDataset(10, sample_bytes), workers);
+      ReserveReadWindow(&budget, NumberedDataset(10, sample_bytes), places);
   CHECK_THAT(window, IsOk());
   return window.ok() ? window->bytes() : 0;
 }
@@ -30,15 +30,15 @@ TEST_CASE("The reserved read window has room for small samples",
   CHECK(WindowFor(1024 * kMiB, 100) == 16 * kMiB);
 }
 
-// A limit of the daemon's CPUs counts, not how many the host has.
+// The limit of the daemon's CPUs counts, not the number that the host has.
 TEST_CASE(
-    "The reserved read window has room for a large sample for each worker and "
+    "The reserved read window has room for a large sample for each thread and "
     "one more",
     "[stream][slot_reservation]") {
   const std::uint64_t held = storage::HeldBytes(20 * kMiB);
-  for (const int workers : {1, 2, 64}) {
-    CHECK(WindowFor(std::uint64_t{1} << 44, 20 * kMiB, workers) ==
-          held * (static_cast<std::uint64_t>(workers) + 1));
+  for (const int places : {1, 2, 64}) {
+    CHECK(WindowFor(std::uint64_t{1} << 44, 20 * kMiB, places) ==
+          held * (static_cast<std::uint64_t>(places) + 1));
   }
 }
 

@@ -62,7 +62,7 @@ TEST_CASE_METHOD(StagingPoolTest, "A lease of staging memory ends once",
   CHECK(pool_.HasFree());
 }
 
-// Those that are leased may come back late.
+// Leased staging memory may come back late.
 TEST_CASE_METHOD(
     StagingPoolTest,
     "The trim of a staging pool leaves as much free as is paid for",

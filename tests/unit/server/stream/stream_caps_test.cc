@@ -41,8 +41,8 @@ class StreamCapsTest {
     base::MemoryBudget& budget = production_.budget();
     others_ = *budget.Reserve(budget.limit() - budget.used() - 1, "others");
   }
-  // Takes all batches that are ready or can be made. Returns how many samples
-  // they have.
+  // Takes all batches that are ready or can be made. Returns the number of
+  // their samples.
   std::uint64_t Consume(FakeClient& client) {
     std::uint64_t samples = 0;
     for (;;) {
@@ -74,7 +74,7 @@ TEST_CASE_METHOD(StreamCapsTest,
   REQUIRE_THAT(capped_->Start(0, 0), IsOk());
   const auto entry = free_->Take();
   REQUIRE_THAT(free_->Release(*entry), IsOk());
-  production_.RunTasks();  // one makes a slot
+  production_.RunTasks();  // one of the tasks makes a slot
   REQUIRE(production_.reads() > 0);
   const auto payers = storage::PayersOf(production_.first_read().purpose);
   CHECK(std::vector<schedule::Flow>(payers.begin(), payers.end()) ==
@@ -205,7 +205,7 @@ TEST_CASE_METHOD(StreamCapsTest, "No cap holds up the making of slots",
   Make();
   REQUIRE_THAT(free_->Start(0, 0), IsOk());
   production_.RunAll();
-  while (free_->Take().has_value()) production_.RunAll();  // holds them all
+  while (free_->Take().has_value()) production_.RunAll();  // holds all batches
   production_.CapTasks(kFree);
   REQUIRE_THAT(capped_->Start(1, 0), IsOk());
   stream_->SetCapped(free_->member(), true);

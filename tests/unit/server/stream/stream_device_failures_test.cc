@@ -57,7 +57,8 @@ TEST_CASE_METHOD(StreamDeviceTest, "A stream says at once that a GPU is lost",
   CHECK(client.error() == "GPU 0: an uncorrectable error");
 }
 
-// Its copies may still read their memory, which then is made anew.
+// Copies on the lost GPU may still read their staging memory, so other memory
+// is made in its place.
 TEST_CASE_METHOD(StreamDeviceTest, "A lost GPU harms no member on another",
                  "[stream][stream_device_failures]") {
   Make(7);
@@ -83,7 +84,7 @@ TEST_CASE_METHOD(StreamDeviceTest,
                  "[stream][stream_device_failures]") {
   Make(1);
   const device::FakeDevice small(2, 3 * cuda::FakeGpu::kGranularity);
-  const auto channel = *arena::Channel::Create();
+  const auto channel = *slots::Channel::Create();
   const auto joined = stream_->Join(channel.get(), 1, 0, small.device);
   CHECK_THAT(joined, HasCode(absl::StatusCode::kResourceExhausted));
   CAPTURE(joined.status());

@@ -44,7 +44,8 @@ class StreamDeviceTest {
       ids.push_back(spec_.sampler.Epoch(epoch).SampleAt(i));
     return ids;
   }
-  // Does one thing that is to be done, drawn at random.
+  // Does one thing that is to be done, drawn at random. Returns false if there
+  // is none.
   bool Step() {
     const std::size_t on_a = a_.copier->waiting();
     const std::size_t on_b = b_.copier->waiting();

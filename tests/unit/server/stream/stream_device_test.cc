@@ -59,7 +59,7 @@ TEST_CASE_METHOD(StreamDeviceTest,
   CHECK(client.Read(*first).size() == 10);
 }
 
-// One decode and one copy a GPU serve all members, on any GPU.
+// A single decode, and one copy for each GPU, serve all members on all GPUs.
 TEST_CASE_METHOD(StreamDeviceTest, "Members on two GPUs share what is made",
                  "[stream][stream_device]") {
   for (std::uint32_t seed = 1; seed <= 25; ++seed) {
@@ -138,7 +138,7 @@ TEST_CASE_METHOD(StreamDeviceTest, "A stream on GPUs survives random schedules",
           for (const auto& held : trainer.held)
             REQUIRE_THAT(trainer.client->Release(held), IsOk());
           trainer.held.clear();
-          stream_->Rest();
+          stream_->ReleaseIdleMemory();
           stream_->Reclaim(0);
           break;
         case 4:
@@ -165,14 +165,14 @@ TEST_CASE_METHOD(StreamDeviceTest, "A stream on GPUs survives random schedules",
     }
     trainers.clear();
     RunAll();
-    stream_->Rest();
+    stream_->ReleaseIdleMemory();
     CHECK(a_.gpu->allocated() + b_.gpu->allocated() == 0);
     CHECK(a_.device->budget().used() + b_.device->budget().used() == 0);
     CHECK(production_->budget().used() == 0);
   }
 }
 
-// Batches that were made before its GPU came are made again for it.
+// Batches that were made before the member's GPU came are made again for it.
 TEST_CASE_METHOD(StreamDeviceTest,
                  "A GPU that comes later gets the whole epoch",
                  "[stream][stream_device]") {
@@ -193,7 +193,7 @@ TEST_CASE_METHOD(StreamDeviceTest,
   }
 }
 
-// One member prepares its GPU while another does the same.
+// A member prepares its GPU while another does the same.
 TEST_CASE_METHOD(StreamDeviceTest, "Members of one GPU may start at once",
                  "[stream][stream_device]") {
   Make(5);

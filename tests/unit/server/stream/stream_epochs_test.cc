@@ -1,4 +1,4 @@
-// Tests of which epochs a stream accepts, and where one ends and the next
+// Tests which epochs a stream accepts, and where one epoch ends and the next
 // begins.
 
 #include <cstdint>

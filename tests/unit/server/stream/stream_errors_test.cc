@@ -1,4 +1,4 @@
-// Tests of how a stream takes samples that cannot be read or decoded.
+// Tests how a stream handles samples that cannot be read or decoded.
 
 #include <algorithm>
 #include <cstdint>

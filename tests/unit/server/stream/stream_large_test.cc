@@ -1,4 +1,4 @@
-// Tests of images that are too large for a worker's own workspace.
+// Tests of images that are too large for a thread's own workspace.
 
 #include <cstring>
 #include <memory>
@@ -99,7 +99,7 @@ class StreamLargeTest {
     return stream_spec;
   }
 
-  // Takes the rest of the epoch. Returns its ids.
+  // Takes the rest of the epoch. Returns the ids of its samples.
   static std::vector<std::uint64_t> Drain(FakeClient& client,
                                           FakeProduction& production) {
     std::vector<std::uint64_t> ids;

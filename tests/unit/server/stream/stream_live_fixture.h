@@ -14,10 +14,10 @@
 
 namespace forebay::stream {
 
-// The samples of the dataset.
+// The number of samples in the dataset.
 constexpr std::uint64_t kLiveSamples = 1000;
 
-// As the daemon sees a live dataset, but for who makes its samples.
+// A live dataset as the daemon sees it, except for who makes its samples.
 class LiveDataset final : public NumberedDataset {
  public:
   using NumberedDataset::NumberedDataset;
@@ -40,7 +40,8 @@ class StreamLiveTest {
   std::unique_ptr<FakeClient> Join(Stream& stream) {
     return std::make_unique<FakeClient>(&stream, ++flow_);
   }
-  // Takes one batch and releases it. Returns its sample's place in the epoch.
+  // Takes one batch and releases it. Returns its sample's position in the
+  // epoch.
   std::optional<std::uint64_t> Consume(FakeClient& client) {
     production_.RunAll();
     const auto entry = client.Take();
@@ -50,7 +51,7 @@ class StreamLiveTest {
     CHECK_THAT(client.Release(*entry), tests::IsOk());
     return id;
   }
-  // Stops its epoch. Its client passes over what was published.
+  // Stops the member's epoch. The client passes over what was published.
   static void Leave(FakeClient& client) {
     client.Stop();
     while (const auto entry = client.Take())

@@ -85,7 +85,7 @@ TEST_CASE_METHOD(
   const auto first = Join();
   REQUIRE_THAT(first->Start(0, 0), IsOk());
   for (std::uint64_t id = 0; id < 30; ++id) CHECK(Consume(*first) == id);
-  Leave(*first);  // while batches are in flight
+  Leave(*first);  // batches are still in flight
   production_.RunAll();
   const std::uint64_t ahead = Made() - 30;
   const auto second = Join();
@@ -97,13 +97,13 @@ TEST_CASE_METHOD(
     CHECK(Consume(*first) == id);
     if (id > *joined) CHECK(Consume(*second) == id);
   }
-  // No batch was abandoned, to be made twice.
+  // No batch was abandoned: it would be made twice.
   CHECK(Made() <= 200 + ahead);
   for (const bool forfeits : {false, true}) {
     first->Stop();
     second->Stop();
     if (forfeits) {
-      stream_->Forfeit(second->member());
+      stream_->RemoveMember(second->member());
     } else {
       stream_->Close(first->member());
     }
@@ -123,7 +123,7 @@ TEST_CASE_METHOD(
     for (std::uint64_t id = 0; id < 30; ++id) CHECK(Consume(*client) == id);
     Leave(*client);
     production_.RunAll();
-    stream_->Rest();
+    stream_->ReleaseIdleMemory();
     production_.clock().Advance(3'600'000'000'000);
     CHECK(stream_->Reclaim(1) == (mode == SharingMode::kElastic));
     if (mode == SharingMode::kElastic) continue;
@@ -148,7 +148,7 @@ TEST_CASE_METHOD(
   while (Consume(*quick).has_value()) {
   }
   stream_->Close(slow->member());
-  stream_->Rest();
+  stream_->ReleaseIdleMemory();
   CHECK(Consume(*quick).has_value());
 }
 

@@ -1,4 +1,4 @@
-// Tests of the next uses that a stream tells the cache.
+// Tests the next uses that a stream tells the cache.
 
 #include <vector>
 

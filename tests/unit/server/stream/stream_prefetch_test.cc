@@ -1,4 +1,4 @@
-// Tests of how much a stream prepares ahead, in batches and in bytes.
+// Tests how much a stream prepares ahead, in batches and in bytes.
 
 #include <algorithm>
 #include <cstdint>
@@ -101,7 +101,7 @@ TEST_CASE_METHOD(StreamPrefetchTest,
 }
 
 // The client keeps its batches, so no release tells the stream of the burst.
-// The client tells it by waiting.
+// The client's waiting does.
 TEST_CASE_METHOD(StreamPrefetchTest, "A burst of a trainer gets its batches",
                  "[stream][stream_prefetch]") {
   Make();
@@ -125,7 +125,7 @@ TEST_CASE_METHOD(StreamPrefetchTest,
   SettleAtTwo();
   while (client_->Take().has_value()) {
   }
-  stream_->Rest();
+  stream_->ReleaseIdleMemory();
   CHECK(production_.Step());
   CHECK(Depth() == kSlots);
 }
@@ -158,11 +158,11 @@ TEST_CASE_METHOD(StreamPrefetchTest, "A stream asks a far source for more",
   CHECK(production_.budget().used() ==
         reserved + State().window - kLeastWindow);
   client_->Stop();
-  stream_->Rest();
+  stream_->ReleaseIdleMemory();
   UNSCOPED_INFO("reads are under way");
   CHECK(production_.budget().used() > reserved);
   production_.RunAll();
-  stream_->Rest();
+  stream_->ReleaseIdleMemory();
   CHECK(production_.budget().used() == reserved);
   CHECK(State().window == kLeastWindow);
 }
@@ -201,7 +201,7 @@ TEST_CASE("The memory of a stream is booked to the byte",
             production.clock().Advance(random() % (2'000 * kMilli));
             break;
           case 1:
-            stream->Rest();
+            stream->ReleaseIdleMemory();
             break;
           case 2:
             others.Release();
@@ -242,7 +242,7 @@ TEST_CASE("The memory of a stream is booked to the byte",
       }
       client.Stop();
       production.RunAll();
-      stream->Rest();
+      stream->ReleaseIdleMemory();
       REQUIRE(budget.used() - others.bytes() == reserved);
     }
     REQUIRE(budget.used() == 0);

@@ -15,29 +15,29 @@
 #include <vector>
 
 #include "server/base/mutex.h"
-#include "server/producer/answer_waiter.h"
 #include "server/stream/stream.h"
+#include "server/worker/answer_waiter.h"
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
 #include "tests/unit/server/device/fake_device.h"
 #include "tests/unit/server/stream/fake_client.h"
-#include "tests/unit/server/stream/fake_producers.h"
 #include "tests/unit/server/stream/fake_production.h"
+#include "tests/unit/server/stream/fake_workers.h"
 
 namespace forebay::stream {
 
-// Of the dataset.
+// The number of samples in the dataset.
 constexpr std::uint64_t kSamples = 40;
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-// Samples that producers make.
+// A dataset whose samples workers make.
 class MadeDataset final : public NumberedDataset {
  public:
   using NumberedDataset::NumberedDataset;
   bool is_produced() const override { return true; }
 };
 
-// A stream, its members and their fake producers.
+// A stream, its members and their fake workers.
 class StreamProducedTest {
  protected:
   explicit StreamProducedTest(proto::Place place = proto::Place::kHost)
@@ -45,7 +45,7 @@ class StreamProducedTest {
   ~StreamProducedTest() {
     clients_.clear();
     for (device::FakeDevice* const on : {&a_, &b_}) on->copier->RunAll();
-    producers_.reset();
+    workers_.reset();
     // Whatever keeps the stream ends with the waiter's callbacks.
     Settle();
     stream_.reset();
@@ -59,7 +59,7 @@ class StreamProducedTest {
     StreamDeps deps = production_.deps();
     deps.answer_waiter = &waiter_;
     deps.aside = [this](const std::string&, std::function<void()> work) {
-      if (!keeps_aside_) return;  // ends the work's objects
+      if (!keeps_aside_) return;  // the work's objects end here
       base::MutexLock lock(&aside_mutex_);
       aside_.push_back(std::move(work));
     };
@@ -71,13 +71,13 @@ class StreamProducedTest {
         /*depth=*/0, device));
     return *clients_.back();
   }
-  void StartProducers(const FakeClient& owner, std::uint32_t most = 2,
-                      bool are_persistent = false) {
-    producers_ = std::make_unique<FakeProducers>(*stream_->StartProducers(
-        owner.member(), most, are_persistent, "job a"));
+  void StartWorkers(const FakeClient& owner, std::uint32_t most = 2,
+                    bool are_persistent = false) {
+    workers_ = std::make_unique<FakeWorkers>(
+        *stream_->StartWorkers(owner.member(), most, are_persistent, "job a"));
   }
 
-  // Does what was left aside, and what that leaves.
+  // Runs the work that was left aside. Work that this leaves aside is dropped.
   void RunAside() {
     keeps_aside_ = false;
     std::vector<std::function<void()>> works;
@@ -87,13 +87,13 @@ class StreamProducedTest {
     }
     for (const auto& work : works) work();
   }
-  // Lets the waiter do what it has begun.
+  // Waits until the waiter has done what it has begun.
   void Settle() {
     std::promise<void> done;
     waiter_.Post([&] { done.set_value(); });
     done.get_future().wait();
   }
-  // Runs whatever comes, until that is true.
+  // Runs whatever comes, until the condition is true.
   void RunUntil(const std::function<bool()>& condition) {
     while (!condition()) {
       production_.RunAll();
@@ -122,14 +122,15 @@ class StreamProducedTest {
     std::sort(ids.begin(), ids.end());
     return ids;
   }
-  // Lets so many seconds pass, in which these trainers wait for batches.
+  // Lets `seconds` seconds pass, in which the trainers in `waiting` wait for
+  // batches.
   void PassSeconds(int seconds, const std::vector<FakeClient*>& waiting) {
     for (int i = 0; i < seconds; ++i) {
       production_.clock().Advance(kSecond);
       for (FakeClient* const client : waiting)
         client->release_ring().wait_nanos += kSecond;
       production_.RunAll();
-      stream_->Rest();
+      stream_->ReleaseIdleMemory();
     }
   }
 
@@ -145,9 +146,9 @@ class StreamProducedTest {
   device::FakeDevice a_{0};
   device::FakeDevice b_{1};
   FakeProduction production_{7};
-  producer::AnswerWaiter waiter_;
+  worker::AnswerWaiter waiter_;
   std::shared_ptr<Stream> stream_;
-  std::unique_ptr<FakeProducers> producers_;
+  std::unique_ptr<FakeWorkers> workers_;
   std::vector<std::unique_ptr<FakeClient>> clients_;
 };
 

@@ -1,4 +1,4 @@
-// Tests of streams on GPUs whose samples producers make, which may be stopped.
+// Tests of streams on GPUs whose samples workers make, which may be stopped.
 
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,7 @@ namespace {
 using tests::HasCode;
 using tests::IsOk;
 
-using proto::ProducerCommand;
+using proto::WorkerCommand;
 
 class StreamProducedOnGpusTest : public StreamProducedTest {
  protected:
@@ -27,13 +27,13 @@ TEST_CASE_METHOD(
     "[stream][stream_produced_on_gpus]") {
   keeps_aside_ = true;
   FakeClient& client = Join(a_.device);
-  StartProducers(client);
-  producers_->Stop();
+  StartWorkers(client);
+  workers_->Stop();
   REQUIRE_THAT(client.Start(0, 0), IsOk());
   production_.RunAll();
   const std::uint64_t allocated = a_.gpu->allocated();
   REQUIRE(allocated > 0);
-  producers_->Leave();
+  workers_->Leave();
   CHECK(Next(client).kind == proto::ReadyKind::kError);
   Settle();
   UNSCOPED_INFO("not on the waiter's thread");
@@ -43,17 +43,17 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(StreamProducedOnGpusTest,
-                 "A stream of producers on a GPU ends on a thread aside",
+                 "A stream of workers on a GPU ends on a thread aside",
                  "[stream][stream_produced_on_gpus]") {
   keeps_aside_ = true;
   FakeClient& client = Join(a_.device);
-  StartProducers(client);
+  StartWorkers(client);
   REQUIRE_THAT(client.Start(0, 0), IsOk());
   CHECK(ReadAll(client) == All());
   clients_.clear();
   const std::weak_ptr<Stream> ended = stream_;
   stream_.reset();
-  producers_.reset();
+  workers_.reset();
   RunUntil([&] { return ended.expired(); });
   Settle();
   CHECK(a_.gpu->allocated() > 0);
@@ -63,17 +63,17 @@ TEST_CASE_METHOD(StreamProducedOnGpusTest,
 
 TEST_CASE_METHOD(
     StreamProducedOnGpusTest,
-    "A GPU that fails harms no other GPU's member of a stream of producers",
+    "A GPU that fails harms no other GPU's member of a stream of workers",
     "[stream][stream_produced_on_gpus]") {
   FakeClient& one = Join(a_.device);
-  StartProducers(one);
-  producers_->Stop();
+  StartWorkers(one);
+  workers_->Stop();
   REQUIRE_THAT(one.Start(0, 0), IsOk());
   production_.RunAll();
   FakeClient& other = Join(b_.device);
   b_.gpu->Fail(absl::ResourceExhaustedError("no memory there"));
   CHECK_THAT(other.Start(0, 0), HasCode(absl::StatusCode::kResourceExhausted));
-  producers_->Continue();
+  workers_->Continue();
   const proto::ReadyEntry first = Next(one);
   CAPTURE(one.error());
   REQUIRE(first.kind == proto::ReadyKind::kBatch);
@@ -85,30 +85,31 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(StreamProducedOnGpusTest,
-                 "Staging memory for producers is made once",
+                 "Staging memory for workers is made once",
                  "[stream][stream_produced_on_gpus]") {
   FakeClient& client = Join(a_.device);
-  StartProducers(client);
-  producers_->Stop();
+  StartWorkers(client);
+  workers_->Stop();
   REQUIRE_THAT(client.Start(0, 0), IsOk());
-  // Plans come meanwhile, which would make what is missing.
+  // The stream plans several times meanwhile, and must not make the memory
+  // again.
   PassSeconds(3, {});
-  producers_->Continue();
+  workers_->Continue();
   CHECK(ReadAll(client) == All());
   const int slots = static_cast<int>(stream_->Snapshot(client.member()).slots);
-  CHECK(producers_->asked(ProducerCommand::kMapSlot) == 2 * slots);
+  CHECK(workers_->asked(WorkerCommand::kMapSlot) == 2 * slots);
 }
 
 TEST_CASE_METHOD(StreamProducedOnGpusTest,
                  "Nobody waits for a stopped host to map staging memory",
                  "[stream][stream_produced_on_gpus]") {
   FakeClient& client = Join(a_.device);
-  StartProducers(client);
-  producers_->Stop();
+  StartWorkers(client);
+  workers_->Stop();
   REQUIRE_THAT(client.Start(0, 0), IsOk());
   production_.RunAll();
   CHECK(production_.tasks() == 0);
-  producers_->Continue();
+  workers_->Continue();
   CHECK(ReadAll(client) == All());
 }
 
@@ -116,12 +117,12 @@ TEST_CASE_METHOD(StreamProducedOnGpusTest,
                  "Another GPU may come while a host maps the first slots",
                  "[stream][stream_produced_on_gpus]") {
   FakeClient& one = Join(a_.device);
-  StartProducers(one);
-  producers_->Stop();
+  StartWorkers(one);
+  workers_->Stop();
   REQUIRE_THAT(one.Start(0, 0), IsOk());
   FakeClient& other = Join(b_.device);
   REQUIRE_THAT(other.Start(0, 0), IsOk());
-  producers_->Continue();
+  workers_->Continue();
   std::vector<std::uint64_t> ids;
   for (std::size_t i = 0; i < kSamples / 4; ++i) {
     for (FakeClient* const client : {&one, &other}) {
@@ -134,24 +135,24 @@ TEST_CASE_METHOD(StreamProducedOnGpusTest,
     }
   }
   CHECK(ids.size() == 2 * kSamples);
-  CHECK(producers_->made() == kSamples);
+  CHECK(workers_->made() == kSamples);
 }
 
 TEST_CASE_METHOD(StreamProducedOnGpusTest,
                  "Staging memory stays booked while a host has it mapped",
                  "[stream][stream_produced_on_gpus]") {
   FakeClient& client = Join(a_.device);
-  StartProducers(client);
+  StartWorkers(client);
   REQUIRE_THAT(client.Start(0, 0), IsOk());
   CHECK(ReadAll(client) == All());
   const std::uint64_t before = production_.budget().used();
-  producers_->Stop();
+  workers_->Stop();
   REQUIRE(stream_->Reclaim(0));
   CHECK(production_.budget().used() == before);
   REQUIRE_THAT(client.Start(1, 0), IsOk());
   production_.RunAll();
   CHECK(production_.budget().used() == before);
-  producers_->Continue();
+  workers_->Continue();
   CHECK(ReadAll(client) == All());
   CHECK(production_.budget().used() == before);
 }
@@ -160,12 +161,12 @@ TEST_CASE_METHOD(StreamProducedOnGpusTest,
                  "Staging memory that cannot be mapped ends the epoch",
                  "[stream][stream_produced_on_gpus]") {
   FakeClient& client = Join(a_.device);
-  StartProducers(client);
-  producers_->Refuse("no address space");
+  StartWorkers(client);
+  workers_->Refuse("no address space");
   REQUIRE_THAT(client.Start(0, 0), IsOk());
   CHECK(Next(client).kind == proto::ReadyKind::kError);
-  producers_->Refuse("");
-  // The slots of the epoch that ended may be refused still.
+  workers_->Refuse("");
+  // Slots of the epoch that ended may still be refused.
   proto::ReadyEntry first;
   do {
     REQUIRE_THAT(client.Start(0, 0), IsOk());

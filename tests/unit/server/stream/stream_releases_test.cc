@@ -1,4 +1,4 @@
-// Tests of how a stream learns of releases. It looks for them itself while it
+// Tests how a stream learns of releases. It looks for them itself while it
 // works for a running member; otherwise the client tells it.
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ namespace {
 using tests::HasCode;
 using tests::IsOk;
 
-// Calls `meanwhile` while a worker makes a sample.
+// A pipeline that calls `meanwhile` while a thread makes a sample.
 class InterruptedPipeline final : public FakePipeline {
  public:
   std::function<void()> meanwhile = [] {};
@@ -107,7 +107,7 @@ TEST_CASE_METHOD(StreamReleasesTest,
     while (const auto entry = client.Take()) client.ReleaseUntold(*entry);
     client.Stop();
   };
-  REQUIRE_THAT(client.Release(*first), IsOk());  // another is begun
+  REQUIRE_THAT(client.Release(*first), IsOk());  // another batch is begun
   while (!released) REQUIRE(production_->Step());
   CHECK_FALSE(client.looked_at());
   UNSCOPED_INFO("the release was overlooked");
@@ -132,7 +132,7 @@ TEST_CASE_METHOD(
   REQUIRE(held.size() >= 2u);
   stream_->Close(closed.member());
   {
-    // It gets as many as it may hold.
+    // The new member gets as many batches as it may hold.
     FakeClient next(stream_.get(), 2);
     REQUIRE_THAT(next.Start(1, 0), IsOk());
     std::size_t taken = 0;
@@ -145,7 +145,7 @@ TEST_CASE_METHOD(
   }
   for (const proto::ReadyEntry& entry : held)
     REQUIRE_THAT(closed.Release(entry), IsOk());
-  stream_->Rest();
+  stream_->ReleaseIdleMemory();
   UNSCOPED_INFO("nobody pays any more");
   CHECK(production_->budget().used() == 0u);
 }
@@ -168,7 +168,7 @@ TEST_CASE_METHOD(
     stream_->Close(closed.member());
     production_->RunAll();
     REQUIRE_THAT(stream_->TakeReleases(closed.member()), IsOk());
-    stream_->Rest();
+    stream_->ReleaseIdleMemory();
     CHECK(production_->budget().used() ==
           (held->slot + 1) * stream_->slot_size().host);
     // A member that joins now gets all its samples, and never the held slot.

@@ -34,7 +34,7 @@ struct Trainer {
   bool capped = false;
   bool running = false;
   std::uint64_t epoch = 0;
-  std::uint64_t position = 0;  // of the next sample
+  std::uint64_t position = 0;  // position of the next sample
 };
 
 class Schedule {
@@ -48,7 +48,7 @@ class Schedule {
                                                                    0);
                              })),
         trainers_(Draw(1, 5)) {
-    if (Draw(0, 1) == 0) {  // little memory
+    if (Draw(0, 1) == 0) {  // the host has little memory
       base::MemoryBudget& budget = production_.budget();
       others_ =
           *budget.Reserve(budget.limit() - (std::uint64_t{64} << 20), "others");
@@ -124,7 +124,7 @@ class Schedule {
       case 4:
         production_.clock().Advance(
             static_cast<std::int64_t>(Draw(0, 2'000'000'000)));
-        stream_->Rest();
+        stream_->ReleaseIdleMemory();
         stream_->Reclaim(0);
         break;
       case 20:
@@ -149,7 +149,7 @@ class Schedule {
   // Caps a random job, and with it all its trainers.
   void SetCaps() {
     production_.LiftCaps();
-    const schedule::Flow capped = Draw(1, 8);  // perhaps none
+    const schedule::Flow capped = Draw(1, 8);  // perhaps no trainer's flow
     if (Draw(0, 1) == 0) production_.CapTasks(capped);
     if (Draw(0, 1) == 0) production_.CapReads(capped);
     for (Trainer& trainer : trainers_) {

@@ -1,4 +1,4 @@
-// Tests of how members of one stream share its batches.
+// Tests how members of one stream share its batches.
 
 #include <cstdint>
 #include <deque>
@@ -119,9 +119,9 @@ TEST_CASE_METHOD(StreamSharingTest, "A member that pauses holds nobody up",
   CHECK(Decoded() <= 2 * kSamples);
 }
 
-// One member was as quick as the other until it stopped, and no event tells the
-// stream. Even so, no worker waits for it while a trainer waits.
-TEST_CASE_METHOD(StreamSharingTest, "A member that stops lets no worker idle",
+// A member was as quick as the other one until it stopped, and no event tells
+// the stream. No thread waits for it all the same while a trainer waits.
+TEST_CASE_METHOD(StreamSharingTest, "A member that stops lets no thread idle",
                  "[stream][stream_sharing]") {
   // No task makes more than one batch.
   Make(SharingMode::kElastic, 2, /*batch=*/50);
@@ -197,7 +197,7 @@ TEST_CASE_METHOD(StreamSharingTest,
   };
   go_on(2, 200);
   const std::uint32_t together = slots();
-  go_on(1, 500);  // ten steps late, the other counts as paused
+  go_on(1, 500);  // the other member is ten steps late, and counts as paused
   const std::uint32_t apart = slots();
   CHECK(apart > together);
   go_on(1, kSamples);
@@ -236,7 +236,7 @@ TEST_CASE_METHOD(StreamSharingTest,
   CHECK(Decoded() <= kSamples + 200 + kSlots * kBatch);
 }
 
-// The follower waits for a read that hangs. If the leader gave way, workers
+// The follower waits for a read that hangs. If the leader gave way, threads
 // would idle for nobody's sake.
 TEST_CASE_METHOD(StreamSharingTest,
                  "A leader does not give way to a member whose reads hang",
@@ -260,7 +260,7 @@ TEST_CASE_METHOD(StreamSharingTest,
       any = Consume(client(0), 0, &ahead);
       any |= Consume(client(1), 0, &behind);
     }
-    // A waiting trainer tells the stream so now and then.
+    // A waiting trainer tells the stream now and then that it waits.
     Pause(10 * kMilli);
     REQUIRE_THAT(stream_->TakeReleases(client(0).member()), IsOk());
   }

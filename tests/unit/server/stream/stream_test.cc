@@ -233,7 +233,7 @@ TEST_CASE("A stream reserves its memory as long as it lives", "[stream]") {
       CHECK(production.budget().used() == before + slots);
       hog = production.budget().Reserve(
           production.budget().limit() - before - slots - 1000, "others");
-      const auto channel = *arena::Channel::Create();
+      const auto channel = *slots::Channel::Create();
       CHECK_THAT((*stream)->Join(channel.get(), 2),
                  HasCode(absl::StatusCode::kResourceExhausted));
       hog->Release();

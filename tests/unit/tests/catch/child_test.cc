@@ -65,7 +65,7 @@ TEST_CASE("What outlives a child delays its end for nobody", "[catch][child]") {
   const ChildEnd end = RunInChild([&] {
     close(word[1]);
     char byte;
-    // Ends with the parent's end of the pipe.
+    // The grandchild ends when the parent closes its end of the pipe.
     if (fork() == 0) _exit(static_cast<int>(read(word[0], &byte, 1)));
     std::cerr << "left";
   });

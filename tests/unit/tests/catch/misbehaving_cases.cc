@@ -1,5 +1,5 @@
-// Test cases that spoil a run, each in a way of its own. The program's runner
-// is that of all tests; runner_test.cc runs one case at a time.
+// Test cases that spoil a run, each in its own way. The program has the runner
+// of all tests; runner_test.cc runs one case at a time.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Tests that no run of tests passes which ended before its assertions did.
+// Tests that a run does not pass if it ended before its assertions did.
 #include "tests/catch/runner.h"
 
 #include <signal.h>
@@ -20,8 +20,8 @@ namespace forebay::tests {
 namespace {
 
 constexpr char kProgram[] = "tests/unit/tests/catch/misbehaving_cases";
-// Runs a program, whose success has a status of its own: RunInChild takes an
-// end with 0 for one that no assertion was heard before.
+// The shell runs the program and turns its success into status 77. RunInChild
+// would fail a child that ends with 0 by itself.
 constexpr char kShell[] =
     "\"$0\"; status=$?; [ $status != 0 ] || status=77; exit $status";
 constexpr int kPassed = 77;
@@ -61,7 +61,7 @@ TEST_CASE_METHOD(RunnerTest, "A test case cannot end the program as passed",
   CHECK_THAT(Xml(), Contains("the program ended within this test case"));
 }
 
-// Nothing sees such an end, but for the file.
+// Only the results file shows that a case ended this way.
 TEST_CASE_METHOD(RunnerTest, "A test case that leaves at once has failed",
                  "[catch][runner]") {
   CHECK(EndedWith(Run("[at_once]"), kPassed));
@@ -121,7 +121,7 @@ TEST_CASE_METHOD(RunnerTest,
     CHECK(EndedWith(Run(filter), 2));
   }
   CHECK(EndedWith(Run("No case of this name"), 2));
-  // The filter has two names, and only the first is that of a case.
+  // The filter has two names, and only the first is a test case's.
   CHECK(EndedWith(Run("Ends as it should,No case of this name"), 2));
   CHECK_THAT(Xml(), Contains("it ended with 2"));
 }

@@ -26,7 +26,7 @@ TEST_CASE("The parser of read caps refuses all other rates",
     CAPTURE(text);
     REQUIRE_FALSE(cap.ok());
     CHECK(std::string(cap.status().message())
-              .find("\"" + text + "\" is no rate: write a number and B/s") ==
+              .find("\"" + text + "\" is not a rate: write a number and B/s") ==
           0);
   }
   CHECK(ParseReadCap("999B/s").status().message() ==

@@ -51,7 +51,7 @@ Rgb At(const Picture& picture, std::uint32_t x, std::uint32_t y) {
   return {pixel[0], pixel[1], pixel[2]};
 }
 
-// The color of a test picture at (x, y) of image `i`.
+// Returns the color of a test picture at (x, y) of image `i`.
 Rgb Expected(int i, int x, int y) { return {10 * i + x, 100 + y, 200 + i}; }
 
 TEST_CASE("A contact sheet makes pictures of normalized floats in NCHW",
@@ -87,7 +87,7 @@ TEST_CASE("A contact sheet makes pictures of normalized floats in NCHW",
   batch.layout.add_classes("dog");
   Put<std::int64_t>(&batch, 1, 0, 1);
   Put<std::int64_t>(&batch, 1, 1, 0);
-  Put<std::int64_t>(&batch, 1, 2, 17);  // no such class
+  Put<std::int64_t>(&batch, 1, 2, 17);  // no class has this number
 
   const auto sheet = DrawContactSheet(batch, 64);
   REQUIRE_THAT(sheet, IsOk());
@@ -104,7 +104,8 @@ TEST_CASE("A contact sheet makes pictures of normalized floats in NCHW",
       }
     }
   }
-  // The gaps, and the place of a fourth image.
+  // The gaps between images, and the place of a fourth image, show the
+  // background.
   CHECK(At(sheet->picture, 0, 0) == kBackground);
   CHECK(At(sheet->picture, 6, 2) == kBackground);
   CHECK(At(sheet->picture, 8, 6) == kBackground);
@@ -133,7 +134,7 @@ TEST_CASE("A contact sheet shows gray half-precision floats in gray",
           "[forebayctl][contact_sheet]") {
   PeekedBatch batch;
   AddField("image", proto::FLOAT16, 2, {1, 1, 1, 1}, &batch);
-  Put<std::uint16_t>(&batch, 0, 0, 0x5640);  // 100
+  Put<std::uint16_t>(&batch, 0, 0, 0x5640);  // 100.0
   const auto sheet = DrawContactSheet(batch, 1);
   REQUIRE_THAT(sheet, IsOk());
   CHECK(At(sheet->picture, 2, 2) == Rgb{100, 100, 100});
@@ -203,7 +204,8 @@ TEST_CASE("A contact sheet whose PNG cannot be written removes nothing",
   Picture picture;
   picture.width = picture.height = 1;
   picture.rgb.assign(3, 0);
-  // Not the device itself: it would be gone if this failed.
+  // The path is a symbolic link: the device itself would be gone if this test
+  // failed.
   const std::string path = tests::TempDir() + "full.png";
   REQUIRE(symlink("/dev/full", path.c_str()) == 0);
   CHECK(WritePng(picture, path).message() ==

@@ -12,7 +12,7 @@ namespace {
 
 template <typename T>
 double Value(T bits, proto::DataType dtype) {
-  char data[1 + sizeof(T)];  // misaligned
+  char data[1 + sizeof(T)];  // the value is misaligned
   std::memcpy(data + 1, &bits, sizeof(bits));
   return LoadValue(data + 1, dtype);
 }
@@ -22,7 +22,7 @@ TEST_CASE("Denormalization loads values of every type",
   CHECK(Value<std::uint8_t>(200, proto::UINT8) == 200);
   CHECK(Value<float>(-1.5f, proto::FLOAT32) == -1.5);
   CHECK(Value<std::int64_t>(-7, proto::INT64) == -7);
-  // From the tables of IEEE 754.
+  // The bit patterns are those of IEEE 754's binary16.
   CHECK(Value<std::uint16_t>(0x3C00, proto::FLOAT16) == 1);
   CHECK(Value<std::uint16_t>(0xC000, proto::FLOAT16) == -2);
   CHECK(Value<std::uint16_t>(0x7BFF, proto::FLOAT16) == 65504);
@@ -71,7 +71,7 @@ TEST_CASE(
   proto::PipelineSpec pipeline;
   pipeline.add_ops()->mutable_to_dtype()->set_dtype(proto::FLOAT32);
   proto::Normalize* normalize = pipeline.add_ops()->mutable_normalize();
-  normalize->add_mean(128);  // one for all channels
+  normalize->add_mean(128);  // one mean for all channels
   normalize->add_std(64);
   CHECK(Denormalize(pipeline, 3).Apply(-0.5, 1) == 96);
 

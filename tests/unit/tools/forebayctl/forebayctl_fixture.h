@@ -103,7 +103,7 @@ class ForebayctlTest {
   }
 
   std::string directory_;
-  std::optional<cache::disk::Snapshot> disk_tier_;
+  std::optional<cache::disk::DiskSnapshot> disk_tier_;
   std::vector<std::string> warnings_;
   admin::FakeIntrospection jobs_;
   admin::FakeControl control_;

@@ -95,7 +95,7 @@ TEST_CASE_METHOD(ForebayctlTest,
   CHECK(control_.change().max_cpus == std::numeric_limits<double>::infinity());
   const Outcome bad = Run("set resnet --max-read fast");
   CHECK(bad.code == 2);
-  CHECK_THAT(bad.err, Contains("\"fast\" is no rate"));
+  CHECK_THAT(bad.err, Contains("\"fast\" is not a rate"));
   const Outcome json = Run("--json set resnet --weight 4");
   CHECK(json.code == 0);
   CHECK_THAT(json.out, Contains("\"weight\": 4"));

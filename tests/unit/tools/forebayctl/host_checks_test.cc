@@ -107,7 +107,7 @@ TEST_CASE_METHOD(HostChecksTest,
                  "[forebayctl][host_checks]") {
   status_.set_index_directory("");
   CHECK(Find("index").level == Finding::Level::kProblem);
-  // Not made before the first index.
+  // The directory is created with the first index, so it may be missing before.
   status_.set_index_directory(root_ + "/not/yet");
   CHECK(Find("index").level == Finding::Level::kOk);
   status_.set_index_directory("/proc/index");

@@ -61,7 +61,7 @@ TEST_CASE_METHOD(RuntimeDirTest,
 }
 
 TEST_CASE_METHOD(RuntimeDirTest,
-                 "A system runtime directory of strangers is passed over",
+                 "A system runtime directory of other users is passed over",
                  "[forebayctl][runtime_dir]") {
   std::ofstream(directory_ + "/admin.sock").put('\n');
   REQUIRE(chmod(directory_.c_str(), 0777) == 0);

@@ -49,7 +49,8 @@ TEST_CASE("A loader without an epoch under way shares nothing",
   CHECK(Sharing(proto::Loader()) == "-");
 }
 
-// Of a daemon that is newer than the tool, or of one that is older.
+// A daemon newer than the tool may send an unknown state, and an older one
+// sends none.
 TEST_CASE("A sharing state that is unknown is shown as alone",
           "[forebayctl][sharing]") {
   CHECK(Text(static_cast<LoaderSharing::SharingState>(99), 2, 5) == "alone");

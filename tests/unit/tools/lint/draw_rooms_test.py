@@ -1,4 +1,4 @@
-"""That server/rooms.svg shows what the BUILD files say, no more and no less."""
+"""Tests that server/rooms.svg shows what the BUILD files say, no more and no less."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""That units are looked at together as strictly as each by itself."""
+"""Tests that units are looked at together as strictly as each by itself."""
 
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-// Tests of which records of an evicted segment are written again.
+// Tests which records of an evicted segment are written again.
 
 #include <cerrno>
 #include <fstream>
@@ -19,8 +19,8 @@ constexpr std::uint64_t kInEach = 10;
 constexpr std::uint64_t kSegments = 4;
 constexpr std::uint64_t kNewcomer = 100;
 
-// A full tier, whose first segment is the least useful: all of it is wanted
-// late, except for two samples.
+// A full tier whose first segment is the least useful: all its samples are
+// wanted late, except for two.
 class CarryOverTest {
  protected:
   static constexpr std::uint64_t kSoon[] = {3, 7};
@@ -45,13 +45,13 @@ class CarryOverTest {
     }
     return house_.Request(name, versions_[sample], sample);
   }
-  // Returns whether a read of it was a hit; checks the bytes.
+  // Returns whether a read of the sample was a hit. Checks its bytes.
   bool IsHit(std::uint64_t sample) {
     const auto before = Counted().hits.reads;
     CHECK(house_.Text(Sample(sample)) == house_.Truth(Sample(sample)));
     return Counted().hits.reads > before;
   }
-  Snapshot Counted() { return house_.cache().Snapshot(); }
+  DiskSnapshot Counted() { return house_.cache().Snapshot(); }
 
   DiskHouse house_{kSegments * kSegment, kSegment};
   std::map<std::uint64_t, storage::ObjectVersion> versions_;
@@ -81,7 +81,7 @@ TEST_CASE_METHOD(
     CarryOverTest,
     "At most half of a segment goes along when the disk cache evicts it",
     "[disk][carry_over]") {
-  // The random draws rarely see these samples.
+  // The random draws rarely choose samples of the first segment.
   for (std::uint64_t sample = 1; sample <= kInEach; ++sample) {
     house_.next_use().Want(sample, (sample <= 6 ? 20 : 300) * kSecond);
   }

@@ -35,7 +35,7 @@ class DiskCacheFaultsTest {
     }
     house_.Settle();
   }
-  Snapshot Counted() { return house_.cache().Snapshot(); }
+  DiskSnapshot Counted() { return house_.cache().Snapshot(); }
 
   static std::string ContentOf(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
@@ -75,7 +75,8 @@ TEST_CASE_METHOD(
     "The disk cache reads damaged entries from below and keeps them anew",
     "[disk][disk_cache_faults]") {
   ReadAll();
-  // Changes the files without the daemon: the index does not match them.
+  // The test changes the files without the daemon, so the index does not match
+  // them.
   for (const auto& path : house_.Segments()) {
     std::string content = ContentOf(path);
     for (std::size_t i = kPageBytes; i < content.size(); i += 100) {
@@ -124,7 +125,7 @@ TEST_CASE_METHOD(DiskCacheFaultsTest,
   ReadAll();
 }
 
-// The header fits, but the rest is still another segment's.
+// The header is the file's own, but all records are another segment's.
 TEST_CASE_METHOD(DiskCacheFaultsTest,
                  "The disk cache does not believe records of another segment",
                  "[disk][disk_cache_faults]") {
@@ -202,7 +203,7 @@ TEST_CASE_METHOD(
   house_.faults().writes_before = 4;
   house_.faults().write = EIO;
   for (const storage::ReadRequest& request : requests_) {
-    house_.ReadAndSettle(request);  // one write each
+    house_.ReadAndSettle(request);  // each read causes one write
   }
   CHECK(Counted().entries > 0);
   CHECK(Counted().entries < kObjects);
@@ -263,7 +264,7 @@ TEST_CASE_METHOD(DiskCacheFaultsTest,
   CHECK(Counted().hits.reads > 0);
 }
 
-// As if the file system turned read-only.
+// Removal fails as on a file system that turned read-only.
 TEST_CASE_METHOD(DiskCacheFaultsTest,
                  "A segment that the disk cache cannot remove keeps its space",
                  "[disk][disk_cache_faults]") {

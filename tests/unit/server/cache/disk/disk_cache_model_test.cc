@@ -1,6 +1,6 @@
 // Runs a tier through a long random series of reads, restarts, damage, and
-// changes of the source. It gives the bytes of the source, and its files stay
-// within their capacity.
+// changes of the source. The tier gives the bytes of the source, and its files
+// stay within their capacity.
 
 #include <filesystem>
 #include <fstream>
@@ -47,7 +47,7 @@ class Life {
   void CheckSize() {
     std::uint64_t bytes = 0;
     for (const auto& path : house_.Segments()) {
-      // Another segment may be evicted meanwhile.
+      // The segment's file may be evicted between the two calls.
       std::error_code gone;
       const std::uint64_t size = std::filesystem::file_size(path, gone);
       if (!gone) bytes += size;

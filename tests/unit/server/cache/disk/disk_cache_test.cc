@@ -33,7 +33,7 @@ TEST_CASE("The disk cache keeps what was read over a restart",
     CHECK(house.Text(request) == house.Truth(request));
     CHECK(house.below().times(request.object) == 1);
   }
-  const Snapshot snapshot = house.cache().Snapshot();
+  const DiskSnapshot snapshot = house.cache().Snapshot();
   CHECK(snapshot.hits.reads == requests.size());
   CHECK(snapshot.hits.bytes == 1 + 15 + 16 + 4096 + 47'000 + 3'000'000);
   CHECK(snapshot.misses.reads == 0);
@@ -68,7 +68,7 @@ TEST_CASE(
   const auto second = house.memory().Put("a", "other");
   CHECK(house.ReadAndSettle(house.Request("a", second)) == "other");
   house.Reopen();
-  // The first version is found by its version.
+  // A request for the first version still finds it.
   CHECK(house.Text(house.Request("a", first)) == "first");
   CHECK(house.Text(part) == "irs");
   CHECK(house.Text(house.Request("a", second)) == "other");
@@ -91,7 +91,7 @@ TEST_CASE("The disk cache keeps nothing of a root without a lasting identity",
   CHECK_THAT(house.Segments(), IsEmpty());
 }
 
-// Files of another host, which must be checked at the source.
+// A source of files on another host, which must be checked there.
 class Elsewhere final : public storage::ByteSource {
  public:
   static std::shared_ptr<const storage::Root> Root() {
@@ -124,8 +124,8 @@ class Elsewhere final : public storage::ByteSource {
 
 class NoLayout final : public storage::ObjectLayout {
  public:
-  void LookAgain(const storage::ReadRequest&, storage::ByteSource&,
-                 std::function<void(absl::StatusOr<storage::Revision>)> done)
+  void Revalidate(const storage::ReadRequest&, storage::ByteSource&,
+                  std::function<void(absl::StatusOr<storage::Revision>)> done)
       const override {
     done(absl::FailedPreconditionError("has none"));
   }
@@ -139,7 +139,7 @@ TEST_CASE(
   house.Close();
   Elsewhere below;
   auto cache = *DiskCache::Create({.store = {.capacity = kPlenty}},
-                                  *Directory::Lock(house.path()),
+                                  *CacheDirectory::Lock(house.path()),
                                   {.below = &below,
                                    .budget = &house.budget(),
                                    .next_use = &house.next_use(),
@@ -165,7 +165,8 @@ TEST_CASE(
   below.is_gone = true;
   CHECK(read() == "NOT_FOUND: a: is gone");
   CHECK(below.log == "rqq");
-  // If the object was touched, the source can check whether its layout changed.
+  // The source gets the layout, to check after a touch whether the object's
+  // layout changed.
   CHECK_THAT(below.layouts, ElementsAre(layout, layout, layout));
   CHECK(cache->Snapshot().hits.reads == 1);
 }
@@ -183,7 +184,7 @@ TEST_CASE("The disk cache reads anew and keeps what has another revision",
   const auto open = [&] {
     cache = nullptr;
     cache = *DiskCache::Create({.store = {.capacity = kPlenty}},
-                               *Directory::Lock(house.path()),
+                               *CacheDirectory::Lock(house.path()),
                                {.below = &below,
                                 .budget = &house.budget(),
                                 .next_use = &house.next_use(),
@@ -216,7 +217,7 @@ TEST_CASE("The disk cache reads anew and keeps what has another revision",
   CHECK(read() == "CONTENT");
   CHECK(below.log == "rqqrq");
   CHECK(cache->Snapshot().damaged == 0);
-  // The record tells the revision, whoever wrote it.
+  // A reopened tier knows the revision from the record.
   open();
   CHECK(read() == "CONTENT");
   CHECK(seen == below.revision);
@@ -335,7 +336,7 @@ TEST_CASE(
     house.Text(request);
   }
   house.Settle();
-  const Snapshot snapshot = house.cache().Snapshot();
+  const DiskSnapshot snapshot = house.cache().Snapshot();
   CHECK(snapshot.entries <= kMax);
   CHECK(snapshot.entries > kMax / 2);
   CHECK(snapshot.refused.reads > 500);

@@ -1,7 +1,7 @@
-// A tier that is smaller than its dataset, read in shuffled epochs. For one
-// loader its hit ratio is near the stored fraction, which is optimal, and it
-// rarely rewrites records. For two loaders it is much better than keeping the
-// same records, at the price of few rewrites.
+// Tests a tier that is smaller than its dataset, read in shuffled epochs. For
+// one loader the hit ratio is near the stored fraction, which is optimal, and
+// records are rarely rewritten. For two loaders it is much better than a tier
+// that keeps the same records, at the price of few rewrites.
 
 #include <algorithm>
 #include <latch>
@@ -25,7 +25,7 @@ constexpr std::uint64_t kEpochs = 6;
 constexpr std::int64_t kPeriod = 1'000'000'000;  // nanoseconds for each sample
 constexpr std::uint64_t kSegment = 64 * kPageBytes;
 
-// One loader's order: a sample for each period, for several epochs.
+// The order of one loader: a sample in each period, for several epochs.
 class Order final : public LoaderNextUse {
  public:
   explicit Order(std::uint32_t seed) {
@@ -62,13 +62,13 @@ class Order final : public LoaderNextUse {
 class DiskHitRatioTest {
  protected:
   struct Found {
-    double hits = 0;     // over reads, after the first epoch
-    double held = 0;     // stored entries, over samples
-    double written = 0;  // entries, over those stored
-    double again = 0;    // of them, over those that were written first
+    double hits = 0;     // hits over reads, after the first epoch
+    double held = 0;     // stored entries over samples
+    double written = 0;  // entries written over entries stored
+    double again = 0;    // rewritten entries over first writes
   };
 
-  // The tier holds that fraction of the samples.
+  // Runs the loaders with a tier that holds `fraction` of the samples.
   static Found Run(int loaders, double fraction) {
     const auto capacity =
         static_cast<std::uint64_t>(fraction * kSamples * kBytes);
@@ -84,7 +84,7 @@ class DiskHitRatioTest {
     }
     auto cache = *DiskCache::Create(
         {.store = {.capacity = capacity, .segment_bytes = kSegment, .seed = 1}},
-        *Directory::Lock(house.path()),
+        *CacheDirectory::Lock(house.path()),
         {.below = &house.memory(),
          .budget = &house.budget(),
          .next_use = &next_use_registry,
@@ -93,10 +93,11 @@ class DiskHitRatioTest {
     for (std::uint64_t i = 0; i < kSamples; ++i) {
       versions.push_back(house.Put(std::to_string(i), kBytes));
     }
-    Snapshot begin;
+    DiskSnapshot begin;
     for (std::uint64_t at = 0; at < kEpochs * kSamples; at += kBatch) {
       if (at == kSamples) begin = cache->Snapshot();
-      house.clock().Advance(kBatch * kPeriod);  // they are read at its end
+      // Samples are read at the end of their batch's time.
+      house.clock().Advance(kBatch * kPeriod);
       for (const auto& order : orders) {
         tests::ThreadChecks checks;
         std::latch done(kBatch);
@@ -117,7 +118,7 @@ class DiskHitRatioTest {
         while (cache->Snapshot().waiting > 0) std::this_thread::yield();
       }
     }
-    const Snapshot end = cache->Snapshot();
+    const DiskSnapshot end = cache->Snapshot();
     const auto reads = static_cast<double>((kEpochs - 1) * kSamples * loaders);
     const auto entries = static_cast<double>(end.entries);
     const auto written = static_cast<double>(end.written.reads);

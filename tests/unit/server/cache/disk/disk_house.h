@@ -39,7 +39,7 @@ class DiskHouse {
 
   void Open() { cache_ = *TryOpen(); }
   absl::StatusOr<std::unique_ptr<DiskCache>> TryOpen() {
-    auto directory = Directory::Lock(path());
+    auto directory = CacheDirectory::Lock(path());
     if (!directory.ok()) return directory.status();
     return DiskCache::Create(
         {.store = {.capacity = capacity_,
@@ -53,14 +53,14 @@ class DiskHouse {
          .next_use = &next_use_,
          .clock = &clock_});
   }
-  // Writes the waiting entries first.
+  // Closes the tier, which first writes the waiting entries.
   void Close() { cache_.reset(); }
   void Reopen() {
     Close();
     Open();
   }
 
-  // Makes an object of random content.
+  // Creates an object of `length` random bytes.
   storage::ObjectVersion Put(const std::string& object, std::size_t length) {
     std::string content(length, '\0');
     for (char& byte : content) byte = static_cast<char>(random_());
@@ -78,7 +78,7 @@ class DiskHouse {
     if (sample != 0) request.sample = {1, sample};
     return request;
   }
-  // Returns the content, or the error.
+  // Returns the content, or the error's text.
   std::string Text(storage::ReadRequest request) {
     std::promise<absl::StatusOr<storage::ReadResult>> promise;
     auto answer = promise.get_future();
@@ -88,13 +88,13 @@ class DiskHouse {
     cache_->Read({&request, 1});
     return CacheHouse::TextOf(answer.get());
   }
-  // Like Text; then waits until the tier has written it.
+  // Returns what Text() does, once the tier has written the entry.
   std::string ReadAndSettle(const storage::ReadRequest& request) {
     std::string text = Text(request);
     Settle();
     return text;
   }
-  // Like Text, from the source below.
+  // Returns what Text() does, but from the source below.
   std::string Truth(storage::ReadRequest request) {
     std::string truth;
     request.done = [&](const absl::StatusOr<storage::ReadResult>& result) {
@@ -103,7 +103,7 @@ class DiskHouse {
     memory_.Read({&request, 1});
     return truth;
   }
-  // Waits until all inserted entries are on the disk, or were dropped.
+  // Waits until all inserted entries were written to the disk or dropped.
   void Settle() const {
     while (cache_->Snapshot().waiting > 0) std::this_thread::yield();
   }

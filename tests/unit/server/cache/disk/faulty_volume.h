@@ -13,10 +13,10 @@
 
 namespace forebay::cache::disk {
 
-// The faults of a FaultyVolume; shared with it, because the tier owns the
-// volume. Thread-safe.
+// The faults of a FaultyVolume. The test shares them with it, because the tier
+// owns the volume. Thread-safe.
 struct Faults {
-  // The errno of all such calls; 0: they succeed.
+  // The errno that every call of this kind returns; 0 if the calls succeed.
   std::atomic<int> open = 0;
   std::atomic<int> create = 0;
   std::atomic<int> read = 0;
@@ -24,19 +24,19 @@ struct Faults {
   std::atomic<int> sync = 0;
   std::atomic<int> remove = 0;
   std::atomic<int> list = 0;
-  // Such calls succeed so often before the fault above begins.
+  // Calls of this kind that succeed before the fault above begins.
   std::atomic<std::int64_t> writes_before = 0;
   std::atomic<std::int64_t> creates_before = 0;
-  std::atomic<bool> short_moves = false;  // each call moves a part of the bytes
-  std::atomic<int> interrupted = 0;       // so many calls return EINTR
-  // Reads wait until it is false again; its writer notifies them.
+  std::atomic<bool> short_moves = false;  // each call moves only some bytes
+  std::atomic<int> interrupted = 0;       // calls to come that return EINTR
+  // Reads wait while this is true. The thread that clears it notifies them.
   std::atomic<bool> hangs = false;
 
   std::atomic<std::int64_t> reads_done = 0;
   std::atomic<std::int64_t> writes_done = 0;
 };
 
-// Forwards all calls to `inner`, except for the faults.
+// A Volume that forwards all calls to `inner`, except for the faults.
 class FaultyVolume final : public Volume {
  public:
   FaultyVolume(std::unique_ptr<Volume> inner, std::shared_ptr<Faults> faults)
@@ -84,7 +84,8 @@ class FaultyVolume final : public Volume {
   bool IsInterrupted() {
     return faults_->interrupted > 0 && --faults_->interrupted >= 0;
   }
-  // Whole pages, because I/O that bypasses the page cache moves nothing else.
+  // Returns the length of a short read or write. It has whole pages, because
+  // I/O that bypasses the page cache moves nothing else.
   std::size_t Shortened(std::size_t length) const {
     if (!faults_->short_moves) return length;
     return std::max<std::size_t>(length / 3 / 4096, 1) * 4096;

@@ -1,4 +1,4 @@
-// Tests of which segments a full tier evicts, and for which entries.
+// Tests which segments a full tier evicts, and for which entries.
 
 #include <map>
 
@@ -11,7 +11,7 @@ namespace {
 
 using tests::SizeIs;
 
-// A segment fits one entry of kLarge.
+// A segment has space for one entry of kLarge bytes.
 constexpr std::uint64_t kSmallSegment = 16 * kPageBytes;
 constexpr std::size_t kLarge = 40'000;
 constexpr std::int64_t kSecond = 1'000'000'000;
@@ -36,12 +36,12 @@ class FullTierTest {
     }
     return house_.Request(name, versions_[sample], sample);
   }
-  // Returns the samples that are stored, in order.
+  // Returns the numbers of the stored samples, in order.
   std::string Kept() {
     std::string kept;
     for (const auto& [sample, version] : versions_) {
       const auto before = house_.cache().Snapshot().hits.reads;
-      Want(sample, kNever);  // so this read stores nothing
+      Want(sample, kNever);  // so that the read itself stores nothing
       CHECK(house_.ReadAndSettle(Sample(sample)) ==
             house_.Truth(Sample(sample)));
       if (house_.cache().Snapshot().hits.reads > before) {
@@ -99,7 +99,7 @@ TEST_CASE_METHOD(
     request.sample = {};
     house_.ReadAndSettle(request);
   }
-  // Sample 1 is unused for twice as long as the newcomer can wait.
+  // Sample 1 has been unused for twice as long as the newcomer can wait.
   Want(5, 140 * kSecond);
   house_.ReadAndSettle(Sample(5));
   CHECK(Kept() == "2345");
@@ -125,8 +125,8 @@ TEST_CASE_METHOD(
     FullTierTest,
     "An evicted segment can still be read by a read that began before",
     "[disk][full_tier]") {
-  // Both reads begin before the newcomer replaces the segment. Their order is
-  // not determined; the bytes are right either way.
+  // Both reads begin before the newcomer replaces the segment. Either may come
+  // first, and the bytes are right in both orders.
   std::promise<std::string> promise;
   auto request = Sample(4);
   const std::string truth = house_.Truth(request);

@@ -29,11 +29,11 @@ TEST_CASE("A disk record's front says what its data are", "[disk][record]") {
   CHECK(header->key == kKey);
   CHECK(header->fingerprint == FingerprintOf(kKey));
   CHECK(header->bytes == bytes.size());
-  CHECK(header->data_crc == 0xf130f21e);  // of 1, 2, 3
+  CHECK(header->data_crc == 0xf130f21e);  // of the bytes 1, 2, 3
   CHECK(RecordBytes(kKey) == RoundUp(bytes.size() + 3, kRecordAlignment));
 }
 
-// Every later version must find the records of this one.
+// Later versions must find the records that this version wrote.
 TEST_CASE("Fingerprints of disk record keys stay the same in later versions",
           "[disk][record]") {
   CHECK(FingerprintOf(kKey) == 1410214722200169892u);

@@ -14,7 +14,7 @@ using tests::IsOk;
 
 constexpr std::uint64_t kSegment = 64 * kPageBytes;
 constexpr std::uint64_t kRecord = 256;
-// As many locations as a page of the footer holds, less one.
+// The number of locations that a page of the footer holds, less one.
 constexpr std::size_t kBefore = 253;
 
 Key KeyOf(std::uint64_t length) {
@@ -25,7 +25,7 @@ Key KeyOf(std::uint64_t length) {
           .length = length};
 }
 
-// Returns the key of a record of that size.
+// Returns the key of a record of `bytes` bytes.
 Key KeyOfRecord(std::uint64_t bytes) {
   return KeyOf(bytes - RecordBytes(KeyOf(0)));
 }
@@ -49,8 +49,8 @@ class SegmentWriterTest {
   }
 
   const storage::local::ScratchDir scratch_;
-  const std::unique_ptr<Directory> volume_ =
-      *Directory::Lock(scratch_.Path("tier"));
+  const std::unique_ptr<CacheDirectory> volume_ =
+      *CacheDirectory::Lock(scratch_.Path("tier"));
   const PageBuffer buffer_{4 * kPageBytes};
   std::shared_ptr<const SegmentFile> file_;
 };
@@ -58,8 +58,8 @@ class SegmentWriterTest {
 TEST_CASE_METHOD(SegmentWriterTest,
                  "A segment writer that has space for two records fits both",
                  "[disk][segment_writer]") {
-  // From a size that surely fits to one that surely does not, in the smallest
-  // steps.
+  // The size grows in the smallest steps, from one that surely fits to one that
+  // surely does not.
   for (std::uint64_t next = kSegment - 24 * kPageBytes;
        next < kSegment - 16 * kPageBytes; next += kRecordAlignment) {
     SegmentWriter writer = NewWriter();

@@ -1,4 +1,4 @@
-// Tests with a disk on which reads take longer than those of the source.
+// Tests of a disk on which reads take longer than those of the source.
 
 #include <cerrno>
 #include <future>
@@ -15,9 +15,10 @@ namespace {
 using tests::SizeIs;
 
 constexpr std::int64_t kMilli = 1'000'000;
-constexpr int kThreads = 2;  // of the tier
+constexpr int kThreads = 2;  // threads of the tier
 
-// A tier that has all objects. Lives until its disk hangs no more.
+// A tier that has all objects. The destructor waits until the disk hangs no
+// more.
 class SlowDiskTest {
  protected:
   using Answer = std::future<std::string>;
@@ -41,7 +42,7 @@ class SlowDiskTest {
     house_.cache().Read({&request, 1});
     return promise->get_future();
   }
-  // Reads hits: both threads hang, and more hits are queued.
+  // Reads hits until both threads hang and more hits are queued.
   std::vector<Answer> Hang() {
     house_.faults().reads_done = 0;
     house_.faults().hangs = true;
@@ -51,7 +52,7 @@ class SlowDiskTest {
     for (int i = kThreads; i < 5; ++i) answers.push_back(Ask(i));
     return answers;
   }
-  // Reads a hit that takes so long.
+  // Reads a hit that takes `nanos` nanoseconds.
   void ReadFor(std::int64_t nanos) {
     house_.faults().reads_done = 0;
     house_.faults().hangs = true;
@@ -71,7 +72,7 @@ class SlowDiskTest {
   int TimesBelow(std::size_t object) {
     return house_.below().times(requests_[object].object);
   }
-  Snapshot Counted() { return house_.cache().Snapshot(); }
+  DiskSnapshot Counted() { return house_.cache().Snapshot(); }
 
   DiskHouse house_{std::uint64_t{64} << 20};
   std::vector<storage::ReadRequest> requests_;
@@ -100,7 +101,8 @@ TEST_CASE_METHOD(
     CHECK(TimesBelow(i) == 1);
   }
   house_.Settle();
-  CHECK(Counted().written.reads == requests_.size());  // each only once
+  // Each entry was written only once.
+  CHECK(Counted().written.reads == requests_.size());
 }
 
 TEST_CASE_METHOD(SlowDiskTest,
@@ -115,13 +117,13 @@ TEST_CASE_METHOD(SlowDiskTest,
   house_.cache().Share(102, {.job = 3});
   CHECK_THAT(house_.below().shares(), SizeIs(2));
   house_.clock().Advance(1001 * kMilli);
-  house_.cache().Tick();  // reads queued hits below
+  house_.cache().Tick();  // queued hits are now read below
   answers[2].get();
   auto shares = house_.below().shares();
   REQUIRE_THAT(shares, SizeIs(3));
   CHECK(shares[2].first == 102);
   CHECK(shares[2].second.job == 3);
-  house_.faults().read = EIO;  // and then what the disk fails to give
+  house_.faults().read = EIO;  // read below as well, as the disk fails
   Recover();
   for (Answer& answer : answers) {
     if (answer.valid()) answer.get();
@@ -138,7 +140,7 @@ TEST_CASE_METHOD(SlowDiskTest,
                  "[disk][slow_disk]") {
   std::vector<Answer> answers = Hang();
   house_.clock().Advance(1001 * kMilli);
-  CHECK(Ask(5).get() == Truth(5));  // a read detects it as well
+  CHECK(Ask(5).get() == Truth(5));  // a read notices that the disk hangs
   Recover();
   for (Answer& answer : answers) answer.get();
   house_.clock().Advance(1000 * kMilli);

@@ -1,4 +1,4 @@
-// Tests of the hits of the memory tier and of the disk tier below it, by job.
+// Tests the hits, by job, of the memory tier and of the disk tier below it.
 
 #include <cerrno>
 #include <latch>
@@ -26,7 +26,7 @@ class TwoTiersTest {
                               .next_use = &house_.next_use(),
                               .clock = &house_.clock()});
   }
-  // Reads the object for all jobs in one call. Then waits for the tier.
+  // Reads the object for all jobs in one call, then waits for the tier.
   void Read(const std::string& object, const std::vector<std::uint64_t>& jobs) {
     if (!versions_.contains(object)) {
       versions_[object] = house_.Put(object, object.size() * 100);
@@ -48,7 +48,7 @@ class TwoTiersTest {
     done.wait();
     house_.Settle();
   }
-  // Returns the reads as "memory+shared+disk+source".
+  // Returns the numbers of reads as "memory+shared+disk+source".
   static std::string Reads(const Traffic& traffic) {
     std::string text;
     for (const Tally* tally :
@@ -72,7 +72,7 @@ TEST_CASE_METHOD(TwoTiersTest,
   Read("a", {2});
   Read("bb", {2});
   Read("bb", {1});
-  const cache::Snapshot snapshot = memory_->Snapshot();
+  const cache::CacheSnapshot snapshot = memory_->Snapshot();
   CHECK(Reads(snapshot.jobs.at(1)) == "0+0+1+1");
   CHECK(Reads(snapshot.jobs.at(2)) == "0+0+2+1");
   CHECK(snapshot.jobs.at(1).disk.bytes == 200);
@@ -89,7 +89,7 @@ TEST_CASE_METHOD(TwoTiersTest,
   SetMemory(0);
   for (const std::uint64_t job : {1, 2, 2}) Read("a", {job});
   memory_->Forget(2);
-  const cache::Snapshot snapshot = memory_->Snapshot();
+  const cache::CacheSnapshot snapshot = memory_->Snapshot();
   CHECK_THAT(snapshot.jobs, ElementsAre(Key(1)));
   CHECK(Reads(snapshot.total) == "0+0+2+1");
 }
@@ -101,10 +101,10 @@ TEST_CASE_METHOD(TwoTiersTest, "Each read counts once in one tier of the cache",
   CHECK(Reads(memory_->Snapshot().total) == "0+1+0+1");
   Read("a", {2, 1});
   CHECK(Reads(memory_->Snapshot().total) == "2+1+0+1");
-  SetMemory(1 << 20);  // as after a restart
+  SetMemory(1 << 20);  // an empty cache, as after a restart
   Read("a", {1, 2});
   Read("a", {1});
-  const cache::Snapshot snapshot = memory_->Snapshot();
+  const cache::CacheSnapshot snapshot = memory_->Snapshot();
   CHECK(Reads(snapshot.jobs.at(1)) == "1+0+1+0");
   CHECK(Reads(snapshot.jobs.at(2)) == "0+1+0+0");
   CHECK(snapshot.total.bytes_saved() == 300);

@@ -36,7 +36,7 @@ class VolumeTest {
 
 TEST_CASE_METHOD(VolumeTest, "A disk tier's volume is open to its owner alone",
                  "[disk][volume]") {
-  auto volume = *Directory::Lock(path_);
+  auto volume = *CacheDirectory::Lock(path_);
   CHECK(ModeOf(path_) == 0700);
   const base::Fd file(volume->Create("a", kBytes));
   REQUIRE(file);
@@ -50,12 +50,12 @@ TEST_CASE_METHOD(VolumeTest, "A disk tier's volume is open to its owner alone",
 
 TEST_CASE_METHOD(VolumeTest, "A disk tier's volume has one user at a time",
                  "[disk][volume]") {
-  auto volume = *Directory::Lock(path_);
-  const auto second = Directory::Lock(path_);
+  auto volume = *CacheDirectory::Lock(path_);
+  const auto second = CacheDirectory::Lock(path_);
   CHECK_THAT(second, HasCode(absl::StatusCode::kAlreadyExists));
   CHECK_THAT(second.status().message(), Contains(path_));
   volume = nullptr;
-  CHECK_THAT(Directory::Lock(path_), IsOk());
+  CHECK_THAT(CacheDirectory::Lock(path_), IsOk());
 }
 
 TEST_CASE_METHOD(VolumeTest,
@@ -64,16 +64,16 @@ TEST_CASE_METHOD(VolumeTest,
                  "[disk][volume]") {
   std::filesystem::create_directory(path_);
   std::filesystem::permissions(path_, std::filesystem::perms(0750));
-  CHECK_THAT(Directory::Lock(path_),
+  CHECK_THAT(CacheDirectory::Lock(path_),
              HasCode(absl::StatusCode::kPermissionDenied));
   std::filesystem::permissions(path_, std::filesystem::perms(0700));
   scratch_.Link("link", "tier");
-  CHECK_THAT(Directory::Lock(scratch_.Path("link")),
+  CHECK_THAT(CacheDirectory::Lock(scratch_.Path("link")),
              HasCode(absl::StatusCode::kFailedPrecondition));
   scratch_.Write("file", "");
-  CHECK_THAT(Directory::Lock(scratch_.Path("file")),
+  CHECK_THAT(CacheDirectory::Lock(scratch_.Path("file")),
              HasCode(absl::StatusCode::kFailedPrecondition));
-  CHECK_THAT(Directory::Lock(scratch_.Path("a/b/c")),
+  CHECK_THAT(CacheDirectory::Lock(scratch_.Path("a/b/c")),
              HasCode(absl::StatusCode::kNotFound));
 }
 
@@ -81,7 +81,7 @@ TEST_CASE_METHOD(
     VolumeTest,
     "A disk tier's volume follows no links and opens regular files only",
     "[disk][volume]") {
-  auto volume = *Directory::Lock(path_);
+  auto volume = *CacheDirectory::Lock(path_);
   scratch_.Write("elsewhere", "content");
   scratch_.Link("tier/link", "../elsewhere");
   CHECK(volume->Open("link") == -ELOOP);
@@ -95,7 +95,7 @@ TEST_CASE_METHOD(
 TEST_CASE_METHOD(VolumeTest,
                  "A disk tier's volume gives back what was written to it",
                  "[disk][volume]") {
-  auto volume = *Directory::Lock(path_);
+  auto volume = *CacheDirectory::Lock(path_);
   SegmentFile file = {base::Fd(volume->Create("a", kBytes)), 1, kBytes};
   const PageBuffer written(2 * kPageBytes);
   for (std::size_t i = 0; i < written.span().size(); ++i) {
@@ -108,7 +108,7 @@ TEST_CASE_METHOD(VolumeTest,
   CHECK_THAT(ReadPages(*volume, file, read.span(), kPageBytes), IsOk());
   CHECK(std::equal(read.span().begin(), read.span().end(),
                    written.span().begin()));
-  // There is nothing after its end.
+  // The file has no bytes behind its end.
   const auto status = ReadPages(*volume, file, read.span(), kBytes);
   CHECK_THAT(status, HasCode(absl::StatusCode::kUnavailable));
 }
@@ -116,7 +116,7 @@ TEST_CASE_METHOD(VolumeTest,
 TEST_CASE_METHOD(VolumeTest,
                  "A disk tier's volume makes no file that exceeds the disk",
                  "[disk][volume]") {
-  auto volume = *Directory::Lock(path_);
+  auto volume = *CacheDirectory::Lock(path_);
   CHECK(volume->Create("huge", std::uint64_t{1} << 60) < 0);
   std::vector<std::string> names;
   CHECK(volume->List(&names) == 0);

@@ -35,7 +35,7 @@ RecordFields Features(const std::vector<std::string>& names,
   return *std::move(fields);
 }
 
-// The records that were found, and the bytes that were read.
+// The records that the parser found, and the bytes that it read.
 struct Parsed {
   records::FileRecords found;
   std::uint64_t read = 0;
@@ -80,10 +80,10 @@ TEST_CASE("The ArrayRecord parser makes a record's extent its chunk",
   const Parsed parsed = Found(ThreeChunks(), Whole("image"));
   CHECK_THAT(parsed.found.begins, ElementsAre(64, 64, 112, 157, 157, 157));
   CHECK_THAT(parsed.found.ends, ElementsAre(112, 112, 157, 1203, 1203, 1203));
-  CHECK_THAT(parsed.found.unpacked, ElementsAre(4, 4, 2, 1000, 1000, 1000));
+  CHECK_THAT(parsed.found.decompressed, ElementsAre(4, 4, 2, 1000, 1000, 1000));
   CHECK_THAT(parsed.found.bounds,
              ElementsAre(LengthBounds{0, 1000}, LengthBounds{2, 1000}));
-  // No chunk was read.
+  // The last header is read, but none of the chunks.
   CHECK(parsed.read == (1 << 17) - 1203);
 }
 
@@ -102,8 +102,8 @@ TEST_CASE("The ArrayRecord parser reads chunks of several records that vary",
     CHECK_THAT(parsed.found.bounds,
                ElementsAre(LengthBounds{0, 1000}, LengthBounds{2, 1000}));
     CHECK(parsed.found.ends.size() == 6);
-    // One that is alone in its chunk is as long as that.
-    CHECK_THAT(parsed.found.unpacked, ElementsAre(3, 1, 2, 0, 0, 1000));
+    // A record that is alone in its chunk is as long as the chunk's data.
+    CHECK_THAT(parsed.found.decompressed, ElementsAre(3, 1, 2, 0, 0, 1000));
   }
   const std::string alone = FileOf({ChunkOf({"abc"}), ChunkOf({"defg"})});
   const Parsed parsed = Found(alone, Whole("bytes"));
@@ -119,7 +119,7 @@ TEST_CASE(
     for (const GoldenRecord& record : golden.records)
       lengths.Add({record.length, record.length});
     const std::string file = GoldenBytes(golden.name);
-    // Rows are measured whatever the chunks have.
+    // Records of varying length are measured, whatever their chunks have.
     const Parsed parsed = Found(file, Whole("uint8[n]"));
     CAPTURE(golden.name);
     CHECK(parsed.found.ends.size() == golden.records.size());
@@ -160,9 +160,9 @@ TEST_CASE("The ArrayRecord parser's errors name the file",
     CHECK_FALSE(parsed.ok());
     return std::string(parsed.status().message());
   };
-  CHECK_THAT(error_of(""), Contains("a.array_record: is no ArrayRecord"));
+  CHECK_THAT(error_of(""), Contains("a.array_record: is not an ArrayRecord"));
   CHECK_THAT(error_of(std::string(1 << 17, 'x')),
-             Contains("a.array_record: at byte 65536: is no ArrayRecord"));
+             Contains("a.array_record: at byte 65536: is not an ArrayRecord"));
   CHECK_THAT(error_of(GoldenBytes("transposed")), Contains("transposed"));
   MadeChunk transposed = ChunkOf({"a", "b"});
   transposed.type = 't';

@@ -8,7 +8,7 @@
 namespace forebay::dataset::array_record {
 namespace {
 
-// Three blocks whose headers are 'h', and the rest letters.
+// Returns three blocks whose headers are 'h', and the rest letters.
 std::string ThreeBlocks() {
   std::string file;
   for (int block = 0; block < 3; ++block) {

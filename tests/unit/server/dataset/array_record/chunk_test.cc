@@ -19,7 +19,7 @@ using tests::IsOk;
 constexpr std::uint64_t kMost = 1 << 20;
 constexpr std::uint64_t kSignatureBytes = 64;
 
-// Reads a chunk: its records, or its error.
+// Reads a chunk. Has its records, or its error.
 class ReadChunk {
  public:
   ReadChunk(std::uint64_t offset, std::string_view bytes,
@@ -50,7 +50,7 @@ class ReadChunk {
   std::vector<std::string> records_;
 };
 
-// A file that has this chunk behind its signature.
+// Reads the chunk from a file that has it behind its signature.
 ReadChunk Made(const MadeChunk& chunk, std::uint64_t most = kMost) {
   const std::string file = FileOf({chunk});
   return {kSignatureBytes, std::string_view(file).substr(kSignatureBytes),
@@ -166,7 +166,7 @@ TEST_CASE("An ArrayRecord chunk with lengths that do not fit is refused",
     CHECK_THAT(chunk, HasCode(absl::StatusCode::kDataLoss));
     CHECK_THAT(chunk.error(), Contains("lengths"));
   }
-  // More bytes of lengths than data.
+  // The sizes of the lengths are more bytes than the chunk has.
   for (const std::uint64_t bytes : {100ul, 1ul << 63, UINT64_MAX}) {
     MadeChunk chunk = ChunkOf({"abc"});
     chunk.data = std::string(1, '\0') + Varint(bytes) + "\x03" + "abc";
@@ -175,21 +175,22 @@ TEST_CASE("An ArrayRecord chunk with lengths that do not fit is refused",
 }
 
 TEST_CASE(
-    "Packed data of an ArrayRecord chunk are never longer than its header says",
+    "Compressed data of an ArrayRecord chunk are never longer than its header "
+    "says",
     "[array_record][chunk]") {
   for (const char codec : {'b', 's', 'z'}) {
     for (const std::uint64_t length : {5ul, 1000ul, 1ul << 63, UINT64_MAX}) {
       MadeChunk chunk{.records = 2, .decoded_bytes = 4, .data = {}};
       const std::string lengths = Varint(length);
-      chunk.data =
-          std::string(1, codec) + Varint(lengths.size()) + lengths + "packed";
+      chunk.data = std::string(1, codec) + Varint(lengths.size()) + lengths +
+                   "compressed";
       CHECK_THAT(Made(chunk), HasCode(absl::StatusCode::kDataLoss));
       CHECK(Made(chunk).room() <= 6);
     }
   }
 }
 
-TEST_CASE("An ArrayRecord chunk asks for room before it unpacks",
+TEST_CASE("An ArrayRecord chunk asks for room before it decompresses",
           "[array_record][chunk]") {
   MadeChunk chunk{.records = 1, .decoded_bytes = 32 * kMost, .data = "z"};
   const ReadChunk read = Made(chunk, 64 * kMost);

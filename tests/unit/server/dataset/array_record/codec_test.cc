@@ -17,7 +17,7 @@ namespace {
 
 using tests::HasCode;
 
-// Nothing, packed.
+// An empty text, as Brotli compresses it.
 constexpr std::string_view kBrotliNothing("\x06", 1);
 
 std::string Text() {
@@ -27,52 +27,55 @@ std::string Text() {
 }
 
 std::string Zstd(const std::string& text) {
-  std::string packed(ZSTD_compressBound(text.size()), '\0');
-  packed.resize(
-      ZSTD_compress(packed.data(), packed.size(), text.data(), text.size(), 3));
-  return packed;
+  std::string compressed(ZSTD_compressBound(text.size()), '\0');
+  compressed.resize(ZSTD_compress(compressed.data(), compressed.size(),
+                                  text.data(), text.size(), 3));
+  return compressed;
 }
 
 std::string Snappy(const std::string& text) {
-  std::string packed;
-  snappy::Compress(text.data(), text.size(), &packed);
-  return packed;
+  std::string compressed;
+  snappy::Compress(text.data(), text.size(), &compressed);
+  return compressed;
 }
 
-// Returns "damaged" if there is an error.
-std::string Unpacked(Codec codec, std::string_view packed, std::size_t length) {
+// Returns the decompressed text, or "damaged" if there is an error.
+std::string Decompressed(Codec codec, std::string_view compressed,
+                         std::size_t length) {
   std::string text(length, '?');
   const absl::Status status =
-      Decompress(codec, AsBytes(packed),
+      Decompress(codec, AsBytes(compressed),
                  {reinterpret_cast<std::uint8_t*>(text.data()), length});
   if (status.ok()) return text;
   CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
   return "damaged";
 }
 
-TEST_CASE("An ArrayRecord codec unpacks all of a stream and nothing else",
+TEST_CASE("An ArrayRecord codec decompresses all of a stream and nothing else",
           "[array_record][codec]") {
-  for (const auto& [codec, packed] : std::vector<std::pair<Codec, std::string>>{
+  for (const auto& [codec, compressed] :
+       std::vector<std::pair<Codec, std::string>>{
            {Codec::kZstd, Zstd(Text())}, {Codec::kSnappy, Snappy(Text())}}) {
     const int number = static_cast<int>(codec);
     CAPTURE(number);
-    CHECK(Unpacked(codec, packed, 30) == Text());
-    CHECK(Unpacked(codec, packed, 29) == "damaged");
-    CHECK(Unpacked(codec, packed, 31) == "damaged");
-    CHECK(Unpacked(codec, packed + "x", 30) == "damaged");
-    CHECK(Unpacked(codec, "", 30) == "damaged");
-    for (std::size_t end = 0; end < packed.size(); ++end)
-      CHECK(Unpacked(codec, packed.substr(0, end), 30) == "damaged");
+    CHECK(Decompressed(codec, compressed, 30) == Text());
+    CHECK(Decompressed(codec, compressed, 29) == "damaged");
+    CHECK(Decompressed(codec, compressed, 31) == "damaged");
+    CHECK(Decompressed(codec, compressed + "x", 30) == "damaged");
+    CHECK(Decompressed(codec, "", 30) == "damaged");
+    for (std::size_t end = 0; end < compressed.size(); ++end)
+      CHECK(Decompressed(codec, compressed.substr(0, end), 30) == "damaged");
   }
 }
 
-TEST_CASE("An ArrayRecord codec unpacks a stream that holds nothing",
+TEST_CASE("An ArrayRecord codec decompresses a stream that holds nothing",
           "[array_record][codec]") {
-  CHECK_THAT(Unpacked(Codec::kZstd, Zstd(""), 0), Catch::Equals(""));
-  CHECK_THAT(Unpacked(Codec::kSnappy, Snappy(""), 0), Catch::Equals(""));
-  CHECK_THAT(Unpacked(Codec::kBrotli, kBrotliNothing, 0), Catch::Equals(""));
-  CHECK(Unpacked(Codec::kBrotli, kBrotliNothing, 1) == "damaged");
-  CHECK(Unpacked(Codec::kBrotli, "", 0) == "damaged");
+  CHECK_THAT(Decompressed(Codec::kZstd, Zstd(""), 0), Catch::Equals(""));
+  CHECK_THAT(Decompressed(Codec::kSnappy, Snappy(""), 0), Catch::Equals(""));
+  CHECK_THAT(Decompressed(Codec::kBrotli, kBrotliNothing, 0),
+             Catch::Equals(""));
+  CHECK(Decompressed(Codec::kBrotli, kBrotliNothing, 1) == "damaged");
+  CHECK(Decompressed(Codec::kBrotli, "", 0) == "damaged");
 }
 
 TEST_CASE("The ArrayRecord format knows four codecs", "[array_record][codec]") {

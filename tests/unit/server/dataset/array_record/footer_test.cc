@@ -29,7 +29,7 @@ absl::StatusOr<Chunks> ChunksOf(const std::string& file,
     CHECK(wanted->length <= file.size());
     CHECK(wanted->offset <= file.size() - wanted->length);
     const absl::Status seen =
-        finder->See(AsBytes(file).subspan(wanted->offset, wanted->length));
+        finder->Parse(AsBytes(file).subspan(wanted->offset, wanted->length));
     if (!seen.ok()) return seen;
   }
   CHECK(finder->found().has_value());
@@ -94,7 +94,7 @@ TEST_CASE("Files of other sizes are not ArrayRecord files",
     CHECK_THAT(ErrorOf(file.substr(0, size)), Contains("or truncated"));
   CHECK_THAT(ErrorOf(file.substr(0, 65'536)), Contains("no chunk of records"));
   CHECK_THAT(ErrorOf(std::string(1 << 17, 'x')),
-             Contains("at byte 65536: is no ArrayRecord file"));
+             Contains("at byte 65536: is not an ArrayRecord file"));
 }
 
 TEST_CASE("An ArrayRecord postscript that says no valid place is refused",
@@ -182,7 +182,7 @@ TEST_CASE("The ArrayRecord footer's reader counts the memory that it holds",
   {
     base::WorkingMemory memory(&budget, "a footer");
     MadeFile file = TwoChunks();
-    // The list is unpacked into more than there is.
+    // The decompressed list would exceed the memory.
     MadeFile large;
     for (int i = 0; i < 100'000; ++i) large.List({64, 1, 1});
     const auto chunks = ChunksOf(large.End(), 0, &memory);

@@ -25,7 +25,7 @@ struct GoldenFile {
 
 std::vector<GoldenFile> GoldenFiles();
 
-// Returns the bytes of a file there, by its name without an ending.
+// Returns the bytes of a file there, by its name without its extension.
 std::string GoldenBytes(std::string_view name);
 
 GoldenRecord RecordOf(absl::Span<const std::uint8_t> record);

@@ -10,26 +10,27 @@
 namespace forebay::dataset::array_record {
 
 std::string Varint(std::uint64_t number);
-// A field of a protocol buffer.
+// Both return a field of a protocol buffer, in wire format.
 std::string Number(std::uint32_t tag, std::uint64_t number);
 std::string Text(std::uint32_t tag, std::string_view text);
 
-// A chunk, as it is to be written. Its hashes are right.
+// A chunk, as it is to be written. Its hashes will be right.
 struct MadeChunk {
   char type = 'r';
   std::uint64_t records = 0;
   std::uint64_t decoded_bytes = 0;
   std::string data;
-  std::optional<std::uint64_t> data_bytes = std::nullopt;  // another number
+  // Replaces the header's.
+  std::optional<std::uint64_t> data_bytes = std::nullopt;
 };
 
-// A simple chunk that is not compressed.
+// Returns a simple chunk that is not compressed.
 MadeChunk ChunkOf(const std::vector<std::string>& records);
-// One with these lengths before its records.
+// Returns a simple chunk with these lengths before its records.
 MadeChunk ChunkOf(const std::string& lengths, const std::string& records,
                   std::uint64_t count);
 
-// Makes ArrayRecord files, also such as no writer makes.
+// Writes ArrayRecord files, even such as no real writer makes.
 class MadeFile {
  public:
   struct Listed {
@@ -38,20 +39,20 @@ class MadeFile {
     std::uint64_t records = 0;
   };
 
-  // Begins with the file's signature.
+  // Begins the file with its signature.
   MadeFile();
 
-  // Returns where it begins.
+  // Appends a chunk. Returns the offset where it begins.
   std::uint64_t Add(const MadeChunk& chunk);
-  // Adds it to the list of chunks, too.
+  // Appends a chunk, and adds it to the list of chunks.
   void AddListed(const MadeChunk& chunk);
   void List(const Listed& listed) { listed_.push_back(listed); }
   // Ends the file with a footer and a postscript.
   std::string End();
-  // Likewise, with what the footer and the postscript have as records.
+  // Ends the file with these records in the footer and the postscript.
   std::string EndWith(const std::vector<std::string>& footer,
                       const std::optional<std::string>& postscript = {});
-  // The footer's records, as writers make them.
+  // Returns the footer's records, as writers make them.
   std::vector<std::string> Footer() const;
 
  private:
@@ -63,7 +64,7 @@ class MadeFile {
   std::vector<Listed> listed_;
 };
 
-// An ArrayRecord file of such chunks.
+// Returns an ArrayRecord file of these chunks.
 std::string FileOf(const std::vector<MadeChunk>& chunks);
 
 }  // namespace forebay::dataset::array_record

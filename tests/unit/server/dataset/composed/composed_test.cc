@@ -1,4 +1,5 @@
-// Datasets that are made of others: what each sample is, and the way back.
+// Tests of datasets that are composed of others: the source of each sample, and
+// the way back.
 #include <algorithm>
 #include <random>
 #include <string>
@@ -41,7 +42,7 @@ std::int64_t LabelOf(const Dataset& dataset, std::uint64_t id) {
   return std::get<std::int64_t>(values[1]);
 }
 
-// Every sample is that of its source, and is found from there.
+// Checks that every sample is that of its source, and is found from there.
 void ExpectConsistent(const Dataset& dataset) {
   const std::vector<const Dataset*> sources = dataset.sources();
   for (std::uint64_t id = 0; id < dataset.size(); ++id) {
@@ -51,10 +52,10 @@ void ExpectConsistent(const Dataset& dataset) {
     CHECK(dataset.At(id).object == source.At(origin.id).object);
     CHECK(LabelOf(dataset, id) == LabelOf(source, origin.id));
     CHECK(dataset.At(id).length <= dataset.largest_sample());
-    const auto unpacked = dataset.Unpack(
+    const auto decompressed = dataset.Decompress(
         id, std::vector<std::uint8_t>(20),
         [](std::uint64_t) { return absl::Span<std::uint8_t>(); });
-    CHECK(unpacked->size() == dataset.At(id).length);
+    CHECK(decompressed->size() == dataset.At(id).length);
   }
   for (std::size_t i = 0; i < sources.size(); ++i) {
     for (std::uint64_t sample = 0; sample < sources[i]->size(); ++sample) {
@@ -168,7 +169,7 @@ TEST_CASE_METHOD(ComposedTest, "The parts of a concatenation have equal fields",
         "the fields of part 1 (b) are of other types than those of part 0 "
         "(a)");
   CHECK_FALSE(Concatenation::Create({}).ok());
-  // Lengths may differ.
+  // The sources' longest values may differ.
   auto longer = std::make_shared<PlainDataset>("b", 2);
   longer->set_fields({{"image", proto::FieldKind::kImage, 99},
                       {"label", proto::FieldKind::kLabel, 0}});

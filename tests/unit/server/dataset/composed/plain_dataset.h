@@ -12,7 +12,8 @@
 
 namespace forebay::dataset::composed {
 
-// Sample i is the object "NAME/i", of i + 1 bytes, and its label is 10 * i.
+// A dataset whose sample i is the object "NAME/i", of i + 1 bytes, with the
+// label 10 * i.
 class PlainDataset final : public FakeDataset {
  public:
   PlainDataset(const std::string& name, std::uint64_t size,
@@ -39,10 +40,10 @@ class PlainDataset final : public FakeDataset {
     values[1] = static_cast<std::int64_t>(10 * id);
   }
   // Returns as many of the bytes as the sample has.
-  absl::StatusOr<absl::Span<const std::uint8_t>> Unpack(
-      std::uint64_t id, absl::Span<const std::uint8_t> packed,
-      UnpackRoom) const override {
-    return packed.first(id + 1);
+  absl::StatusOr<absl::Span<const std::uint8_t>> Decompress(
+      std::uint64_t id, absl::Span<const std::uint8_t> compressed,
+      DecompressionRoom) const override {
+    return compressed.first(id + 1);
   }
 
  private:

@@ -1,4 +1,4 @@
-// Folders of .npy files and of audio files.
+// Tests of folders of .npy files and of audio files.
 
 #include <filesystem>
 #include <memory>
@@ -49,7 +49,7 @@ class ArrayFolderTest {
     lister_.Put(name, content.size());
   }
 
-  // Finds both, and that they are the same.
+  // Finds the files in both, and checks that the results are the same.
   IndexOr Find(FolderKind kind) {
     IndexOr local = ScanFolder(*tree_.Root("data"), Options(kind));
     const IndexOr remote = ListFolder(lister_, *lister_.root(), Options(kind));

@@ -50,7 +50,8 @@ TEST_CASE("The folder index format gives back what it was given",
   CHECK(EncodeFolderIndex(**index, kFormat) == Encoded());
   CHECK((*index)->parts().scanned_at_nanos == 99);
   CHECK((*index)->parts().link_context == 98);
-  CHECK((*index)->parts().directories[2].stamp == DirectoryStamp{5, 6, 7, 8});
+  CHECK((*index)->parts().directories[2].version ==
+        DirectoryVersion{5, 6, 7, 8});
   REQUIRE((*index)->size() == 3);
   CHECK((*index)->At(1).object == "a/22.png");
   CHECK((*index)->At(1).version.stamp == -400);

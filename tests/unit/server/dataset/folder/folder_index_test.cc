@@ -15,7 +15,7 @@ namespace {
 using tests::HasCode;
 using tests::IsOk;
 
-// Classes "c0", "c1", ... of equally many files "0.jpg", "1.jpg", ...
+// Returns classes "c0", "c1", ... with equally many files "0.jpg", "1.jpg", ...
 FolderIndexParts Parts(std::uint64_t classes, std::uint64_t files_each) {
   FolderIndexParts parts;
   parts.directories.resize(classes + 1);
@@ -74,21 +74,21 @@ TEST_CASE("A folder index's file record keeps its numbers",
                                    std::int64_t{-1}, std::int64_t{1} << 33}) {
     for (const std::uint64_t size : {std::uint64_t{0}, std::uint64_t{1} << 32,
                                      (std::uint64_t{1} << 48) - 1}) {
-      const FileRecord record(UINT32_MAX, UINT16_MAX, size, mtime);
+      const FolderFile record(UINT32_MAX, UINT16_MAX, size, mtime);
       CHECK(record.name_offset() == UINT32_MAX);
       CHECK(record.name_length() == UINT16_MAX);
       CHECK(record.size() == size);
       CHECK(record.mtime_nanos() == mtime);
     }
   }
-  CHECK(FileRecord(0, 1, UINT64_MAX, 0).size() == FileRecord::kLargestSize);
+  CHECK(FolderFile(0, 1, UINT64_MAX, 0).size() == FolderFile::kLargestSize);
 }
 
 TEST_CASE("A folder index is settled if scanned well after the last change",
           "[folder][folder_index]") {
   FolderIndexParts parts = Parts(2, 1);
-  parts.directories[1].stamp.ctime_nanos = 10'000'000'000;
-  parts.directories[2].stamp.ctime_nanos = 7;
+  parts.directories[1].version.ctime_nanos = 10'000'000'000;
+  parts.directories[2].version.ctime_nanos = 7;
   const auto index = FolderIndex::Create(std::move(parts));
   REQUIRE_THAT(index, IsOk());
   const auto is_settled = [&](std::int64_t scanned_at_nanos) {
@@ -123,11 +123,11 @@ TEST_CASE("A folder index refuses parts that do not fit together",
       [](FolderIndexParts& p) { p.directories[2].label = 0; },
       [](FolderIndexParts& p) { p.directories[2].label = UINT32_MAX; },
       [](FolderIndexParts& p) { p.records.clear(); },
-      [](FolderIndexParts& p) { p.records[3] = FileRecord(0, 0, 1, 1); },
+      [](FolderIndexParts& p) { p.records[3] = FolderFile(0, 0, 1, 1); },
       [](FolderIndexParts& p) {
-        p.records[3] = FileRecord(UINT32_MAX, 1, 1, 1);
+        p.records[3] = FolderFile(UINT32_MAX, 1, 1, 1);
       },
-      [](FolderIndexParts& p) { p.records.back() = FileRecord(9, 255, 1, 1); },
+      [](FolderIndexParts& p) { p.records.back() = FolderFile(9, 255, 1, 1); },
       [](FolderIndexParts& p) { p.names.resize(5); },
       [](FolderIndexParts& p) { p.names.back() = '/'; },
       [](FolderIndexParts& p) { p.names.back() = '\0'; },

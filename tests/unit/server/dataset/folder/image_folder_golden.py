@@ -58,7 +58,7 @@ def written_trees():
         ("l", "b/gone.jpg", "../nowhere"), ("l", "gone", "nowhere"),
         ("l", "b/text", "3.jpg"), ("l", "b/self.jpg", "self.jpg"),
         ("l", "file", "a/1.jpg")]
-    # Entries that are no regular files.
+    # Entries that are not regular files.
     yield files("a/1.jpg") + [("p", "a/pipe.jpg", ""), ("p", "pipe.jpg", ""),
                               ("d", "a/empty", ""), ("d", "a/e.jpg", "")]
     # Errors.

@@ -191,8 +191,8 @@ TEST_CASE("An image folder's scan refuses directory links that leave the root",
              Contains("b: leads outside"));
 }
 
-// While it lives, file modes count for this thread and those that it starts,
-// even if they are root's.
+// Makes file modes apply, while the object lives, to this thread and the
+// threads that it starts, even if they are root's.
 class WithoutPrivilege {
  public:
   WithoutPrivilege() {

@@ -174,7 +174,7 @@ TEST_CASE_METHOD(RemoteFolderTest,
   CHECK(after->size() == 3);
   CHECK(before->size() == 2);
   CHECK(after->version() != before->version());
-  // After the clock was set back, no list is recent.
+  // The clock was set back, so no list counts as recent.
   now_ -= 3600 * kSecond;
   CHECK(Open(*folders)->index() == after->index());
   CHECK(lister_.lists == 3);
@@ -205,7 +205,7 @@ TEST_CASE_METHOD(
   CHECK_THAT(warnings_,
              ElementsAre("gs://bucket/train: no connection: the index of an "
                          "earlier list is used instead"));
-  // Without permission to list, the saved index must not be used.
+  // A caller that may not list the folder must not use the saved index.
   lister_.status = absl::PermissionDeniedError("denied");
   CHECK(New()->Open(lister_.root(), {}, &warnings_, {}).status() ==
         absl::PermissionDeniedError("gs://bucket/train: denied"));
@@ -224,11 +224,11 @@ TEST_CASE_METHOD(RemoteFolderTest,
   lister_.status = absl::OkStatus();
   const auto after = Open(*folders);
   CHECK(after->At(0).length == 2);
-  // The next list has noticed; the new index is not stale.
+  // The last list has noticed the change, so the new index is not stale.
   folders->MarkStale(before->version());
   CHECK(Open(*folders)->index() == after->index());
   CHECK(lister_.lists == 3);
-  // The stale index is not on disk, too.
+  // The stale index is removed from the disk as well.
   folders->MarkStale(after->version());
   folders->RemoveStale();
   CHECK(Open(*New())->version() == after->version());

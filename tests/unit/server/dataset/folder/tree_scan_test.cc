@@ -19,7 +19,7 @@ using tests::IsOk;
 constexpr int kDirectories = 20;
 constexpr int kFiles = 20;
 
-// ScanTree takes a plain function: what it refers to must be global.
+// ScanTree takes a plain function, which can only use global variables.
 std::stop_source stop;
 std::atomic<int> stop_after;
 std::atomic<int> looked_at;

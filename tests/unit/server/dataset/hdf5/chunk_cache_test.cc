@@ -13,9 +13,9 @@ namespace {
 using tests::HasCode;
 using tests::IsOk;
 
-const std::vector<Filter>& Shuffle() {
+const std::vector<ChunkFilter>& Shuffle() {
   static const auto* const filters =
-      new std::vector<Filter>{{FilterKind::kShuffle, 2}};
+      new std::vector<ChunkFilter>{{FilterKind::kShuffle, 2}};
   return *filters;
 }
 
@@ -36,18 +36,18 @@ class ChunkCacheTest {
     return std::string(found->bytes.begin(), found->bytes.end());
   }
 
-  // Whether it has the chunk, and needs no room for it.
+  // Returns whether the cache has the chunk, and needs no room for it.
   bool Has(ChunkCache& cache, const std::string& chunk) {
     const int before = asked_;
     return Get(cache, chunk, 0, chunk.size()).ok() && asked_ == before;
   }
 
   std::string room_ = std::string(5000, '\0');
-  int asked_ = 0;  // times
+  int asked_ = 0;  // requests for room
   std::uint64_t rows_ = 2;
 };
 
-// No other sample is in it.
+// A chunk of one row has no other sample, so it is not kept.
 TEST_CASE_METHOD(ChunkCacheTest,
                  "The HDF5 chunk cache keeps no chunk of one row",
                  "[hdf5][chunk_cache]") {
@@ -70,7 +70,7 @@ TEST_CASE_METHOD(ChunkCacheTest,
   CHECK(*Get(cache, "acbd", 0, 4) == "abcd");
   REQUIRE_THAT(Get(cache, "5678", 0, 4), IsOk());
   CHECK(Has(cache, "acbd"));
-  CHECK_FALSE(Has(cache, "1234"));  // was used least lately
+  CHECK_FALSE(Has(cache, "1234"));  // was the least recently used
 }
 
 TEST_CASE_METHOD(
@@ -95,7 +95,7 @@ TEST_CASE_METHOD(ChunkCacheTest,
 }
 
 TEST_CASE_METHOD(ChunkCacheTest,
-                 "The HDF5 chunk cache unpacks into the given room alone",
+                 "The HDF5 chunk cache decompresses into the given room alone",
                  "[hdf5][chunk_cache]") {
   base::MemoryBudget budget(1 << 20);
   ChunkCache cache(&budget, 100);

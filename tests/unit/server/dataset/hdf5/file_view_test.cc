@@ -1,4 +1,4 @@
-// Tests that addresses of an HDF5 file lead nowhere outside of it.
+// Tests that addresses in an HDF5 file do not lead outside of it.
 #include "server/dataset/hdf5/file_view.h"
 
 #include <cstdint>

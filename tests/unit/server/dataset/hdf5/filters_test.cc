@@ -19,17 +19,17 @@ namespace {
 using tests::Contains;
 using tests::IsOk;
 
-constexpr Filter kGzip = {FilterKind::kDeflate};
-constexpr Filter kLzf = {FilterKind::kLzf};
-constexpr Filter kFletcher = {FilterKind::kFletcher32};
+constexpr ChunkFilter kGzip = {FilterKind::kDeflate};
+constexpr ChunkFilter kLzf = {FilterKind::kLzf};
+constexpr ChunkFilter kFletcher = {FilterKind::kFletcher32};
 
 std::string Gzip(const std::string& plain) {
   uLongf bytes = compressBound(static_cast<uLong>(plain.size()));
-  std::string packed(bytes, '\0');
-  compress(reinterpret_cast<Bytef*>(packed.data()), &bytes,
+  std::string compressed(bytes, '\0');
+  compress(reinterpret_cast<Bytef*>(compressed.data()), &bytes,
            AsBytes(plain).data(), static_cast<uLong>(plain.size()));
-  packed.resize(bytes);
-  return packed;
+  compressed.resize(bytes);
+  return compressed;
 }
 
 std::string Summed(std::string data) {
@@ -38,7 +38,7 @@ std::string Summed(std::string data) {
   return data;
 }
 
-absl::StatusOr<std::string> Undo(const std::vector<Filter>& filters,
+absl::StatusOr<std::string> Undo(const std::vector<ChunkFilter>& filters,
                                  std::uint32_t mask, std::string_view chunk,
                                  std::uint64_t bytes) {
   std::vector<std::uint8_t> room(RoomToUnfilter(filters, mask, bytes));
@@ -48,8 +48,8 @@ absl::StatusOr<std::string> Undo(const std::vector<Filter>& filters,
   return std::string(found.begin(), found.end());
 }
 
-std::string ErrorOf(const std::vector<Filter>& filters, std::string_view chunk,
-                    std::uint64_t bytes) {
+std::string ErrorOf(const std::vector<ChunkFilter>& filters,
+                    std::string_view chunk, std::uint64_t bytes) {
   return Undo(filters, 0, chunk, bytes).status().ToString();
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("The HDF5 shuffle filter is undone with a rest of bytes",
   CHECK(*found == "abcdefg");
 }
 
-// As libhdf5 writes them for references, of which it shuffles none.
+// libhdf5 writes such a filter for references, which it then does not shuffle.
 TEST_CASE("An HDF5 shuffle filter without parameters may only be left out",
           "[hdf5][filters]") {
   const std::string message{2, 2, 2, 0, 1, 0, 0, 0, 1,
@@ -103,9 +103,9 @@ TEST_CASE("An HDF5 shuffle filter without parameters may only be left out",
 
 TEST_CASE("The HDF5 LZF filter refers to bytes that it makes",
           "[hdf5][filters]") {
-  // Three literals, then six bytes from two bytes back.
-  const std::string packed = {2, 'a', 'b', 'c', '\x80', 1};
-  const auto found = Undo({kLzf}, 0, packed, 9);
+  // The LZF data has three literals, then six bytes from two bytes back.
+  const std::string compressed = {2, 'a', 'b', 'c', '\x80', 1};
+  const auto found = Undo({kLzf}, 0, compressed, 9);
   REQUIRE_THAT(found, IsOk());
   CHECK(*found == "abcbcbcbc");
 }
@@ -114,10 +114,11 @@ TEST_CASE("Damaged data in an HDF5 filter is an error", "[hdf5][filters]") {
   CHECK_THAT(ErrorOf({kGzip}, "no zlib stream", 9),
              Contains("its deflated data is damaged"));
   CHECK_THAT(ErrorOf({kGzip}, "", 9), Contains("its deflated data is damaged"));
-  const std::string packed = Gzip(std::string(3000, 'x'));
-  CHECK_THAT(ErrorOf({kGzip}, packed.substr(0, packed.size() - 1), 3000),
-             Contains("its deflated data is damaged"));
-  CHECK_THAT(ErrorOf({kGzip}, packed, 2999),
+  const std::string compressed = Gzip(std::string(3000, 'x'));
+  CHECK_THAT(
+      ErrorOf({kGzip}, compressed.substr(0, compressed.size() - 1), 3000),
+      Contains("its deflated data is damaged"));
+  CHECK_THAT(ErrorOf({kGzip}, compressed, 2999),
              Contains("a chunk has 3000 bytes instead of 2999"));
   CHECK_THAT(ErrorOf({kLzf}, std::string{'\x20', 5}, 9),
              Contains("its LZF data is damaged"));
@@ -127,8 +128,8 @@ TEST_CASE("Damaged data in an HDF5 filter is an error", "[hdf5][filters]") {
   CHECK_THAT(ErrorOf({kFletcher}, "abc", 4), Contains("has no checksum"));
 }
 
-// A thousand times what the shape says.
-TEST_CASE("An HDF5 filter inflates no more than the shape says",
+// The data decompresses to a thousand times what the shape says.
+TEST_CASE("An HDF5 filter decompresses no more than the shape says",
           "[hdf5][filters]") {
   const std::string bomb = Gzip(std::string(std::size_t{1} << 22, '\0'));
   CHECK_THAT(ErrorOf({kGzip}, bomb, 4096),
@@ -136,7 +137,9 @@ TEST_CASE("An HDF5 filter inflates no more than the shape says",
 }
 
 TEST_CASE("Other HDF5 filters are named in the error", "[hdf5][filters]") {
-  // Version 2, one filter: number, bytes of its name, flags, parameters.
+  // A filter pipeline message of version 2 has one filter: its number, its
+  // name's length, flags, parameters (HDF5 File Format Specification v3.0,
+  // IV.A.2.l).
   const std::string message{2, 1, '\x01', '\x7d', 6,   0,   0,   0,
                             0, 0, 'b',    'l',    'o', 's', 'c', 0};
   CHECK_THAT(ParseFilters(AsBytes(message)).status().ToString(),

@@ -13,7 +13,7 @@
 
 namespace forebay::dataset::hdf5 {
 
-// A file as h5py reads it; see tests/golden/hdf5/make_golden.py.
+// A column of a file, as h5py reads it; see tests/golden/hdf5/make_golden.py.
 struct GoldenColumn {
   std::string path;
   std::uint64_t rows = 0;
@@ -28,7 +28,7 @@ struct GoldenHdf5 {
 
 std::vector<GoldenHdf5> GoldenHdf5s();
 
-// The bytes of a file of tests/golden/hdf5.
+// Returns the bytes of a file of tests/golden/hdf5.
 std::string GoldenFile(const std::string& name);
 
 inline absl::Span<const std::uint8_t> AsBytes(std::string_view text) {

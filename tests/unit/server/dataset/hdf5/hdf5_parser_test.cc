@@ -27,8 +27,8 @@ using tests::SizeIs;
 
 class Hdf5ParserTest {
  protected:
-  absl::StatusOr<Column> Find(const std::string& file, const std::string& path,
-                              bool is_kept) {
+  absl::StatusOr<Hdf5Column> Find(const std::string& file,
+                                  const std::string& path, bool is_kept) {
     return FindColumn(file, path, is_kept, &memory_);
   }
 
@@ -38,7 +38,7 @@ class Hdf5ParserTest {
     return FindRows(file, format, sizes, &memory_, &reads_);
   }
 
-  // The values of all rows, one behind the other.
+  // Returns the values of all rows, one behind the other.
   static std::string ValuesOf(const std::string& file, const Hdf5Format& format,
                               const records::FileRecords& found) {
     const auto values = ReadRows(file, format, found, 1);
@@ -79,7 +79,7 @@ TEST_CASE_METHOD(Hdf5ParserTest, "The HDF5 parser reads what h5py reads",
   }
 }
 
-// However much is read at a time.
+// The rows do not depend on how much is read at a time.
 TEST_CASE_METHOD(Hdf5ParserTest,
                  "The HDF5 parser finds the same rows in small reads",
                  "[hdf5][hdf5_parser]") {
@@ -97,7 +97,7 @@ TEST_CASE_METHOD(Hdf5ParserTest,
   }
 }
 
-// A walk through a group goes on where it lacked bytes.
+// The walk through a group continues where it lacked bytes.
 TEST_CASE_METHOD(Hdf5ParserTest,
                  "The HDF5 parser finds the same samples in small reads",
                  "[hdf5][hdf5_parser]") {
@@ -116,7 +116,7 @@ TEST_CASE_METHOD(Hdf5ParserTest,
   }
 }
 
-// A row may be long, and a member of it short.
+// A row may be long, and a wanted member of it short.
 TEST_CASE_METHOD(Hdf5ParserTest,
                  "The HDF5 format makes of rows only what is wanted",
                  "[hdf5][hdf5_parser]") {
@@ -137,9 +137,9 @@ TEST_CASE_METHOD(Hdf5ParserTest,
   CHECK(made.bytes() <= 4u);
 }
 
-// Unpacked chunks lie in the room for that.
+// Decompressed chunks lie in the caller's room for them.
 TEST_CASE_METHOD(Hdf5ParserTest,
-                 "The HDF5 format unpacks chunks into the room for them",
+                 "The HDF5 format decompresses chunks into the room for them",
                  "[hdf5][hdf5_parser]") {
   const std::string file = GoldenFile("chunks_latest.h5");
   for (const char* const path : {"first/all", "first/all_parts"}) {
@@ -157,7 +157,7 @@ TEST_CASE_METHOD(Hdf5ParserTest,
       scratch.resize(bytes);
       return absl::MakeSpan(scratch);
     };
-    const UnpackRoom room = ask;
+    const DecompressionRoom room = ask;
     MadeValues made(&room);
     FieldValue value;
     const auto record = AsBytes(file).subspan(
@@ -228,8 +228,8 @@ TEST_CASE_METHOD(Hdf5ParserTest, "The HDF5 parser names what it cannot read",
   }
 }
 
-// Every truncated file is an error that names the file, and none of them a
-// crash.
+// Every truncated file gives an error that names the file, and none crashes the
+// parser.
 TEST_CASE_METHOD(Hdf5ParserTest,
                  "The HDF5 parser reports truncated files as errors",
                  "[hdf5][hdf5_parser]") {
@@ -249,7 +249,7 @@ TEST_CASE_METHOD(Hdf5ParserTest,
   }
 }
 
-// Whatever byte is another one, the parser ends, and what it finds lies in the
+// The parser ends, whatever byte is changed, and all that it finds lies in the
 // file.
 TEST_CASE_METHOD(Hdf5ParserTest, "Damaged files do the HDF5 parser no harm",
                  "[hdf5][hdf5_parser]") {
@@ -275,7 +275,7 @@ TEST_CASE_METHOD(Hdf5ParserTest, "Damaged files do the HDF5 parser no harm",
   }
 }
 
-// A node of a B-tree that is its own child.
+// A node of the B-tree becomes its own child.
 TEST_CASE_METHOD(Hdf5ParserTest,
                  "A circle in an HDF5 index of chunks is an error",
                  "[hdf5][hdf5_parser]") {

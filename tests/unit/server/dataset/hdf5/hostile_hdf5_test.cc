@@ -1,4 +1,4 @@
-// Files that no library writes, and what they would cost.
+// Tests of files that no library writes, and of what they would cost.
 
 #include <cstdint>
 #include <string>
@@ -38,7 +38,7 @@ class HostileHdf5Test {
       FOREBAY_ASSIGN_OR_RETURN(found, FindFirstArray(looked, path));
       return absl::OkStatus();
     }));
-    FOREBAY_ASSIGN_OR_RETURN(Column column,
+    FOREBAY_ASSIGN_OR_RETURN(Hdf5Column column,
                              ColumnOf(found.array, found.path, found.member));
     column.is_kept = is_kept;
     const Hdf5Format format({column}, nullptr);
@@ -52,7 +52,7 @@ class HostileHdf5Test {
     return absl::OkStatus();
   }
 
-  // The datasets of a file, and the status of each.
+  // Returns the datasets of a file, each with its status.
   std::vector<std::string> List(const std::string& file) {
     FileView view(file.size(), {}, &memory_);
     ArrayLister lister(&memory_);
@@ -69,7 +69,7 @@ class HostileHdf5Test {
   base::WorkingMemory memory_{&budget_, "a test"};
 };
 
-// Appends a little-endian number.
+// Appends a little-endian number of `bytes` bytes.
 void Append(std::uint64_t number, std::size_t bytes, std::string* file) {
   for (std::size_t i = 0; i < bytes; ++i)
     *file += static_cast<char>(number >> (8 * i));
@@ -82,7 +82,7 @@ void Set(std::uint64_t number, std::size_t bytes, std::size_t at,
   file->replace(at, bytes, text);
 }
 
-// References that are shorter than what is read of each.
+// The references are changed to be shorter than what is read of each.
 TEST_CASE_METHOD(HostileHdf5Test,
                  "HDF5 references have one size and others are refused",
                  "[hdf5][hostile_hdf5]") {
@@ -100,7 +100,8 @@ TEST_CASE_METHOD(HostileHdf5Test,
   }
 }
 
-// Fill values that are not read would be zeros, and filters none.
+// Fill values that are not read would seem to be zeros, and filters to be
+// absent.
 TEST_CASE_METHOD(HostileHdf5Test,
                  "The HDF5 parser names shared messages that it does not read",
                  "[hdf5][hostile_hdf5]") {
@@ -110,13 +111,15 @@ TEST_CASE_METHOD(HostileHdf5Test,
   CHECK_THAT(status.ToString(), Contains("y: has its fi"));
   CHECK_THAT(status.ToString(),
              Contains(" in a heap of shared messages, which is not read"));
-  // Others can be read.
+  // The file's other datasets can be read.
   const std::vector<std::string> listed = List(file);
   REQUIRE_THAT(listed, SizeIs(3));
   CHECK_THAT(listed[1], Contains("in a heap of shared messages"));
 }
 
-// A group of the old kind. All symbols have the one name that there is.
+// Returns a file whose root group has the old format (HDF5 File Format
+// Specification v3.0, III). The group has a B-tree, a local heap and a symbol
+// table node. All symbols share the heap's one name.
 std::string GroupOfOneName(std::uint64_t symbols, std::uint64_t name_bytes) {
   constexpr std::uint64_t kHeader = 96;
   constexpr std::uint64_t kTree = kHeader + 40;
@@ -165,7 +168,7 @@ TEST_CASE_METHOD(
     HostileHdf5Test,
     "The names in an HDF5 group have places of their own or are refused",
     "[hdf5][hostile_hdf5]") {
-  // One is its own name's.
+  // A single symbol may have the name.
   CHECK_THAT(Find(GroupOfOneName(1, 100), "x").ToString(),
              Contains("is not there: the file has aaa"));
   const absl::Status status = Find(GroupOfOneName(60000, 100000), "x");
@@ -173,15 +176,15 @@ TEST_CASE_METHOD(
   CHECK_THAT(status.ToString(), Contains("a group contradicts itself"));
 }
 
-// HDF5 refuses these, although no value depends on them.
+// libhdf5 refuses such superblocks, although no value depends on these bytes.
 TEST_CASE_METHOD(HostileHdf5Test,
                  "HDF5 superblocks that are not sound are refused",
                  "[hdf5][hostile_hdf5]") {
   const std::string whole = GoldenFile("small_earliest.h5");
   REQUIRE_THAT(Find(whole, "jpg"), IsOk());
-  // The versions of free space, the root's entry and shared messages; the
-  // ranks; the place of free space; the end, as counted from the begin; the
-  // kind of what the root's entry keeps.
+  // The first bytes are in the versions of free space, of the root's entry and
+  // of shared messages. The other bytes are in the addresses of free space and
+  // of the base, and in the entry's cache type.
   for (const std::size_t at : {9, 10, 12, 32, 27, 75}) {
     std::string file = whole;
     file[at] = static_cast<char>(file[at] ^ 0x40);
@@ -205,7 +208,7 @@ TEST_CASE_METHOD(
   const std::size_t heap = file.find("HEAP");
   Set(100, 8, heap + 16, &file);
   CHECK_THAT(Find(file, "x").ToString(), Contains("contradicts itself"));
-  // It is followed by itself.
+  // The heap's free block is followed by itself.
   file = GroupOfOneName(1, 100);
   const std::size_t block = file.find("HEAP") + 32 + 40;
   Set(40, 8, file.find("HEAP") + 16, &file);
@@ -214,8 +217,8 @@ TEST_CASE_METHOD(
   CHECK_THAT(Find(file, "x").ToString(), Contains("contradicts itself"));
 }
 
-// An extensible array of chunks, with a super block that says of each of many
-// pages that it was written.
+// The file has an extensible array of chunks. Its super block says of each of
+// many pages that the page was written.
 TEST_CASE_METHOD(HostileHdf5Test,
                  "HDF5 index pages that the file has no place for are refused",
                  "[hdf5][hostile_hdf5]") {
@@ -226,7 +229,7 @@ TEST_CASE_METHOD(HostileHdf5Test,
   const auto sum = [](std::string_view bytes) {
     return Lookup3(AsBytes(bytes));
   };
-  REQUIRE(file[header + 5] == 0);  // chunks without filters
+  REQUIRE(file[header + 5] == 0);  // the chunks have no filters
   file.replace(header + 7, 5, std::string("\x20\0\1\1\0", 5));
   const std::uint64_t index = file.size();
   const std::uint64_t super = index + 14 + 33 * 8 + 4;
@@ -246,7 +249,7 @@ TEST_CASE_METHOD(HostileHdf5Test,
   block += std::string(kBlocks * 8, '\0');
   Append(sum(block), 4, &block);
   file += block;
-  Set(file.size(), 8, 28, &file);  // the superblock's end of the file
+  Set(file.size(), 8, 28, &file);  // the superblock's end of file address
   Set(sum(std::string_view(file).substr(0, 44)), 4, 44, &file);
   const absl::Status status = Parse(file, "rows", false);
   CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
@@ -254,7 +257,8 @@ TEST_CASE_METHOD(HostileHdf5Test,
              Contains("an index of chunks contradicts itself"));
 }
 
-// Sets the version and the consistency flags of a superblock of version 3.
+// Sets the version and the consistency flags of a superblock of version 2 or 3,
+// and its checksum.
 void SetFlags(unsigned version, unsigned flags, std::string* file) {
   Set(version, 1, 8, file);
   Set(flags, 1, 11, file);
@@ -268,7 +272,7 @@ TEST_CASE_METHOD(HostileHdf5Test,
   REQUIRE(file[8] == 3);
   const absl::Status unmarked = Find(file, "");
   for (const unsigned version : {2, 3}) {
-    // The second bit has no meaning.
+    // The second bit has no meaning in either version.
     for (const unsigned flags : {0, 2}) {
       SetFlags(version, flags, &file);
       CAPTURE(flags);

@@ -27,9 +27,9 @@ void AddValue(const FieldValue& value, const std::string& record,
 
 }  // namespace
 
-absl::StatusOr<Column> FindColumn(const std::string& file,
-                                  const std::string& path, bool is_kept,
-                                  base::WorkingMemory* memory) {
+absl::StatusOr<Hdf5Column> FindColumn(const std::string& file,
+                                      const std::string& path, bool is_kept,
+                                      base::WorkingMemory* memory) {
   FileView view(file.size(), {}, memory);
   absl::StatusOr<FoundArray> found;
   FOREBAY_RETURN_IF_ERROR(LookInto(file, view, [&](FileView& looked) {
@@ -38,7 +38,7 @@ absl::StatusOr<Column> FindColumn(const std::string& file,
   }));
   auto column = ColumnOf(found->array, found->path, found->member);
   if (column.ok()) column->is_kept = is_kept;
-  // Of each sample as many as it has.
+  // Each sample of `points` may have another number of rows.
   if (column.ok() && path == "data/*/points") {
     FOREBAY_RETURN_IF_ERROR(
         SetValueType(*records::ParseValueType("float32[n,3]"), &*column));

@@ -6,19 +6,20 @@
 
 #include "absl/status/statusor.h"
 #include "server/base/working_memory.h"
-#include "server/dataset/hdf5/column.h"
+#include "server/dataset/hdf5/hdf5_column.h"
 #include "server/dataset/hdf5/hdf5_format.h"
 #include "server/dataset/object_parser.h"
 #include "server/dataset/records/record_index.h"
 
 namespace forebay::dataset::hdf5 {
 
-// Finds the column of that path in a file, to be kept by the index or read.
-absl::StatusOr<Column> FindColumn(const std::string& file,
-                                  const std::string& path, bool is_kept,
-                                  base::WorkingMemory* memory);
+// Finds the column at `path`. Its values are kept by the index if `is_kept`,
+// and read otherwise.
+absl::StatusOr<Hdf5Column> FindColumn(const std::string& file,
+                                      const std::string& path, bool is_kept,
+                                      base::WorkingMemory* memory);
 
-// Finds the rows of a file. Adds to `reads` how many reads that took.
+// Finds the rows of a file. Adds the number of reads to `reads`.
 absl::StatusOr<records::FileRecords> FindRows(const std::string& file,
                                               const Hdf5Format& format,
                                               const ReadSizes& sizes,

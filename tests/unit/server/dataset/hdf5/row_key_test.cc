@@ -44,7 +44,7 @@ TEST_CASE("An HDF5 row key has the fill value", "[hdf5][row_key]") {
   CHECK_THAT(read->kept, IsEmpty());
 }
 
-// Two datasets, of which one has its rows in parts.
+// Returns a row of two datasets, one of which has its rows in parts.
 RowKey Gathered() {
   RowKey row;
   RowPlace& direct = row.places.emplace_back();
@@ -88,7 +88,7 @@ TEST_CASE("An HDF5 row key has the places of several datasets",
   CHECK(parts.chunks[1].mask == UINT32_MAX);
 }
 
-// So that an index of many rows is small.
+// Keys that begin alike keep an index of many rows small.
 TEST_CASE("HDF5 rows of the same chunks have keys that begin alike",
           "[hdf5][row_key]") {
   RowKey row = Gathered();
@@ -105,7 +105,7 @@ TEST_CASE("The pieces of an HDF5 row key have the bytes of all places",
   row.places[0].length = 101;
   CHECK_FALSE(DecodeRowKey(EncodeRowKey(row.places, row.pieces, {})).ok());
   row = Gathered();
-  row.places[0].length = UINT64_MAX - 29;  // overflows to 0 with the other's
+  row.places[0].length = UINT64_MAX - 29;  // the sum overflows to 0
   CHECK_FALSE(DecodeRowKey(EncodeRowKey(row.places, row.pieces, {})).ok());
   row = Gathered();
   row.pieces[1].length = 0;
@@ -132,7 +132,7 @@ TEST_CASE("Other bytes are not an HDF5 row key", "[hdf5][row_key]") {
   place.filters = {{FilterKind::kDeflate}};
   const std::string key = EncodeRowKey({place}, {}, {"abc"});
   const std::string_view whole = key;
-  // Without kept values it is a key still.
+  // A key without kept values is still a key.
   const std::size_t place_only = key.size() - 4;
   for (std::size_t size = 0; size < key.size(); ++size) {
     CAPTURE(size);

@@ -1,5 +1,5 @@
-// Rows that are gathered: those of several datasets that are read, and those of
-// which chunks all over the file have parts.
+// Tests of gathered rows: those of several datasets that are read, and those
+// that have parts in chunks all over the file.
 
 #include <zlib.h>
 
@@ -29,8 +29,8 @@ constexpr std::size_t kMostColumns = 15;
 
 class SeveralDatasetsTest {
  protected:
-  // Those that can be read together: with as many rows, and of one group's
-  // objects or of none.
+  // Returns groups of columns that can be read together. A group's columns have
+  // equally many rows, and are objects of one HDF5 group or of none.
   static std::vector<std::vector<GoldenColumn>> Together(
       const GoldenHdf5& golden) {
     std::map<std::pair<std::uint64_t, std::string>, std::vector<GoldenColumn>>
@@ -49,9 +49,9 @@ class SeveralDatasetsTest {
     return together;
   }
 
-  absl::StatusOr<std::vector<Column>> ColumnsOf(
+  absl::StatusOr<std::vector<Hdf5Column>> ColumnsOf(
       const std::string& file, const std::vector<GoldenColumn>& golden) {
-    std::vector<Column> columns;
+    std::vector<Hdf5Column> columns;
     for (const GoldenColumn& one : golden) {
       auto column = FindColumn(file, one.path, false, &memory_);
       if (!column.ok()) return column.status();
@@ -80,8 +80,8 @@ TEST_CASE_METHOD(SeveralDatasetsTest,
       INFO(golden.file + " " + together.front().path);
       auto columns = ColumnsOf(file, together);
       REQUIRE_THAT(columns, IsOk());
-      // Some are kept, as if they were small.
-      for (Column& column : *columns)
+      // Some columns are kept in the index, as if they were small.
+      for (Hdf5Column& column : *columns)
         column.is_kept = column.path.size() % 3 == 0;
       const Hdf5Format written(*columns, &budget_);
       const auto format = Hdf5Format::Parse(written.text(), &budget_);
@@ -104,12 +104,13 @@ TEST_CASE_METHOD(SeveralDatasetsTest,
   CHECK(gathered > 6u);
 }
 
-// Behind the file's own bytes, one behind the other, or with it.
+// The rows lie behind the file's own bytes. A row begins where the last one
+// ends, or shares its extent.
 TEST_CASE_METHOD(SeveralDatasetsTest,
                  "HDF5 rows of the same chunks share an extent",
                  "[hdf5][several_datasets]") {
   const std::string file = GoldenFile("chunks_latest.h5");
-  std::vector<Column> columns;
+  std::vector<Hdf5Column> columns;
   for (const char* const path : {"first/gzip", "first/lzf_parts"}) {
     auto column = FindColumn(file, path, false, &memory_);
     REQUIRE_THAT(column, IsOk());
@@ -130,31 +131,32 @@ TEST_CASE_METHOD(SeveralDatasetsTest,
     end = found->ends[i];
     ++extents;
   }
-  CHECK(extents == 5);  // chunks begin with rows 0, 7, 8, 14, 16
+  CHECK(extents == 5);  // which begin with rows 0, 7, 8, 14, 16
 }
 
-// One that is scattered lies behind the file as well.
+// A row whose chunks are scattered lies behind the file's own bytes as well.
 TEST_CASE_METHOD(SeveralDatasetsTest,
                  "The chunks of an HDF5 row may lie far apart",
                  "[hdf5][several_datasets]") {
   const std::string file = GoldenFile("apart_latest.h5");
-  for (const char* const path : {"packed", "plain"}) {
+  for (const char* const path : {"compressed", "plain"}) {
     const auto column = FindColumn(file, path, false, &memory_);
     REQUIRE_THAT(column, IsOk());
     const Hdf5Format format({*column}, nullptr);
     const auto found = Find(file, format);
     REQUIRE_THAT(found, IsOk());
     CHECK(found->begins[0] >= file.size());
-    CHECK(found->ends.back() - file.size() < 60'000u);  // all rows together
+    // Bytes of all rows together.
+    CHECK(found->ends.back() - file.size() < 60'000u);
   }
 }
 
-// Whatever byte is another one, a row is that of some file, or an error.
+// An altered key gives some file's row, or an error.
 TEST_CASE_METHOD(SeveralDatasetsTest,
                  "Altered HDF5 row keys do no harm when rows are read",
                  "[hdf5][several_datasets]") {
   const std::string file = GoldenFile("chunks_latest.h5");
-  std::vector<Column> columns;
+  std::vector<Hdf5Column> columns;
   for (const char* const path :
        {"first/all", "first/all_parts", "fill/zeros"}) {
     auto column = FindColumn(file, path, false, &memory_);
@@ -181,7 +183,7 @@ TEST_CASE_METHOD(SeveralDatasetsTest,
       scratch.resize(bytes);
       return absl::MakeSpan(scratch);
     };
-    const UnpackRoom room = ask;
+    const DecompressionRoom room = ask;
     MadeValues made(&room);
     const absl::Status status = format.ReadKeyedValues(
         key, AsBytes(record), absl::MakeSpan(values), &made);
@@ -189,13 +191,13 @@ TEST_CASE_METHOD(SeveralDatasetsTest,
   }
 }
 
-// A dataset's room to unpack in serves the next one, too: it is asked for once.
+// All datasets decompress in the same room, which is asked for once.
 TEST_CASE_METHOD(
     SeveralDatasetsTest,
-    "Several HDF5 datasets unpack one after the other in the same room",
+    "Several HDF5 datasets decompress one after the other in the same room",
     "[hdf5][several_datasets]") {
   const std::string file = GoldenFile("chunks_latest.h5");
-  std::vector<Column> columns;
+  std::vector<Hdf5Column> columns;
   for (const char* const path :
        {"first/all", "first/gzip", "first/all_parts"}) {
     auto column = FindColumn(file, path, false, &memory_);
@@ -219,14 +221,14 @@ TEST_CASE_METHOD(
     scratch.resize(bytes);
     return absl::MakeSpan(scratch);
   };
-  const UnpackRoom room = ask;
+  const DecompressionRoom room = ask;
   MadeValues made(&room);
   std::vector<FieldValue> values(3);
   REQUIRE_THAT(format.ReadKeyedValues(keys.key(), AsBytes(record),
                                       absl::MakeSpan(values), &made),
                IsOk());
   CHECK(made.bytes() == 3 * columns[0].row_bytes);
-  // No more than the largest of them needs.
+  // The room is no larger than the largest dataset needs.
   CHECK(scratch.size() < 4000u);
 }
 

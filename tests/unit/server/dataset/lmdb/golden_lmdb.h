@@ -12,7 +12,7 @@
 
 namespace forebay::dataset::lmdb {
 
-// The content of a file as liblmdb reads it; see
+// An entry of a file, as liblmdb reads it; see
 // tests/golden/lmdb/make_golden.py.
 struct GoldenEntry {
   std::string key;
@@ -21,7 +21,7 @@ struct GoldenEntry {
 };
 
 struct GoldenDatabase {
-  std::string name;  // empty: the unnamed one
+  std::string name;  // empty: the unnamed database
   std::vector<GoldenEntry> entries;
 };
 
@@ -34,14 +34,14 @@ struct GoldenLmdb {
 
 std::vector<GoldenLmdb> GoldenLmdbs();
 
-// The bytes of a file of tests/golden/lmdb.
+// Returns the bytes of a file of tests/golden/lmdb.
 std::string GoldenFile(const std::string& name);
 
 inline absl::Span<const std::uint8_t> AsBytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-// Numbers in a file, to look at or to damage.
+// Returns the number at `offset` of a file, which tests look at or damage.
 template <typename T>
 T Get(const std::string& file, std::size_t offset) {
   T value = 0;

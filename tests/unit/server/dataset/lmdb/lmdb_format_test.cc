@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "server/base/memory_budget.h"
-#include "server/dataset/lmdb/format_choice.h"
+#include "server/dataset/lmdb/lmdb_format_choice.h"
 #include "server/dataset/records/record_index.h"
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
@@ -129,7 +129,7 @@ TEST_CASE("LMDB fields have room for their longest value",
   CHECK(longest(1) == std::vector<std::uint64_t>{32});
   CHECK(longest(2) == std::vector<std::uint64_t>{9, 33});
   CHECK(longest(5) == std::vector<std::uint64_t>{6, 8});
-  // Each byte may be a packed integer.
+  // Each byte of a value may be a compressed integer.
   CHECK(longest(7) == std::vector<std::uint64_t>{264, 33});
 }
 
@@ -164,11 +164,11 @@ TEST_CASE("The mark of an LMDB file tells the last transaction",
       return true;
     };
     CAPTURE(golden.file);
-    CHECK(format.FindMark(read) == golden.transaction + 1);
+    CHECK(format.FindTransactionId(read) == golden.transaction + 1);
     file.resize(golden.page_bytes);
-    CHECK(format.FindMark(read) == std::nullopt);
+    CHECK(format.FindTransactionId(read) == std::nullopt);
     file.assign(9000, 'x');
-    CHECK(format.FindMark(read) == std::nullopt);
+    CHECK(format.FindTransactionId(read) == std::nullopt);
   }
 }
 
@@ -177,7 +177,7 @@ TEST_CASE("The choice of LMDB fields refuses what is not a field",
   using Texts = std::vector<std::string>;
   const auto choose = [](const Texts& names, const Texts& types,
                          const std::string& database = {}) {
-    return FormatChoice::Create(names, types, database).status();
+    return LmdbFormatChoice::Create(names, types, database).status();
   };
   for (const auto& [names, types] : std::vector<std::pair<Texts, Texts>>{
            {{}, {}},

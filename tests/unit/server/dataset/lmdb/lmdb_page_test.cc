@@ -56,7 +56,8 @@ TEST_CASE("The LMDB page parser tells foreign formats by name",
   Put<std::uint32_t>(file, 20, 2);
   ExpectError(MetaStatus(file), kUnimplemented,
               "format version 2; only version 1");
-  // As these have shorter or longer page numbers, or other headers.
+  // Files of a 32-bit program have shorter page numbers, and files of a later
+  // format other headers.
   file = good.substr(4);
   ExpectError(MetaStatus(file), kUnimplemented, "32-bit program");
   file = std::string(8, '\0') + good;
@@ -76,7 +77,7 @@ TEST_CASE("The LMDB page parser refuses other files", "[lmdb][lmdb_page]") {
   ExpectError(MetaStatus(good, 1), kDataLoss, "page 1 says that it is page 0");
   std::string file = good;
   Put<std::uint16_t>(file, 10, 2);
-  ExpectError(MetaStatus(file), kDataLoss, "page 0 is no meta page");
+  ExpectError(MetaStatus(file), kDataLoss, "page 0 is not a meta page");
   file = good;
   Put<std::uint64_t>(file, 136, 0);
   ExpectError(MetaStatus(file), kDataLoss, "page 0 is the last");
@@ -137,7 +138,7 @@ TEST_CASE("LMDB tree records that contradict themselves are refused",
              HasCode(absl::StatusCode::kDataLoss));
 }
 
-// The leaf of few_2048.mdb.
+// The leaf page of few_2048.mdb.
 class LmdbLeafTest {
  protected:
   void ExpectDamage(std::string_view reason) {
@@ -170,7 +171,7 @@ TEST_CASE_METHOD(LmdbLeafTest, "LMDB leaves with damaged headers are refused",
   ExpectDamage("page 2 says that it is page 3");
   for (const std::uint16_t flags : {0, 1, 3, 4, 8, 0x22, 0x42}) {
     Put<std::uint16_t>(page_, 10, flags);
-    ExpectDamage("page 2 is no leaf");
+    ExpectDamage("page 2 is not a leaf");
   }
   const auto upper = Get<std::uint16_t>(page_, 14);
   for (const std::uint16_t lower : {0, 14, 16, 17, upper + 2, 0xfffe}) {
@@ -181,7 +182,8 @@ TEST_CASE_METHOD(LmdbLeafTest, "LMDB leaves with damaged headers are refused",
     Put<std::uint16_t>(page_, 14, end);
     ExpectDamage("page 2 has a damaged header");
   }
-  // Notes of a writer: dirty, loose, kept.
+  // Writers note these flags in memory (dirty, loose, keep), and readers ignore
+  // them.
   Put<std::uint16_t>(page_, 10, 0xc012);
   CHECK_THAT(ParseLmdbLeaf(AsBytes(page_), 2), IsOk());
 }
@@ -198,7 +200,7 @@ TEST_CASE_METHOD(LmdbLeafTest, "The nodes of an LMDB leaf lie in their page",
   ExpectDamage("node 1 of page 2");
   Put<std::uint32_t>(page_, node(1), 2048);
   ExpectDamage("node 1 of page 2");
-  // Room for a long value's page number lacks.
+  // The page ends before a long value's page number.
   const std::size_t last = 2048 - 8 - 4;
   Put<std::uint16_t>(page_, 16, last);
   Put<std::uint16_t>(page_, last + 4, 1);
@@ -249,7 +251,7 @@ TEST_CASE("An LMDB branch has its pages in order", "[lmdb][lmdb_page]") {
   ExpectError(ParseLmdbLeaf(AsBytes(file).subspan(512 * meta->tree.root, 512),
                             meta->tree.root)
                   .status(),
-              absl::StatusCode::kDataLoss, "is no leaf of a tree");
+              absl::StatusCode::kDataLoss, "is not a leaf of a tree");
 }
 
 }  // namespace

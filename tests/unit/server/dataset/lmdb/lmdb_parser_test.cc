@@ -24,7 +24,7 @@ using tests::IsOk;
 
 class LmdbParserTest {
  protected:
-  // Parses a file; `before_read` may change it.
+  // Parses a file, which `before_read` may change before each read.
   absl::StatusOr<records::FileRecords> Parse(
       std::string& file, const std::string& database = {},
       const std::function<void(const ByteRange&)>& before_read = nullptr,
@@ -76,7 +76,7 @@ TEST_CASE_METHOD(LmdbParserTest, "The LMDB parser finds what liblmdb finds",
         UNSCOPED_INFO(golden.file << ": " << found.status());
         REQUIRE_THAT(found, IsOk());
         ExpectEqual(*found, file, database);
-        CHECK(found->mark == golden.transaction + 1);
+        CHECK(found->transaction_id == golden.transaction + 1);
       }
     }
   }
@@ -92,7 +92,8 @@ TEST_CASE_METHOD(LmdbParserTest,
   CHECK(bytes_read_ <= 3 * used);
 }
 
-// Says that a transaction has ended after the one that wrote `file`.
+// Changes the meta pages as if a transaction had ended after the one that wrote
+// `file`.
 void EndAnother(std::string& file, std::uint64_t page_bytes) {
   const std::uint64_t first = Get<std::uint64_t>(file, 144);
   const std::uint64_t second = Get<std::uint64_t>(file, page_bytes + 144);
@@ -174,7 +175,8 @@ TEST_CASE_METHOD(LmdbParserTest,
                  "[lmdb][lmdb_parser]") {
   std::string file;
   CHECK(Parse(file).status() ==
-        absl::DataLossError("data.mdb: is no LMDB file: it has only 0 bytes"));
+        absl::DataLossError(
+            "data.mdb: is not an LMDB file: it has only 0 bytes"));
   for (const std::size_t size : {200u, 4096u, 4200u, 9000u}) {
     file = GoldenFile("few.mdb").substr(0, size);
     const auto found = Parse(file);

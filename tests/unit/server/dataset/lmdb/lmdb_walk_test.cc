@@ -21,8 +21,8 @@ using tests::IsOk;
 
 constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
 
-// Returns the entries of `file`, given in pieces that are `extra` bytes longer
-// than those wanted and begin as much earlier.
+// Returns the entries of `file`. Pieces begin `extra` bytes before those
+// wanted, and end `extra` bytes behind them.
 absl::StatusOr<std::vector<LmdbEntry>> Entries(std::string_view file,
                                                std::string database = {},
                                                std::uint64_t extra = 0) {
@@ -38,7 +38,7 @@ absl::StatusOr<std::vector<LmdbEntry>> Entries(std::string_view file,
     const auto piece =
         file.substr(wanted->offset - before, before + wanted->length + extra);
     FOREBAY_RETURN_IF_ERROR(
-        walk.See(wanted->offset - before, AsBytes(piece), &entries));
+        walk.Parse(wanted->offset - before, AsBytes(piece), &entries));
   }
   return entries;
 }
@@ -61,7 +61,7 @@ void ExpectEqual(const std::vector<LmdbEntry>& found,
   }
 }
 
-// Where a file's newest meta page begins.
+// Returns the offset of a file's newest meta page.
 std::uint64_t MetaOf(const std::string& file) {
   const std::uint64_t page = Get<std::uint32_t>(file, 40);
   return Get<std::uint64_t>(file, 144) < Get<std::uint64_t>(file, page + 144)
@@ -69,7 +69,7 @@ std::uint64_t MetaOf(const std::string& file) {
              : 0;
 }
 
-// The root's place in deep_512.mdb, which is a branch, and its pages' places.
+// Returns the offset of the root in deep_512.mdb, which is a branch page.
 std::uint64_t RootOf(const std::string& file) {
   return 512 * Get<std::uint64_t>(file, MetaOf(file) + 128);
 }
@@ -127,7 +127,7 @@ TEST_CASE("The LMDB walk knows the page size and the transaction",
                                  golden.databases.front().name);
     REQUIRE_THAT(walk, IsOk());
     std::vector<LmdbEntry> entries;
-    REQUIRE_THAT(walk->See(0, AsBytes(file), &entries), IsOk());
+    REQUIRE_THAT(walk->Parse(0, AsBytes(file), &entries), IsOk());
     CHECK_FALSE(walk->wanted().has_value());
     CHECK(walk->page_bytes() == golden.page_bytes);
     CHECK(walk->transaction() == golden.transaction);
@@ -142,10 +142,10 @@ TEST_CASE("The LMDB walk asks for no pages of values", "[lmdb][lmdb_walk]") {
   std::uint64_t pages = 0;
   while (const auto wanted = walk->wanted()) {
     const auto piece = AsBytes(file).subspan(wanted->offset, wanted->length);
-    REQUIRE_THAT(walk->See(wanted->offset, piece, &entries), IsOk());
+    REQUIRE_THAT(walk->Parse(wanted->offset, piece, &entries), IsOk());
     ++pages;
   }
-  CHECK(pages == 8u);  // five leaves
+  CHECK(pages == 8u);  // five of them leaves
   CHECK(entries.back().offset % 512 == kLmdbPageHeader);
 }
 
@@ -154,11 +154,11 @@ TEST_CASE("The LMDB walk ignores bytes out of order", "[lmdb][lmdb_walk]") {
   auto walk = LmdbWalk::Create("data.mdb", file.size());
   REQUIRE_THAT(walk, IsOk());
   std::vector<LmdbEntry> entries;
-  CHECK_THAT(walk->See(1, AsBytes(file).subspan(1), &entries), IsOk());
-  CHECK_THAT(walk->See(0, AsBytes(file).subspan(0, 151), &entries), IsOk());
-  CHECK_THAT(walk->See(0, {}, &entries), IsOk());
-  CHECK_THAT(walk->See(file.size(), {}, &entries), IsOk());
-  CHECK_THAT(walk->See(~std::uint64_t{0}, AsBytes(file), &entries), IsOk());
+  CHECK_THAT(walk->Parse(1, AsBytes(file).subspan(1), &entries), IsOk());
+  CHECK_THAT(walk->Parse(0, AsBytes(file).subspan(0, 151), &entries), IsOk());
+  CHECK_THAT(walk->Parse(0, {}, &entries), IsOk());
+  CHECK_THAT(walk->Parse(file.size(), {}, &entries), IsOk());
+  CHECK_THAT(walk->Parse(~std::uint64_t{0}, AsBytes(file), &entries), IsOk());
   CHECK(walk->wanted()->offset == 0u);
   CHECK(entries.empty());
 }
@@ -179,7 +179,7 @@ TEST_CASE(
   std::string unnamed = GoldenFile("few.mdb");
   Put<std::uint16_t>(unnamed, MetaOf(unnamed) + 92, 0x04);
   ExpectError(unnamed, absl::StatusCode::kUnimplemented, "MDB_DUPSORT");
-  // As if the record lacked the flag.
+  // The database's record then lacks the flag MDB_DUPSORT.
   std::string damaged = file;
   for (std::size_t at = 0; (at = damaged.find("several", at)) != file.npos;) {
     at += 7;
@@ -246,7 +246,7 @@ TEST_CASE("The LMDB walk notices truncations of a file", "[lmdb][lmdb_walk]") {
         CHECK(found.status().code() == kDataLoss);
         continue;
       }
-      // Unless nothing in use was cut off.
+      // A truncated file is only read if no page in use was cut off.
       ExpectEqual(*found, *all);
       for (const LmdbEntry& entry : *found) {
         CHECK(entry.offset + entry.length <= length);
@@ -260,7 +260,7 @@ TEST_CASE("The LMDB walk notices truncations of a file", "[lmdb][lmdb_walk]") {
               "the file is truncated: the value of 00000");
 }
 
-// Each byte of small files, with all or some other values.
+// Each byte of small files is changed to all other values, or to some.
 TEST_CASE("Any damage makes the LMDB walk yield errors or entries in the file",
           "[lmdb][lmdb_walk]") {
   const struct {
@@ -302,7 +302,8 @@ TEST_CASE("The LMDB walk ends at cycles with an error", "[lmdb][lmdb_walk]") {
   }
 }
 
-// As wide as deep: 27 pages below each of few, 32 levels.
+// The tree has 32 levels, and each page but the last leads 27 times to the next
+// one.
 TEST_CASE("The LMDB walk ends at trees that reach pages twice",
           "[lmdb][lmdb_walk]") {
   std::string file = GoldenFile("deep_512.mdb");
@@ -330,8 +331,8 @@ TEST_CASE("The LMDB walk checks that the tree is what its record says",
           "[lmdb][lmdb_walk]") {
   const std::string good = GoldenFile("deep_512.mdb");
   const std::uint64_t meta = MetaOf(good);
-  for (const auto& [depth, reason] : {std::pair(2, "is no leaf of a tree"),
-                                      {4, "is no branch of a tree"},
+  for (const auto& [depth, reason] : {std::pair(2, "is not a leaf of a tree"),
+                                      {4, "is not a branch of a tree"},
                                       {33, "has 33 levels, more than 32"},
                                       {0, "contradicts itself"}}) {
     std::string file = good;
@@ -351,7 +352,7 @@ TEST_CASE("The LMDB walk checks that the tree is what its record says",
     Put<std::uint64_t>(file, meta + 128, root);
     ExpectError(file, kDataLoss, "of the tree lies outside the pages in use");
   }
-  // In the file, but behind the last page in use.
+  // The page lies in the file, but behind the last page in use.
   std::string file = good;
   Put<std::uint64_t>(file, meta + 136, 10);
   ExpectError(file, kDataLoss, "lies outside the pages in use, 2 to 10");
@@ -362,7 +363,7 @@ TEST_CASE("The LMDB walk checks that long values lie in pages in use",
   const std::string good = GoldenFile("long_512.mdb");
   const auto entries = Entries(good);
   REQUIRE_THAT(entries, IsOk());
-  const LmdbEntry& last = entries->back();  // in several pages
+  const LmdbEntry& last = entries->back();  // its value takes several pages
   const std::uint64_t last_page = Get<std::uint64_t>(good, MetaOf(good) + 136);
   std::size_t node = 0;
   for (std::size_t at = 1024; (at = good.find(last.key, at)) != good.npos;

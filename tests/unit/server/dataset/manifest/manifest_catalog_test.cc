@@ -14,7 +14,7 @@ namespace {
 
 using tests::IsOk;
 
-// Others may wait for the same manifest when its first caller has gone.
+// Other callers may still wait for the manifest when the first caller has gone.
 TEST_CASE(
     "A manifest catalog stats the files of a manifest until nobody waits for "
     "it",

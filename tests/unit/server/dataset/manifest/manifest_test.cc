@@ -31,7 +31,7 @@ constexpr char kJson[] =
     "{\"path\": \"c.jpg\", \"class\": \"dog\", \"text\": \"drei\", "
     "\"count\": 7, \"more\": [1.5]}";
 
-// Every image is as long as its path.
+// Returns the version of an image, which is as long as its path.
 absl::StatusOr<storage::ObjectVersion> Stat(const std::string& path) {
   if (path.find("gone") != path.npos) {
     return absl::NotFoundError(path + ": there is no such file or directory");
@@ -226,10 +226,10 @@ TEST_CASE("A JSON manifest's errors name the line", "[manifest]") {
   const std::string good = "{\"path\": \"a\", \"class\": 1}\n";
   CHECK(error(good) == "accepted");
   CHECK(error("\n \r\n") == "has no rows");
-  CHECK(error(good + "{\n") == "line 2: is no JSON object");
-  CHECK(error(good + "[1]") == "line 2: is no JSON object");
+  CHECK(error(good + "{\n") == "line 2: is not a JSON object");
+  CHECK(error(good + "[1]") == "line 2: is not a JSON object");
   CHECK(error(good + good + "{\"path\": \"\xff\"}") ==
-        "line 3: is no JSON object");
+        "line 3: is not a JSON object");
   CHECK(error(good + "{\"path\": \"a\"}") == "line 2: has no class");
   CHECK(error("{\"path\": \"a\", \"class\": 1.5}") ==
         "line 1: class is neither a text nor an integer");
@@ -245,7 +245,7 @@ TEST_CASE("A JSON manifest's errors name the line", "[manifest]") {
         "line 2: class: is a text, but an integer in rows before");
   CHECK(error(good + "{\"path\": \"a\", \"class\": null}") ==
         "line 2: class is neither a text nor an integer");
-  CHECK(error("{\"path\": 7, \"class\": 1}") == "line 1: path is no path");
+  CHECK(error("{\"path\": 7, \"class\": 1}") == "line 1: path is not a path");
   CHECK(error("{\"path\": \"a\\u0000b\", \"class\": 1}") ==
         "line 1: the path has a zero byte in it");
 }
@@ -261,9 +261,9 @@ TEST_CASE("A manifest refuses JSON that nests deep", "[manifest]") {
         Read(text, fields, TableFormat::kJsonLines).status().message());
   };
   CHECK(error(row(1)) == "line 1: text is neither a text nor an integer");
-  // Deep enough that a recursive copy of it ends the program.
+  // A recursive copy of JSON of this depth would end the program.
   CHECK(error(row(1'000'000)) == "line 1: is nested more than 64 deep");
-  // The same in a column that was not asked for.
+  // A column that was not asked for has the same limit.
   CHECK(ErrorOf(row(63), TableFormat::kJsonLines) == "accepted");
   CHECK(ErrorOf(row(63) + row(64), TableFormat::kJsonLines) ==
         "line 2: is nested more than 64 deep");

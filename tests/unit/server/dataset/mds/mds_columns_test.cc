@@ -29,7 +29,7 @@ std::string Configuration(std::string_view encoding, std::string_view size) {
       R"("], "column_sizes": [)", std::string(size), "]}");
 }
 
-Column Only(std::string_view encoding, std::string_view size = "null") {
+MdsColumn Only(std::string_view encoding, std::string_view size = "null") {
   auto columns = ParseColumns(Configuration(encoding, size));
   CHECK_THAT(columns, IsOk());
   return columns->front();
@@ -86,23 +86,23 @@ TEST_CASE(
   std::string other = Configuration("int", "8");
   other.replace(other.find('2'), 1, "3");
   CHECK_THAT(ParseColumns(other), HasCode(absl::StatusCode::kUnimplemented));
-  // However deep it is.
+  // A version that nests deep is refused without recursion.
   const std::string deep =
       absl::StrCat(R"({"format": "mds", "version": )",
                    std::string(500'000, '['), std::string(500'000, ']'), "}");
   CHECK_FALSE(ParseColumns(deep).ok());
 }
 
-Column Named(std::string name, std::uint32_t size) {
-  Column column;
+MdsColumn Named(std::string name, std::uint32_t size) {
+  MdsColumn column;
   column.name = std::move(name);
   column.size = size;
   return column;
 }
 
 TEST_CASE("An MDS sample is split into its columns", "[mds][mds_columns]") {
-  const std::vector<Column> columns = {Named("a", 0), Named("b", 2),
-                                       Named("c", 0)};
+  const std::vector<MdsColumn> columns = {Named("a", 0), Named("b", 2),
+                                          Named("c", 0)};
   const std::string sample("\3\0\0\0\1\0\0\0aaabbc", 14);
   std::vector<FieldRange> parts(3);
   REQUIRE_THAT(SplitSample(columns, AsBytes(sample), absl::MakeSpan(parts)),

@@ -47,7 +47,7 @@ std::string Shard(const std::vector<std::string>& samples,
 
 absl::Status Parse(const std::string& file, const ReadSizes& sizes,
                    records::FileRecords* found,
-                   std::vector<Column>* columns = nullptr) {
+                   std::vector<MdsColumn>* columns = nullptr) {
   base::WorkingMemory memory(base::AmpleBudget(), "samples");
   MdsShardParser parser({"a.mds", {.size = file.size()}}, sizes, nullptr,
                         &memory);
@@ -70,7 +70,7 @@ TEST_CASE("The MDS shard parser finds samples however much is read at a time",
   const std::uint64_t begin = file.size() - 12;
   for (const ReadSizes& sizes : {ReadSizes{4, 4}, ReadSizes{4096, 1 << 18}}) {
     records::FileRecords found;
-    std::vector<Column> columns;
+    std::vector<MdsColumn> columns;
     REQUIRE_THAT(Parse(file, sizes, &found, &columns), IsOk());
     CHECK(found.begin == begin);
     CHECK_THAT(found.ends, ElementsAre(begin + 5, begin + 11, begin + 12));

@@ -44,7 +44,7 @@ proto::DatasetSpec Spec(std::uint64_t samples) {
   return spec;
 }
 
-// Records whose label is their number.
+// Returns records whose label is their number.
 std::string Records(std::uint64_t samples) {
   std::string all;
   for (std::uint64_t i = 0; i < samples; ++i) {

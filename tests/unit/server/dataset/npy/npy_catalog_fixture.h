@@ -20,7 +20,7 @@
 
 namespace forebay::dataset::npy {
 
-// Counts reads.
+// A source that counts its reads.
 class CountingSource final : public storage::ByteSource {
  public:
   explicit CountingSource(storage::ByteSource& source) : source_(source) {}
@@ -31,14 +31,14 @@ class CountingSource final : public storage::ByteSource {
     source_.Read(requests);
   }
   std::atomic<int> reads = 0;
-  std::atomic<std::uint64_t> ticket = 0;  // of the last one
-  std::function<void()> on_read;          // called before each
+  std::atomic<std::uint64_t> ticket = 0;  // of the last read
+  std::function<void()> on_read;          // called before each read
 
  private:
   storage::ByteSource& source_;
 };
 
-// A catalog of files in memory.
+// A catalog of .npy files in memory.
 class NpyCatalogTest {
  protected:
   void Put(const std::string& path, std::string content) {
@@ -62,7 +62,7 @@ class NpyCatalogTest {
             .source = &source_};
   }
 
-  // Any thread.
+  // Opens a dataset that must open. Any thread may call it.
   std::shared_ptr<const Dataset> Open(const NpyRequest& request) {
     auto dataset = catalog_.Open(request, &warnings_, {});
     checks_.CheckOk(dataset.status());

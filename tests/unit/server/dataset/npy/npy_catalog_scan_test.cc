@@ -1,4 +1,4 @@
-// Tests of how the catalog of .npy files reads their headers.
+// Tests how the catalog of .npy files reads their headers.
 
 #include <stop_token>
 #include <string>
@@ -20,7 +20,8 @@ namespace {
 
 using tests::HasCode;
 
-// Answers the first reads at once, and the others when so many wait.
+// Answers the first `first` calls at once, and later ones when `together` reads
+// wait.
 class GatheringSource final : public storage::ByteSource {
  public:
   GatheringSource(storage::ByteSource& source, int first, std::size_t together)
@@ -55,7 +56,7 @@ TEST_CASE_METHOD(NpyCatalogTest,
   CHECK(source_.reads == 100);
 }
 
-// The source answers no read before 32 wait.
+// The source answers no read before 32 of them wait.
 TEST_CASE_METHOD(NpyCatalogTest, "The npy catalog reads many headers at once",
                  "[npy][npy_catalog_scan]") {
   for (int i = 0; i < 1 + 3 * 32; ++i)

@@ -94,7 +94,7 @@ TEST_CASE_METHOD(NpyCatalogTest, "The npy catalog names the first bad file",
   CHECK(Refusal(absl::StatusCode::kDataLoss) ==
         "13.npy: is truncated: it has 7 of 8 bytes of data");
   Put("10.npy", "");
-  CHECK(Refusal(absl::StatusCode::kDataLoss) == "10.npy: is no .npy file");
+  CHECK(Refusal(absl::StatusCode::kDataLoss) == "10.npy: is not a .npy file");
   files_.clear();
   CHECK(Refusal(absl::StatusCode::kNotFound) == "no file was named");
 }
@@ -114,7 +114,7 @@ TEST_CASE_METHOD(NpyCatalogTest,
   CHECK(later->size() == 3u);
   CHECK(later->version() != one->version());
   CHECK(one->size() == 2u);
-  // Other files are another dataset.
+  // A dataset of other files has another index.
   NpyRequest request = Request();
   request.name = "a.npy";
   CHECK(Open(request)->index() != later->index());
@@ -201,14 +201,14 @@ TEST_CASE_METHOD(NpyCatalogTest,
   CHECK(other->At(127).object == one->At(127).object);
   CHECK(other->At(127).offset == one->At(127).offset);
   CHECK(other->At(127).version == one->At(127).version);
-  // A file is another.
+  // A file of the dataset is replaced.
   Put("7.npy", NpyFile("<f4", "(1, 3)", 12));
   CHECK(open()->size() == 127);
   CHECK(source_.reads == 128);
   CHECK_THAT(warnings_, IsEmpty());
 }
 
-// The file is touched in the middle of an epoch.
+// The file's revision changes in the middle of an epoch.
 TEST_CASE_METHOD(NpyCatalogTest,
                  "An npy layout looks again at a file that was touched",
                  "[npy][npy_catalog]") {
@@ -225,30 +225,30 @@ TEST_CASE_METHOD(NpyCatalogTest,
     const Sample sample = dataset->At(0);
     read.version = sample.version;
     absl::StatusOr<storage::Revision> now;
-    sample.layout->LookAgain(read, source_,
-                             [&](absl::StatusOr<storage::Revision> answer) {
-                               now = std::move(answer);
-                             });
+    sample.layout->Revalidate(read, source_,
+                              [&](absl::StatusOr<storage::Revision> answer) {
+                                now = std::move(answer);
+                              });
     return now;
   };
-  // Other elements in its place are no other layout.
+  // Other elements in the same place do not change the layout.
   std::string others = file;
   others.back() = 'x';
   memory_.Rewrite("a.npy", others, {1, 2});
   CHECK(*look() == storage::Revision{1, 2});
-  CHECK(source_.ticket == 7);  // who joins the read joins the look
+  CHECK(source_.ticket == 7);  // whoever joins the read joins the look
   CHECK(dataset->At(0).version.revision == storage::Revision{1, 2});
-  // Whoever failed before that look needs none.
+  // A read that failed before that look needs no second one.
   const int reads = source_.reads;
   const Sample sample = dataset->At(0);
   read.version = sample.version;
   read.version.revision = {1, 1};
-  sample.layout->LookAgain(read, source_,
-                           [](const absl::StatusOr<storage::Revision>& now) {
-                             CHECK(*now == storage::Revision{1, 2});
-                           });
+  sample.layout->Revalidate(read, source_,
+                            [](const absl::StatusOr<storage::Revision>& now) {
+                              CHECK(*now == storage::Revision{1, 2});
+                            });
   CHECK(source_.reads == reads);
-  // The same bytes as rows of another type.
+  // The file's size stays, but its rows have another type or shape.
   for (const std::string& other :
        {NpyFile("<i4", "(4, 2)", 32), NpyFile("<f4", "(2, 4)", 32),
         std::string(file.size(), 'x')}) {

@@ -11,7 +11,7 @@
 
 namespace forebay::dataset::npy {
 
-// Returns a .npy file of version 2 with a header of that text.
+// Returns a .npy file of version 2, whose header is `text`.
 inline std::string NpyFileOf(std::string_view text, std::string_view data) {
   std::string file("\x93NUMPY\x02\0", 8);
   for (int shift = 0; shift < 32; shift += 8)
@@ -19,8 +19,8 @@ inline std::string NpyFileOf(std::string_view text, std::string_view data) {
   return file.append(text).append(data);
 }
 
-// Returns a .npy file with that type and shape, as Python writes them, and so
-// many bytes of data: 0, 1, 2, ...
+// Returns a .npy file of that type and shape, as Python writes them. Its data
+// is `data_bytes` bytes: 0, 1, 2, ...
 inline std::string NpyFile(const std::string& type, const std::string& shape,
                            std::size_t data_bytes, bool fortran = false) {
   std::string data;

@@ -59,7 +59,7 @@ TEST_CASE("The npy index format notices damage in each byte",
   }
 }
 
-// Somebody wrote the checksum for it.
+// A forger can compute the checksum.
 TEST_CASE("A forged npy index leads to no read out of bounds",
           "[npy][npy_index_format]") {
   const std::string whole = Encoded();

@@ -45,7 +45,7 @@ absl::StatusOr<std::shared_ptr<const NpyIndex>> Index(
 
 TEST_CASE("An npy index puts the rows of one file after those of the other",
           "[npy][npy_index]") {
-  // Files without rows stand anywhere.
+  // Files without rows may stand anywhere in the list.
   const auto index = Index({{"none", 0},
                             {"a", 2},
                             {"also none", 0},

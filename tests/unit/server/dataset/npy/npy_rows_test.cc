@@ -65,8 +65,8 @@ TEST_CASE("An npy file's rows are what lies along its first axis",
   }
 }
 
-// FILE KIND ITEM_BYTES BIG_ENDIAN FORTRAN_ORDER DATA_OFFSET DATA_BYTES
-// EXTENT..., or FILE error.
+// Rows of npy.txt are FILE KIND ITEM_BYTES BIG_ENDIAN FORTRAN_ORDER DATA_OFFSET
+// DATA_BYTES EXTENT..., or FILE error.
 TEST_CASE("NumPy's npy files are read as NumPy reads them", "[npy][npy_rows]") {
   int read = 0;
   for (const std::vector<std::string>& row : GoldenValues("npy.txt")) {
@@ -78,7 +78,7 @@ TEST_CASE("NumPy's npy files are read as NumPy reads them", "[npy][npy_rows]") {
       CHECK_FALSE(rows.ok());
       continue;
     }
-    // NumPy takes no notice of what follows the data.
+    // NumPy ignores what follows the data, and Forebay refuses it.
     if (std::stoull(row.at(5)) + std::stoull(row.at(6)) != file.size()) {
       CHECK_THAT(rows, HasCode(absl::StatusCode::kDataLoss));
       continue;
@@ -121,7 +121,7 @@ TEST_CASE("The reader of npy rows refuses arrays that a batch cannot have",
       "read");
 }
 
-// A file without data might have any number of them.
+// A file without data might have any number of such rows.
 TEST_CASE("The reader of npy rows refuses rows without elements",
           "[npy][npy_rows]") {
   CHECK(Unsupported(NpyFile("<f4", "(3, 0)", 0)) ==
@@ -141,7 +141,7 @@ TEST_CASE("The reader of npy rows refuses shapes that overflow",
     CAPTURE(shape);
     CHECK(Damaged(NpyFile("<f4", shape, 16)) == "has a damaged .npy header");
   }
-  // It fits, but into no file.
+  // The size can be computed, but no file is so large.
   CHECK(Damaged(NpyFile("|u1", "(4611686018427387904,)", 8)) ==
         "is truncated: it has 8 of 4611686018427387904 bytes of data");
 }
@@ -153,8 +153,8 @@ TEST_CASE("An npy file has its rows and nothing else", "[npy][npy_rows]") {
   CHECK(Damaged(file + "ab") == "has 2 bytes behind its last row");
   CHECK(Damaged(NpyFile("<i4", "(0, 2)", 8)) ==
         "has 8 bytes behind its last row");
-  CHECK(Damaged("") == "is no .npy file");
-  CHECK(Damaged("PK\x03\x04, a .npz file") == "is no .npy file");
+  CHECK(Damaged("") == "is not a .npy file");
+  CHECK(Damaged("PK\x03\x04, a .npz file") == "is not a .npy file");
   for (std::size_t length = 0; length < file.size(); ++length)
     Damaged(file.substr(0, length));
 }

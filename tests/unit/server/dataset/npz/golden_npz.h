@@ -7,10 +7,10 @@
 
 namespace forebay::dataset::npz {
 
-// Returns a file that NumPy wrote, by its name in tests/golden/npz. Its arrays:
-// x float32 (n, 2, 3) and y uint8 (n,) that count from 0; scalar int64; long
-// int16; words, which are no numbers. n is 5 in stored.npz and 6 in
-// deflated.npz. rows.npz has x and y of 5.
+// Returns a file that NumPy wrote, by its name in tests/golden/npz. Two of its
+// arrays count from 0: x float32 (n, 2, 3) and y uint8 (n,). The others are
+// scalar int64, long int16, and words, which are not numbers. n is 5 in
+// stored.npz and 6 in deflated.npz. rows.npz has only x and y, of 5 rows.
 inline std::string GoldenNpz(const std::string& name) {
   std::ifstream file("tests/golden/npz/" + name, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};

@@ -81,7 +81,7 @@ TEST_CASE_METHOD(
         ArrayType{.dtype = proto::DType::kUint8, .shape = {}});
   CHECK(fields[1].array ==
         ArrayType{.dtype = proto::DType::kFloat32, .shape = {2, 3}});
-  // Row 4 of the first file, and row 0 of the second one.
+  // Row 4 is the first file's last, and row 5 the second file's first.
   const auto bytes = MemoryOf(**dataset);
   REQUIRE(bytes.size() == 11 * 25);
   CHECK(bytes[4 * 25] == 4);
@@ -161,7 +161,7 @@ TEST_CASE_METHOD(NpzCatalogTest,
     Put("a.npz", GoldenNpz("stored.npz"));
     const auto later = *Open({"y"}, &budget);
     CHECK(one.get() != later.get());
-    // The content is the same.
+    // The files are new, but their content is the same.
     CHECK(one->version() == later->version());
   }
   CHECK(budget.used() == 0);

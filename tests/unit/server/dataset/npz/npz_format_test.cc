@@ -31,7 +31,8 @@ std::string TextOf(absl::Span<const std::uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// The values that a format reads in a file, as .npy files; or the error.
+// Returns the values that a format reads in a file, as .npy files, or the
+// error.
 std::vector<std::string> Values(const std::vector<std::string>& names,
                                 const std::string& file) {
   const auto format = *NpzFormat::Create(names, false);
@@ -89,7 +90,7 @@ SUITE_CASE(NpzFormatTest, "The npz format finds the arrays of a file",
   CHECK(scalar == 7 + more);
 }
 
-TEST_CASE("The npz format inflates the arrays of a sample into one buffer",
+TEST_CASE("The npz format decompresses the arrays of a sample into one buffer",
           "[npz][npz_format]") {
   const std::string file = GoldenNpz("deflated.npz");
   const auto format = *NpzFormat::Create({"x", "y"}, false);
@@ -100,7 +101,7 @@ TEST_CASE("The npz format inflates the arrays of a sample into one buffer",
     scratch.resize(bytes);
     return absl::MakeSpan(scratch);
   };
-  const UnpackRoom room = ask;
+  const DecompressionRoom room = ask;
   MadeValues made(&room);
   std::vector<FieldValue> values(2);
   REQUIRE_THAT(format->ReadValues(AsBytes(file), absl::MakeSpan(values), &made),
@@ -135,7 +136,8 @@ SUITE_CASE(NpzFormatTest,
     damaged[member.header_offset + zip::kHeaderBytes + member.name.size() +
             i] ^= 0x40;
     const auto found = Values({"y"}, damaged);
-    // zip64's extra field lies before the data.
+    // The damaged byte may be in the header's Zip64 extra field (APPNOTE
+    // 4.5.3), which lies before the data.
     if (found.front() == Values({"y"}, file).front()) continue;
     CHECK_THAT(found.front(), StartsWith("y: "));
   }
@@ -192,21 +194,21 @@ TEST_CASE("An npz format's text makes the same format again",
   }
 }
 
-TEST_CASE("An npz sample with too many deflated bytes is not inflated",
+TEST_CASE("An npz sample with too many deflated bytes is not decompressed",
           "[npz][npz_format]") {
   zip::ZipMember member = {.name = "a.npy",
                            .compressed = 1 << 20,
                            .length = std::uint64_t{1} << 29,
                            .method = zip::ZipMethod::kDeflated};
-  std::uint64_t inflated = 0;
-  CHECK_THAT(CountInflated(member, &inflated), IsOk());
-  CHECK_THAT(CountInflated(member, &inflated), IsOk());
-  CHECK_THAT(CountInflated(member, &inflated),
+  std::uint64_t decompressed = 0;
+  CHECK_THAT(CountDecompressed(member, &decompressed), IsOk());
+  CHECK_THAT(CountDecompressed(member, &decompressed), IsOk());
+  CHECK_THAT(CountDecompressed(member, &decompressed),
              HasCode(absl::StatusCode::kUnimplemented));
   member.length = UINT64_MAX;
-  CHECK_FALSE(CountInflated(member, &inflated).ok());
+  CHECK_FALSE(CountDecompressed(member, &decompressed).ok());
   member.method = zip::ZipMethod::kStored;
-  CHECK_THAT(CountInflated(member, &inflated), IsOk());
+  CHECK_THAT(CountDecompressed(member, &decompressed), IsOk());
 }
 
 TEST_CASE("Npz files in classes have a label", "[npz][npz_format]") {

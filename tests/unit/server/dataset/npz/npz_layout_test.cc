@@ -21,7 +21,7 @@ using tests::IsOk;
 constexpr storage::Revision kIndexed = {.inode = 1, .ctime_nanos = 1};
 constexpr storage::Revision kTouched = {.inode = 1, .ctime_nanos = 2};
 
-// A file with an array in memory and another one that is read.
+// A file with one array in memory, and another one that is read.
 class NpzLayoutTest {
  protected:
   NpzLayoutTest() {
@@ -37,8 +37,8 @@ class NpzLayoutTest {
                             {{"a.npz", version}}, nullptr);
   }
 
-  // The revision that another look finds.
-  absl::StatusOr<storage::Revision> LookAgain() {
+  // Returns the revision that another look finds.
+  absl::StatusOr<storage::Revision> Revalidate() {
     const Sample sample = dataset_->At(0);
     storage::ReadRequest read;
     read.root = source_.root();
@@ -46,10 +46,10 @@ class NpzLayoutTest {
     read.version = sample.version;
     read.layout = sample.layout;
     absl::StatusOr<storage::Revision> found;
-    sample.layout->LookAgain(read, source_,
-                             [&](absl::StatusOr<storage::Revision> revision) {
-                               found = std::move(revision);
-                             });
+    sample.layout->Revalidate(read, source_,
+                              [&](absl::StatusOr<storage::Revision> revision) {
+                                found = std::move(revision);
+                              });
     return found;
   }
 
@@ -69,7 +69,7 @@ TEST_CASE_METHOD(NpzLayoutTest,
                  "An npz layout knows a touched file by its new revision",
                  "[npz][npz_layout]") {
   source_.Rewrite("a.npz", content_, kTouched);
-  const auto found = LookAgain();
+  const auto found = Revalidate();
   REQUIRE_THAT(found, IsOk());
   CHECK(*found == kTouched);
   CHECK(dataset_->At(0).version.revision == kTouched);
@@ -79,10 +79,11 @@ TEST_CASE_METHOD(NpzLayoutTest,
                  "An npz layout refuses a file with other arrays",
                  "[npz][npz_layout]") {
   std::string other = content_;
-  // The CRC-32 of the last member, in its entry of the directory.
+  // The changed byte is in the CRC-32 of the last member's central directory
+  // header (APPNOTE 4.3.12).
   other[other.rfind("PK\1\2") + 16] ^= 1;
   source_.Rewrite("a.npz", other, kTouched);
-  const absl::Status status = LookAgain().status();
+  const absl::Status status = Revalidate().status();
   CHECK_THAT(status, HasCode(absl::StatusCode::kFailedPrecondition));
   CHECK_THAT(status.message(),
              Contains("a.npz: was rewritten since the dataset was indexed"));
@@ -93,7 +94,7 @@ TEST_CASE_METHOD(NpzLayoutTest,
                  "An npz layout refuses a file that cannot be read any more",
                  "[npz][npz_layout]") {
   source_.Rewrite("a.npz", std::string(content_.size(), '\0'), kTouched);
-  CHECK_THAT(LookAgain(), HasCode(absl::StatusCode::kFailedPrecondition));
+  CHECK_THAT(Revalidate(), HasCode(absl::StatusCode::kFailedPrecondition));
 }
 
 }  // namespace

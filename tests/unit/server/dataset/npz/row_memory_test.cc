@@ -17,7 +17,7 @@ TEST_CASE("The row memory puts rows of all columns side by side",
   RowMemory memory(base::AmpleBudget());
   const std::vector<std::uint8_t> one = {1, 2, 3, 4};
   const std::vector<std::uint8_t> other = {5, 6};
-  const std::vector<Column> columns = {{one.data(), 2}, {other.data(), 1}};
+  const std::vector<RowColumn> columns = {{one.data(), 2}, {other.data(), 1}};
   REQUIRE_THAT(memory.Append(columns, 2), IsOk());
   const auto sealed = memory.Seal();
   REQUIRE_THAT(sealed, IsOk());
@@ -26,7 +26,7 @@ TEST_CASE("The row memory puts rows of all columns side by side",
         std::vector<std::uint8_t>{1, 2, 5, 3, 4, 6});
 }
 
-// They are there once.
+// The budget has room for the rows once, and not for a copy.
 TEST_CASE("The row memory needs room for the rows alone", "[npz][row_memory]") {
   constexpr std::uint64_t kBytes = std::uint64_t{6} << 20;
   base::MemoryBudget budget(kBytes + (std::uint64_t{3} << 20));
@@ -39,12 +39,13 @@ TEST_CASE("The row memory needs room for the rows alone", "[npz][row_memory]") {
   CHECK(budget.used() >= kBytes);
 }
 
-// Arrays of the shape (0, 2**62), whose rows have 2**64 bytes together.
+// The arrays have the shape (0, 2**62), so one row of all columns has 2**64
+// bytes.
 TEST_CASE(
     "The row memory accepts columns without rows whatever the length of a row",
     "[npz][row_memory]") {
   RowMemory memory(base::AmpleBudget());
-  const std::vector<Column> columns(4, {nullptr, std::uint64_t{1} << 62});
+  const std::vector<RowColumn> columns(4, {nullptr, std::uint64_t{1} << 62});
   CHECK_THAT(memory.Append(columns, 0), IsOk());
 }
 

@@ -81,7 +81,7 @@ TEST_CASE("A produced dataset refuses a spec that does not describe samples",
   spec = Spec();
   spec.mutable_arrays(0)->set_kind(proto::ArrayField::LABEL);
   CHECK(ProducedDataset::Create(spec).status().message() ==
-        "mine: field0: producers make arrays alone");
+        "mine: field0: workers make arrays alone");
   spec = Spec();
   spec.set_lanes(257);
   CHECK(ProducedDataset::Create(spec).status().message() ==

@@ -34,7 +34,8 @@ class KeySearchTest {
     return records;
   }
 
-  // Files with these keys, of which the second has none.
+  // Returns an index of three files. The first and the last have these keys,
+  // and the second none.
   std::shared_ptr<const RecordIndex> Build(
       const std::vector<std::string>& first,
       const std::vector<std::string>& last) {

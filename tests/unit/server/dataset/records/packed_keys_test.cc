@@ -31,17 +31,17 @@ class PackedKeysTest {
   base::WorkingMemory memory_{&budget_, "a test"};
 };
 
-TEST_CASE_METHOD(PackedKeysTest, "Packed keys are read from their block",
+TEST_CASE_METHOD(PackedKeysTest, "Compressed keys are read from their block",
                  "[records][packed_keys]") {
   std::vector<std::string> keys = {"", std::string(kLongestKey, 'k'),
                                    std::string("\0\xff", 2)};
   for (int i = 0; i < 100; ++i) keys.push_back(absl::StrCat("key-", 1000 + i));
-  const PackedKeys packed = Pack(keys);
-  REQUIRE(packed.blocks.size() ==
+  const PackedKeys compressed = Pack(keys);
+  REQUIRE(compressed.blocks.size() ==
           (keys.size() + kKeysTogether - 1) / kKeysTogether);
-  for (std::size_t block = 0; block < packed.blocks.size(); ++block) {
+  for (std::size_t block = 0; block < compressed.blocks.size(); ++block) {
     KeyReader reader(
-        std::string_view(packed.bytes).substr(packed.blocks[block]));
+        std::string_view(compressed.bytes).substr(compressed.blocks[block]));
     for (std::size_t i = block * kKeysTogether; i < keys.size(); ++i) {
       REQUIRE(reader.Next());
       CHECK(reader.key() == keys[i]);
@@ -50,33 +50,34 @@ TEST_CASE_METHOD(PackedKeysTest, "Packed keys are read from their block",
   }
 }
 
-TEST_CASE_METHOD(PackedKeysTest, "A block of packed keys is measured",
+TEST_CASE_METHOD(PackedKeysTest, "A block of compressed keys is measured",
                  "[records][packed_keys]") {
   std::vector<std::string> keys = {"", std::string(300, 'k')};
   for (int i = 0; i < 40; ++i) keys.push_back(absl::StrCat("key-", 1000 + i));
-  const PackedKeys packed = Pack(keys);
-  const std::string_view bytes = packed.bytes;
+  const PackedKeys compressed = Pack(keys);
+  const std::string_view bytes = compressed.bytes;
   std::uint64_t longest = 7;
-  CHECK(MeasureBlock(bytes, kKeysTogether, &longest) == packed.blocks[1]);
+  CHECK(MeasureBlock(bytes, kKeysTogether, &longest) == compressed.blocks[1]);
   CHECK(longest == 300u);
   CHECK(MeasureBlock(bytes, 0, &longest) == 0u);
   longest = 7;
-  CHECK(MeasureBlock(bytes.substr(packed.blocks[1]), 10, &longest) ==
-        bytes.size() - packed.blocks[1]);
+  CHECK(MeasureBlock(bytes.substr(compressed.blocks[1]), 10, &longest) ==
+        bytes.size() - compressed.blocks[1]);
   CHECK(longest == 8u);
 }
 
 TEST_CASE_METHOD(PackedKeysTest,
-                 "A malformed block of packed keys is not measured",
+                 "A malformed block of compressed keys is not measured",
                  "[records][packed_keys]") {
-  const PackedKeys packed = Pack({"one", "only"});
+  const PackedKeys compressed = Pack({"one", "only"});
   std::uint64_t longest = 0;
-  CHECK(MeasureBlock(packed.bytes, 3, &longest) == std::nullopt);
-  for (std::size_t size = 0; size < packed.bytes.size(); ++size) {
-    CHECK(MeasureBlock(packed.bytes.substr(0, size), 2, &longest) ==
+  CHECK(MeasureBlock(compressed.bytes, 3, &longest) == std::nullopt);
+  for (std::size_t size = 0; size < compressed.bytes.size(); ++size) {
+    CHECK(MeasureBlock(compressed.bytes.substr(0, size), 2, &longest) ==
           std::nullopt);
   }
-  // The first key shares with none; numbers have three bytes at most.
+  // A block's first key shares no bytes with another. Numbers have at most
+  // three bytes.
   CHECK(MeasureBlock("\x01\x01x", 1, &longest) == std::nullopt);
   CHECK(MeasureBlock(std::string("\0\x81\x80\x80\0x", 6), 1, &longest) ==
         std::nullopt);
@@ -84,7 +85,7 @@ TEST_CASE_METHOD(PackedKeysTest,
 
 TEST_CASE_METHOD(
     PackedKeysTest,
-    "Neighbouring packed keys take only the bytes that they differ in",
+    "Neighbouring compressed keys take only the bytes that they differ in",
     "[records][packed_keys]") {
   std::vector<std::string> keys;
   for (int i = 0; i < 1000; ++i)
@@ -112,15 +113,15 @@ TEST_CASE_METHOD(PackedKeysTest, "The key packer counts its memory",
 }
 
 TEST_CASE_METHOD(PackedKeysTest,
-                 "The reader of packed keys ends at malformed keys",
+                 "The reader of compressed keys ends at malformed keys",
                  "[records][packed_keys]") {
-  for (const std::string_view packed :
+  for (const std::string_view compressed :
        {std::string_view("\x01\x01k", 3), std::string_view("\x00", 1),
         std::string_view("\x00\x02k", 3),
         std::string_view("\x80\x80\x80\x00", 4),
         std::string_view("\x00\x81\x80\x04", 4)}) {
-    KeyReader reader(packed);
-    CAPTURE(packed.size());
+    KeyReader reader(compressed);
+    CAPTURE(compressed.size());
     CHECK_FALSE(reader.Next());
   }
 }

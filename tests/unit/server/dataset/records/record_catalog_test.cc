@@ -29,7 +29,7 @@ using tests::IsOk;
 using storage::ListedObject;
 using tfrecord::Frame;
 
-// Counts reads.
+// A source that counts its reads.
 class CountingSource final : public storage::ByteSource {
  public:
   explicit CountingSource(storage::ByteSource& source) : source_(source) {}
@@ -174,7 +174,7 @@ TEST_CASE_METHOD(RecordCatalogTest,
   CHECK(source_.reads == reads);
   CHECK((*third)->version() == (*first)->version());
   CHECK_THAT(warnings_, IsEmpty());
-  // Another type is another dataset.
+  // A dataset of another type has another version.
   const auto other = Open({""}, {"text"});
   REQUIRE_THAT(other, IsOk());
   CHECK((*other)->version() != (*first)->version());

@@ -85,7 +85,8 @@ TEST_CASE(
   CHECK(index->Accept("b", {15, 99}, Records()[2]));
   CHECK(index->RevisionOf("b") == storage::Revision{15, 99});
   CHECK(index->FileAt(2).version.revision.ctime_nanos == 99);
-  // Another file, another place, another number.
+  // The index refuses another file, another place, and another number of
+  // records.
   CHECK_FALSE(index->Accept("b", {14, 100}, Records()[2]));
   CHECK_FALSE(index->Accept("b", {15, 100},
                             {.begin = 9, .ends = {11, 30}, .bounds = {}}));
@@ -113,7 +114,7 @@ TEST_CASE("A record index's version tells indexes apart",
   auto records = Records();
   records[0].ends[0] = 21;
   CHECK(version_of("a format", Files(), records) != version);
-  // An inode alone is no other content.
+  // Another revision alone does not change the index's version.
   files = Files();
   files[0].version.revision = {};
   CHECK(version_of("a format", files, Records()) == version);

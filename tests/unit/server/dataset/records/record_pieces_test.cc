@@ -25,7 +25,7 @@ using tests::IsOk;
 
 using storage::gathered::Piece;
 
-// Keys are pieces as a text: "offset+length,offset+length".
+// A format whose keys are pieces as text: "offset+length,offset+length".
 class KeyedFormat final : public RecordFormat {
  public:
   const std::string& text() const override { return text_; }
@@ -44,7 +44,7 @@ class KeyedFormat final : public RecordFormat {
       Piece piece;
       if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &piece.offset) ||
           !absl::SimpleAtoi(parts[1], &piece.length))
-        return absl::DataLossError("is no key");
+        return absl::DataLossError("is not a key");
       pieces.push_back(piece);
     }
     return pieces;
@@ -73,8 +73,8 @@ FileRecords RecordsOf(const std::vector<Row>& rows,
   return records;
 }
 
-// The first file has a row of its own bytes, and two that are gathered, of
-// which one is that of two records; the second has none.
+// Rows of the first file: one of its own bytes, one gathered row, and one
+// gathered row that two records share. The second file has no gathered rows.
 const std::vector<Row> kGathered = {{40, 50, "x"},
                                     {100, 115, "90+10,3+5"},
                                     {115, 118, "0+1,9+2"},
@@ -100,7 +100,7 @@ TEST_CASE("Record pieces are found for any range of gathered records",
   CHECK((*index)->GatheredSize(1) == 50u);
   const RecordPieces pieces(*index, std::make_shared<const KeyedFormat>());
   CHECK(pieces.OwnSize("a", 118) == 100u);
-  CHECK(pieces.OwnSize("a", 117) == 117u);  // that of another index
+  CHECK(pieces.OwnSize("a", 117) == 117u);  // the size in another index
   CHECK(pieces.OwnSize("b", 50) == 50u);
   CHECK(pieces.OwnSize("c", 118) == 118u);
   CHECK_THAT(*pieces.Find("a", 100, 15),
@@ -131,12 +131,12 @@ TEST_CASE(
     "A record index demands that extents behind the file follow one another",
     "[records][record_pieces]") {
   const std::vector<std::vector<Row>> wrong = {
-      {{101, 115, ""}},                  // not at the end
-      {{99, 115, ""}},                   // from its own bytes on
-      {{100, 115, ""}, {116, 120, ""}},  // a gap
-      {{100, 115, ""}, {114, 120, ""}},  // one in the other
-      {{100, 115, ""}, {100, 116, ""}},  // two that begin alike
-      {{100, 115, ""}, {40, 50, ""}},    // own bytes behind that
+      {{101, 115, ""}},                  // does not begin at the end
+      {{99, 115, ""}},                   // begins in its own bytes
+      {{100, 115, ""}, {116, 120, ""}},  // leaves a gap
+      {{100, 115, ""}, {114, 120, ""}},  // overlaps
+      {{100, 115, ""}, {100, 116, ""}},  // begin alike
+      {{100, 115, ""}, {40, 50, ""}},    // own bytes behind gathered ones
       {{100, 115, ""}, {115, 120, ""}, {100, 115, ""}},
       {{100, 100, ""}},
   };

@@ -23,7 +23,7 @@ using IndexPtr = std::shared_ptr<const RecordIndex>;
 constexpr storage::ObjectVersion kVersion = {
     .size = 1000,
     .stamp = 7,
-    .revision = {.inode = 3, .ctime_nanos = 4, .mark = 0}};
+    .revision = {.inode = 3, .ctime_nanos = 4, .transaction_id = 0}};
 
 absl::Span<const std::uint8_t> AsBytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
@@ -31,7 +31,8 @@ absl::Span<const std::uint8_t> AsBytes(std::string_view text) {
 
 class RecordsApartTest {
  protected:
-  // Records that lie apart, in any order, with keys that begin with `name`.
+  // Returns records that lie apart, in any order, with keys that begin with
+  // `name`.
   FileRecords Apart(const std::string& name, std::uint64_t count) {
     FileRecords records;
     KeyPacker keys;
@@ -41,7 +42,7 @@ class RecordsApartTest {
       CHECK_THAT(keys.Add(absl::StrCat(name, i), memory_), IsOk());
     }
     records.keys = keys.Take();
-    records.mark = 5;
+    records.transaction_id = 5;
     return records;
   }
 
@@ -125,13 +126,13 @@ TEST_CASE_METHOD(RecordsApartTest,
 }
 
 TEST_CASE_METHOD(RecordsApartTest,
-                 "A record index gives the marks of its files",
+                 "A record index gives the transaction ids of its files",
                  "[records][records_apart]") {
   const IndexPtr index = Three();
-  CHECK(index->FileAt(0).version.revision.mark == 5u);
+  CHECK(index->FileAt(0).version.revision.transaction_id == 5u);
   CHECK(index->RevisionOf("file-2") ==
-        storage::Revision{.inode = 3, .ctime_nanos = 4, .mark = 5});
-  // A list of files has none.
+        storage::Revision{.inode = 3, .ctime_nanos = 4, .transaction_id = 5});
+  // The files of a list have no transaction ids yet.
   const std::vector<storage::ListedObject> files = {
       {"file-0", kVersion}, {"file-1", kVersion}, {"file-2", kVersion}};
   CHECK(index->IsOf(files));
@@ -142,9 +143,10 @@ TEST_CASE_METHOD(
     "A record index accepts a touched file only if its records are equal",
     "[records][records_apart]") {
   const IndexPtr index = Three();
-  const storage::Revision touched = {.inode = 3, .ctime_nanos = 9, .mark = 5};
+  const storage::Revision touched = {
+      .inode = 3, .ctime_nanos = 9, .transaction_id = 5};
   FileRecords other = Apart("b", 33);
-  other.mark = 6;
+  other.transaction_id = 6;
   CHECK_FALSE(index->Accept("file-2", touched, other));
   other = Apart("c", 33);
   CHECK_FALSE(index->Accept("file-2", touched, other));
@@ -160,12 +162,12 @@ TEST_CASE_METHOD(
 
 TEST_CASE_METHOD(
     RecordsApartTest,
-    "A record index may have records that share an extent and are packed",
+    "A record index may have records that share an extent and are compressed",
     "[records][records_apart]") {
   FileRecords shared;
   shared.begins = {5, 5, 5, 20, 30, 30};
   shared.ends = {15, 15, 15, 30, 40, 40};
-  shared.unpacked = {100, 0, 7, 8, 9, 10};
+  shared.decompressed = {100, 0, 7, 8, 9, 10};
   std::vector<FileRecords> records;
   records.push_back(shared);
   records.push_back(shared);
@@ -173,7 +175,7 @@ TEST_CASE_METHOD(
   for (std::uint64_t record = 0; record < 12; ++record) {
     CHECK(index->PlaceOf(record) ==
           std::vector<std::uint64_t>{0, 1, 2, 0, 0, 1}[record % 6]);
-    CHECK(index->BytesOf(record) == shared.unpacked[record % 6]);
+    CHECK(index->BytesOf(record) == shared.decompressed[record % 6]);
   }
   const std::string bytes = EncodeRecordIndex(*index);
   IndexFileReader file(AsBytes(bytes));
@@ -181,9 +183,10 @@ TEST_CASE_METHOD(
   REQUIRE_THAT(decoded, IsOk());
   CHECK((*decoded)->version() == index->version());
   CHECK((*decoded)->BytesOf(11) == 10);
-  const storage::Revision touched = {.inode = 3, .ctime_nanos = 9, .mark = 0};
+  const storage::Revision touched = {
+      .inode = 3, .ctime_nanos = 9, .transaction_id = 0};
   CHECK(index->Accept("file-1", touched, shared));
-  ++shared.unpacked[3];
+  ++shared.decompressed[3];
   CHECK_FALSE(index->Accept("file-1", touched, shared));
   CHECK(Three()->BytesOf(1) == 2);
 }
@@ -198,7 +201,7 @@ TEST_CASE_METHOD(
        {+[](RecordIndexParts* parts) { --parts->begins[3]; },
         +[](RecordIndexParts* parts) { ++parts->ends[3]; },
         +[](RecordIndexParts* parts) { parts->keys.bytes[2] = 'x'; },
-        +[](RecordIndexParts* parts) { ++parts->files[2].mark; }}) {
+        +[](RecordIndexParts* parts) { ++parts->files[2].transaction_id; }}) {
     const auto changed = Changed(change);
     REQUIRE_THAT(changed, IsOk());
     CHECK((*changed)->version() != index->version());
@@ -241,7 +244,7 @@ TEST_CASE_METHOD(
   CHECK((*decoded)->version() == index->version());
   CHECK((*decoded)->KeyOf(80) == "b10");
   CHECK((*decoded)->ExtentOf(80).offset == 800u);
-  CHECK((*decoded)->FileAt(1).version.revision.mark == 5u);
+  CHECK((*decoded)->FileAt(1).version.revision.transaction_id == 5u);
   CHECK((*decoded)->memory() <= (*decoded)->parts().reservation.bytes());
   for (const std::size_t at : {8u, 40u, 90u, 1500u}) {
     bytes[at] ^= 1;

@@ -46,7 +46,7 @@ TEST_CASE("A whole value's array elements are copied",
   const auto other =
       WholeValue(TypeOf("float32[3]"), record, record.subspan(1), &made);
   CHECK(other.status() ==
-        absl::InvalidArgumentError("has 8 bytes, which are no float32[3]"));
+        absl::InvalidArgumentError("has 8 bytes, which are not float32[3]"));
   CHECK_FALSE(
       WholeValue(TypeOf("float64[n,3]"), record, record.subspan(1), &made)
           .ok());

@@ -61,11 +61,11 @@ TEST_CASE("A field choice may read TIFF images as arrays",
   CHECK(choice->kind(2) == proto::FieldKind::kImage);
   CHECK(choice->fields()[0] == "left.tif;tiff=array");
   CHECK(FieldChoice::Create({"png=array"}).status().message() ==
-        "\"png\" is no array: TIFF images and .npy files are such");
+        "\"png\" is not an array: TIFF images and .npy files are such");
   CHECK_FALSE(FieldChoice::Create({"=array"}).ok());
 }
 
-// webdataset takes the first of the alternatives, wherever it lies.
+// webdataset takes the first of the alternatives, wherever its member lies.
 TEST_CASE("A field choice takes the first alternative that is there",
           "[shards][field_choice]") {
   CHECK(Lengths({"jpg;jpeg;png"}) == Numbers({3}));

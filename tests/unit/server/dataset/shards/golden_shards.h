@@ -10,7 +10,7 @@
 
 namespace forebay::dataset::shards {
 
-// The content of a shard as webdataset reads it; see
+// A field of a shard, as webdataset reads it; see
 // tests/golden/shards/make_golden.py.
 struct GoldenField {
   std::string extension;
@@ -27,16 +27,16 @@ struct GoldenSample {
 struct GoldenShard {
   std::string name;
   std::vector<GoldenSample> samples;
-  // The sample with two members of one extension, if there is one.
+  // Key of the sample with two members of one extension, if there is one.
   std::string duplicate_key;
 };
 
 std::vector<GoldenShard> GoldenShards();
 
-// The lines of names.txt or braces.txt, their words unquoted.
+// Returns the lines of names.txt or braces.txt, their words unquoted.
 std::vector<std::vector<std::string>> GoldenRows(const std::string& name);
 
-// The bytes of a file of tests/golden/shards.
+// Returns the bytes of a file of tests/golden/shards.
 std::string GoldenFile(const std::string& name);
 
 absl::Span<const std::uint8_t> AsBytes(std::string_view text);

@@ -5,7 +5,7 @@
 
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
-#include "tests/unit/server/storage/inflated/packed_files.h"
+#include "tests/unit/server/storage/compressed/compressed_files.h"
 
 namespace forebay::dataset::shards {
 namespace {
@@ -14,26 +14,27 @@ using tests::Contains;
 using tests::HasCode;
 using tests::IsOk;
 
-using storage::inflated::AsBytes;
-using storage::inflated::Gzip;
-using storage::inflated::Noise;
-using storage::inflated::Prose;
+using storage::compressed::AsBytes;
+using storage::compressed::Gzip;
+using storage::compressed::Noise;
+using storage::compressed::Prose;
 
-// Inflates into memory of that length, and checks that the bytes behind stay.
-absl::StatusOr<std::string> Inflated(std::string_view packed,
-                                     std::size_t length) {
+// Decompresses into memory of `length` bytes, and checks that the bytes behind
+// it stay as they were.
+absl::StatusOr<std::string> Decompressed(std::string_view compressed,
+                                         std::size_t length) {
   std::string out(length + 8, '#');
   const absl::Status status = Gunzip(
-      AsBytes(packed),
+      AsBytes(compressed),
       absl::MakeSpan(reinterpret_cast<std::uint8_t*>(out.data()), length));
   CHECK(out.substr(length) == "########");
   if (!status.ok()) return status;
   return out.substr(0, length);
 }
 
-void ExpectDamaged(std::string_view packed, std::size_t length,
+void ExpectDamaged(std::string_view compressed, std::size_t length,
                    std::string_view reason) {
-  const absl::Status status = Inflated(packed, length).status();
+  const absl::Status status = Decompressed(compressed, length).status();
   CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
   CHECK_THAT(status.message(), Contains(std::string(reason)));
 }
@@ -53,38 +54,42 @@ TEST_CASE("A gzip member inflates to the length that its end says",
   for (const std::string& text :
        {std::string(), std::string("abc"), Prose(3'000'000, 1),
         Noise(100'000, 2), std::string(5'000'000, 'x')}) {
-    const std::string packed = Gzip(text);
-    const std::uint32_t bytes =
-        InflatedBytes(AsBytes(packed).last(kGzipEndBytes), packed.size());
+    const std::string compressed = Gzip(text);
+    const std::uint32_t bytes = DecompressedBytes(
+        AsBytes(compressed).last(kGzipEndBytes), compressed.size());
     CHECK(bytes == text.size());
-    const auto inflated = Inflated(packed, bytes);
-    REQUIRE_THAT(inflated, IsOk());
-    CHECK(*inflated == text);
-    // As `tar` and tapes pad.
-    CHECK_THAT(Inflated(packed + std::string(100, '\0'), bytes), IsOk());
+    const auto decompressed = Decompressed(compressed, bytes);
+    REQUIRE_THAT(decompressed, IsOk());
+    CHECK(*decompressed == text);
+    // `tar` and tapes pad with zeros.
+    CHECK_THAT(Decompressed(compressed + std::string(100, '\0'), bytes),
+               IsOk());
   }
 }
 
 TEST_CASE("A gzip member's end is not believed if it says an impossible length",
           "[shards][gzip_member]") {
-  CHECK(InflatedBytes(AsBytes("\xff\xff\xff\xff"), 1000) == 0);
-  CHECK(InflatedBytes(AsBytes("\xff\xff\xff\xff"), UINT32_MAX) == UINT32_MAX);
-  CHECK(InflatedBytes(AsBytes(std::string_view("\0\1\0\0", 4)), 1) == 256);
+  CHECK(DecompressedBytes(AsBytes("\xff\xff\xff\xff"), 1000) == 0);
+  CHECK(DecompressedBytes(AsBytes("\xff\xff\xff\xff"), UINT32_MAX) ==
+        UINT32_MAX);
+  CHECK(DecompressedBytes(AsBytes(std::string_view("\0\1\0\0", 4)), 1) == 256);
 }
 
-TEST_CASE("A gzip member's inflation reports damage", "[shards][gzip_member]") {
+TEST_CASE("A gzip member's decompression reports damage",
+          "[shards][gzip_member]") {
   const std::string text = Prose(5000, 1);
-  const std::string packed = Gzip(text);
-  ExpectDamaged(packed, text.size() - 1, "more bytes than its end says");
-  ExpectDamaged(packed, text.size() + 1, "1 bytes less than its end says");
-  ExpectDamaged(packed, 0, "more bytes than its end says");
-  ExpectDamaged(packed + "x", text.size(), "something lies behind its end");
-  ExpectDamaged(packed + packed, text.size(), "something lies behind its end");
+  const std::string compressed = Gzip(text);
+  ExpectDamaged(compressed, text.size() - 1, "more bytes than its end says");
+  ExpectDamaged(compressed, text.size() + 1, "1 bytes less than its end says");
+  ExpectDamaged(compressed, 0, "more bytes than its end says");
+  ExpectDamaged(compressed + "x", text.size(), "something lies behind its end");
+  ExpectDamaged(compressed + compressed, text.size(),
+                "something lies behind its end");
   ExpectDamaged("abcdefghijklmnopqrs", 10, "incorrect header check");
   ExpectDamaged("", 0, "it has no end");
-  for (std::size_t size = 0; size < packed.size(); ++size)
-    ExpectDamaged(packed.substr(0, size), text.size(), "it has no end");
-  std::string wrong = packed;
+  for (std::size_t size = 0; size < compressed.size(); ++size)
+    ExpectDamaged(compressed.substr(0, size), text.size(), "it has no end");
+  std::string wrong = compressed;
   wrong[wrong.size() - 6] ^= 1;
   ExpectDamaged(wrong, text.size(), "incorrect data check");
 }

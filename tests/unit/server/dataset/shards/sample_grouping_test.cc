@@ -20,12 +20,13 @@ using tests::Contains;
 using tests::HasCode;
 using tests::IsOk;
 
-// Appends to `samples` even if it ends in an error.
+// Groups the archive's members. Appends to `samples` even if it ends in an
+// error.
 absl::Status Group(const std::string& name, const std::string& archive,
                    std::vector<GroupedSample>* samples) {
   FOREBAY_ASSIGN_OR_RETURN(TarWalk walk, TarWalk::Create(name, archive.size()));
   std::vector<TarMember> members;
-  FOREBAY_RETURN_IF_ERROR(walk.See(0, AsBytes(archive), &members));
+  FOREBAY_RETURN_IF_ERROR(walk.Parse(0, AsBytes(archive), &members));
   base::WorkingMemory memory(base::AmpleBudget(), "samples");
   SampleGrouping grouping(name, &memory);
   for (const TarMember& member : members) {

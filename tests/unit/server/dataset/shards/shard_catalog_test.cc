@@ -26,7 +26,7 @@ using tests::HasCode;
 using tests::IsEmpty;
 using tests::IsOk;
 
-// Counts reads.
+// A source that counts its reads.
 class CountingSource final : public storage::ByteSource {
  public:
   explicit CountingSource(storage::ByteSource& source) : source_(source) {}
@@ -36,7 +36,7 @@ class CountingSource final : public storage::ByteSource {
     source_.Read(requests);
   }
   std::atomic<int> reads = 0;
-  std::atomic<std::uint64_t> ticket = 0;  // of the last one
+  std::atomic<std::uint64_t> ticket = 0;  // of the last read
 
  private:
   storage::ByteSource& source_;
@@ -91,7 +91,7 @@ TEST_CASE_METHOD(
   ShardCatalog catalog("", base::AmpleBudget());
   const auto dataset = Open(catalog, Request({"jpg;jpeg;png"}));
   REQUIRE(dataset != nullptr);
-  // The variant is shorter than the image.
+  // A variant may be shorter than the image.
   const std::vector<std::uint8_t> variant(dataset->At(0).length - 1);
   std::vector<FieldValue> values(1);
   MadeValues made;
@@ -123,7 +123,8 @@ TEST_CASE_METHOD(ShardCatalogTest, "A shard dataset says where each field lies",
     for (const FieldValue& value : values) {
       const FieldRange part = std::get<FieldRange>(value);
       CHECK(part.offset + part.length <= sample.length);
-      // The header before it names the member, which begins with the key.
+      // The tar header before the part has the member's name, which begins with
+      // the key.
       const std::string header =
           archive.substr(sample.offset + part.offset - 512, 512);
       UNSCOPED_INFO(dataset->NameOf(id));
@@ -143,13 +144,13 @@ TEST_CASE_METHOD(ShardCatalogTest,
   const auto other = Open(catalog, Request());
   CHECK(source_.reads == reads);
   CHECK(one->version() == other->version());
-  // Other fields are another dataset.
+  // A dataset of other fields has another version.
   const auto fewer = Open(catalog, Request({"cls"}));
   CHECK(source_.reads > reads);
   CHECK(fewer->version() != one->version());
 }
 
-// The index of one is not used for the other.
+// The index of one revision is not used for the other.
 TEST_CASE_METHOD(ShardCatalogTest,
                  "The shard catalog indexes a shard of another revision anew",
                  "[shards][shard_catalog]") {
@@ -201,7 +202,7 @@ TEST_CASE_METHOD(
              HasCode(absl::StatusCode::kFailedPrecondition));
 }
 
-// The shard is touched in the middle of an epoch.
+// The shard's revision changes in the middle of an epoch.
 TEST_CASE_METHOD(ShardCatalogTest,
                  "A shard layout looks again at a shard that was touched",
                  "[shards][shard_catalog]") {
@@ -218,25 +219,25 @@ TEST_CASE_METHOD(ShardCatalogTest,
     const Sample sample = dataset->At(0);
     read.version = sample.version;
     absl::StatusOr<storage::Revision> now;
-    sample.layout->LookAgain(read, source_,
-                             [&](absl::StatusOr<storage::Revision> answer) {
-                               now = std::move(answer);
-                             });
+    sample.layout->Revalidate(read, source_,
+                              [&](absl::StatusOr<storage::Revision> answer) {
+                                now = std::move(answer);
+                              });
     return now;
   };
   memory_.Rewrite("a.tar", archive, {1, 2});
   CHECK(*look() == storage::Revision{1, 2});
-  CHECK(source_.ticket == 7);  // who joins the read joins the look
+  CHECK(source_.ticket == 7);  // whoever joins the read joins the look
   CHECK(dataset->At(0).version.revision == storage::Revision{1, 2});
-  // A read that saw it before is answered without another rescan.
+  // A read that failed before that look is answered without another one.
   const int reads = source_.reads;
   read.version.revision = {1, 1};
-  dataset->At(0).layout->LookAgain(
+  dataset->At(0).layout->Revalidate(
       read, source_, [](const absl::StatusOr<storage::Revision>& now) {
         CHECK(*now == storage::Revision{1, 2});
       });
   CHECK(source_.reads == reads);
-  // Other members, or none, in the same place.
+  // The shard has other members, or none, in the same place.
   std::string other = archive;
   other[0] ^= 1;
   memory_.Rewrite("a.tar", other, {1, 3});
@@ -310,7 +311,7 @@ TEST_CASE_METHOD(ShardCatalogTest,
                  "A shard dataset treats samples that lack a field as damaged",
                  "[shards][shard_catalog]") {
   Put("c.tar", GoldenFile("gnu_gnu.tar"));
-  for (int i = 0; i < 2; ++i) {  // the second index comes from the disk
+  for (int i = 0; i < 2; ++i) {  // the second index is loaded from disk
     ShardCatalog catalog(Directory(), base::AmpleBudget());
     const auto dataset = Open(catalog, Request({"jpg", "cls"}));
     REQUIRE(dataset != nullptr);
@@ -338,7 +339,7 @@ TEST_CASE_METHOD(
   request.list =
       [&](base::WorkingMemory&,
           const std::stop_token& search) -> absl::StatusOr<std::vector<Shard>> {
-    // This caller alone waits for the search, which stops with it.
+    // This caller alone waits for the search, so the search stops with it.
     impatience.request_stop();
     CHECK(search.stop_requested());
     return absl::CancelledError("stopped");

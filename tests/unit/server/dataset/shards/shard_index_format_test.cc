@@ -75,7 +75,7 @@ ShardIndexParts GzippedParts() {
   parts.keys = std::string("\0\2k1\0\1x", 7);
   parts.members = {{1, 100}, {3, 1}, {5, 20}, {7, 50}, {9, 2}, {11, 30}};
   parts.alternatives = {0, 1};
-  parts.inflated = {100, 400, 500, 60};
+  parts.decompressed = {100, 400, 500, 60};
   return parts;
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("The shard index format keeps the lengths that members inflate to",
   CHECK((*decoded)->LongestOf(0) == 500);
   CHECK((*decoded)->ShortestOf(2) == 60);
   ShardIndexParts other = GzippedParts();
-  other.inflated.pop_back();
+  other.decompressed.pop_back();
   CHECK_THAT(ShardIndex::Create(std::move(other)),
              HasCode(absl::StatusCode::kDataLoss));
 }

@@ -37,12 +37,12 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> Build(
 }
 
 ShardIndexParts Copy(const ShardIndexParts& of) {
-  return {of.fields,   of.shards, of.members, of.alternatives,
-          of.inflated, of.keys,   of.names};
+  return {of.fields,       of.shards, of.members, of.alternatives,
+          of.decompressed, of.keys,   of.names};
 }
 
-ShardSamples Packed(const Shard& shard, const FieldChoice& fields,
-                    const std::vector<ChosenMember>& chosen) {
+ShardSamples Compressed(const Shard& shard, const FieldChoice& fields,
+                        const std::vector<ChosenMember>& chosen) {
   ShardSamples samples;
   for (std::size_t i = 0; i < chosen.size(); i += fields.size()) {
     const absl::Status status =
@@ -57,10 +57,10 @@ std::shared_ptr<const ShardIndex> Index() {
   const FieldChoice fields = Fields({"jpg;png", "cls"});
   auto index = Build(
       fields, Shards(),
-      {Packed(Shards()[0], fields,
-              {{512, 100, 0}, {1536, 1, 0}, {4096, 700, 1}, {2560, 2, 0}}),
+      {Compressed(Shards()[0], fields,
+                  {{512, 100, 0}, {1536, 1, 0}, {4096, 700, 1}, {2560, 2, 0}}),
        ShardSamples(),
-       Packed(Shards()[2], fields, {{512, 9, 1}, {3584, 3, 0}})});
+       Compressed(Shards()[2], fields, {{512, 9, 1}, {3584, 3, 0}})});
   CHECK_THAT(index, IsOk());
   return *std::move(index);
 }
@@ -72,8 +72,8 @@ TEST_CASE("A shard's revision is not part of the shard index's version",
   const FieldChoice fields = Fields({"cls"});
   const auto samples = [&] {
     return std::vector<ShardSamples>{
-        Packed(shards[0], fields, {{512, 100, 0}, {1536, 1, 0}}),
-        ShardSamples(), Packed(shards[2], fields, {{512, 9, 0}})};
+        Compressed(shards[0], fields, {{512, 100, 0}, {1536, 1, 0}}),
+        ShardSamples(), Compressed(shards[2], fields, {{512, 9, 0}})};
   };
   const auto index = *Build(fields, shards, samples());
   const auto plain = *Build(fields, Shards(), samples());
@@ -159,7 +159,8 @@ TEST_CASE("A shard index's version differs with each of its parts",
   const Shard shard = {"0.tar", {10240, 7}};
   const auto version = [&](const Shard& shard, const FieldChoice& fields,
                            const ChosenMember& member) {
-    auto index = Build(fields, {{shard}}, {Packed(shard, fields, {member})});
+    auto index =
+        Build(fields, {{shard}}, {Compressed(shard, fields, {member})});
     CHECK_THAT(index, IsOk());
     return (*index)->version();
   };
@@ -181,7 +182,7 @@ TEST_CASE(
   const Shard shard = {"huge.tar", {std::uint64_t{1} << 62, 1}};
   const ChosenMember last = {MemberRecord::kLargestOffset,
                              MemberRecord::kLargestLength, 0};
-  auto index = Build(fields, {{shard}}, {Packed(shard, fields, {last})});
+  auto index = Build(fields, {{shard}}, {Compressed(shard, fields, {last})});
   REQUIRE_THAT(index, IsOk());
   CHECK((*index)->MemberOf(0, 0).offset == last.offset);
   CHECK((*index)->MemberOf(0, 0).length == last.length);
@@ -207,9 +208,9 @@ TEST_CASE(
     chosen.push_back({i * 2048, 512, 0});
     chosen.push_back({i * 2048 + 1024, 1, 0});
   }
-  auto index = Build(fields, {{shard}}, {Packed(shard, fields, chosen)});
+  auto index = Build(fields, {{shard}}, {Compressed(shard, fields, chosen)});
   REQUIRE_THAT(index, IsOk());
-  // Mostly a digit or two of a key are new.
+  // Most keys differ from the one before in a digit or two.
   CHECK((*index)->memory() <= kSamples * (16 + 4) + 1024);
 }
 

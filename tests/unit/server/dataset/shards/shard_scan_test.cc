@@ -15,7 +15,7 @@
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/shards/golden_shards.h"
-#include "tests/unit/server/storage/inflated/packed_files.h"
+#include "tests/unit/server/storage/compressed/compressed_files.h"
 
 namespace forebay::dataset::shards {
 namespace {
@@ -24,7 +24,7 @@ using tests::Contains;
 using tests::HasCode;
 using tests::IsOk;
 
-// Counts what is read of a source, and may do something before each read.
+// A source that counts what is read, and may call the test before each read.
 class WatchedSource final : public storage::ByteSource {
  public:
   explicit WatchedSource(storage::ByteSource& source) : source_(source) {}
@@ -67,7 +67,7 @@ class ShardScanTest {
   WatchedSource source_{memory_};
 };
 
-// A file with its header and padding.
+// Returns a tar member: a header, the content, and padding.
 std::string Member(const std::string& name, const std::string& content,
                    char type = '0') {
   std::string member(512, '\0');
@@ -86,7 +86,8 @@ std::string Member(const std::string& name, const std::string& content,
   return member + content + std::string((512 - content.size() % 512) % 512, 0);
 }
 
-// A shard of `samples` with images of `size` bytes.
+// Returns a shard of `samples` samples, each with an image of `size` bytes and
+// a label.
 std::string Archive(int samples, std::size_t size) {
   std::string archive;
   for (int i = 0; i < samples; ++i) {
@@ -146,7 +147,7 @@ TEST_CASE_METHOD(ShardScanTest, "A shard scan steps over large files",
   const auto index = Scan({Put("0.tar", archive)});
   REQUIRE_THAT(index, IsOk());
   CHECK((*index)->size() == 50u);
-  // One read finds a label and the next image's header.
+  // Each read finds both a label and the next image's header.
   CHECK(source_.reads <= 52u);
   CHECK(source_.bytes <= 52u * 4096);
 }
@@ -166,9 +167,9 @@ TEST_CASE_METHOD(ShardScanTest,
                  "A shard scan finds the same in compressed shards",
                  "[shards][shard_scan]") {
   const std::string archive = Archive(40, 70'000);
-  const std::string packed = storage::inflated::Gzip(archive);
+  const std::string compressed = storage::compressed::Gzip(archive);
   const Shard plain = Put("0.tar", archive);
-  const Shard shard = Put("1.tar.gz", packed);
+  const Shard shard = Put("1.tar.gz", compressed);
   const auto index = Scan({plain, shard});
   REQUIRE_THAT(index, IsOk());
   REQUIRE((*index)->size() == 80u);
@@ -185,41 +186,43 @@ TEST_CASE_METHOD(ShardScanTest,
   Shard other = shard;
   other.version.size = archive.size();
   CHECK_FALSE((*index)->IsOf(fields, std::vector<Shard>{plain, other}));
-  // Of a touched file, pieces tell whether it is the same.
+  // The pieces' checksum tells whether a touched file is the same.
   const auto crc32c = (*index)->points()->Find("1.tar.gz")->pieces_crc32c;
-  CHECK((*index)->AcceptPacked("1.tar.gz", {.ctime_nanos = 5}, crc32c));
+  CHECK((*index)->AcceptCompressed("1.tar.gz", {.ctime_nanos = 5}, crc32c));
   CHECK((*index)->RevisionOf("1.tar.gz").ctime_nanos == 5);
   CHECK_FALSE(
-      (*index)->AcceptPacked("1.tar.gz", {.ctime_nanos = 6}, crc32c + 1));
-  CHECK_FALSE((*index)->AcceptPacked("0.tar", {.ctime_nanos = 6}, crc32c));
+      (*index)->AcceptCompressed("1.tar.gz", {.ctime_nanos = 6}, crc32c + 1));
+  CHECK_FALSE((*index)->AcceptCompressed("0.tar", {.ctime_nanos = 6}, crc32c));
   CHECK(Scan({plain})->get()->points() == nullptr);
 }
 
-// Their ends lie right before the next header, and cost no read.
-TEST_CASE_METHOD(
-    ShardScanTest,
-    "A shard scan finds the inflated lengths of members that are compressed",
-    "[shards][shard_scan]") {
-  const std::string text = storage::inflated::Prose(30'000, 1);
-  const std::string packed = storage::inflated::Gzip(text);
-  const std::string archive = Member("1.TXT.GZ", packed) +
-                              Member("1.cls", "1") + Member("2.txt", text) +
-                              Member("2.cls", "2") + Member("3.cls", "3") +
-                              Member("3.txt.gz", packed + "\xff\xff\xff\xff") +
-                              Member("4.cls", "4") + Member("4.txt.gz", "abc") +
-                              Member("5.cls", "5") + Member("5.txt.gz", packed);
+// A gzip member's end lies right before the next header, so its length costs no
+// read.
+TEST_CASE_METHOD(ShardScanTest,
+                 "A shard scan finds the decompressed lengths of members that "
+                 "are compressed",
+                 "[shards][shard_scan]") {
+  const std::string text = storage::compressed::Prose(30'000, 1);
+  const std::string compressed = storage::compressed::Gzip(text);
+  const std::string archive =
+      Member("1.TXT.GZ", compressed) + Member("1.cls", "1") +
+      Member("2.txt", text) + Member("2.cls", "2") + Member("3.cls", "3") +
+      Member("3.txt.gz", compressed + "\xff\xff\xff\xff") +
+      Member("4.cls", "4") + Member("4.txt.gz", "abc") + Member("5.cls", "5") +
+      Member("5.txt.gz", compressed);
   for (const std::string& content : {archive, archive + std::string(1024, 0)}) {
     for (const bool compressed : {false, true}) {
       const std::string name = compressed ? "0.tar.gz" : "0.tar";
       source_.reads = 0;
-      const auto index = Scan(
-          {Put(name, compressed ? storage::inflated::Gzip(content) : content)},
-          {"txt;txt.gz", "cls"}, {.read_sizes = {512, 512}});
+      const auto index =
+          Scan({Put(name,
+                    compressed ? storage::compressed::Gzip(content) : content)},
+               {"txt;txt.gz", "cls"}, {.read_sizes = {512, 512}});
       REQUIRE_THAT(index, IsOk());
       REQUIRE((*index)->size() == 5);
       CHECK((*index)->BytesOf(0, 0) == text.size());
       CHECK((*index)->BytesOf(1, 0) == text.size());
-      // Neither can be what the member inflates to.
+      // These ends cannot be the lengths that the members decompress to.
       CHECK((*index)->BytesOf(2, 0) == 0);
       CHECK((*index)->BytesOf(3, 0) == 0);
       CHECK((*index)->BytesOf(4, 0) == text.size());
@@ -246,7 +249,7 @@ TEST_CASE_METHOD(ShardScanTest, "A shard scan's errors name the shard",
            Archive(2, 10).substr(0, 4096) + std::string(1024, 'x'))},
       {"twice.tar: sample 1: two members have the extension cls",
        Put("twice.tar", Member("1.cls", "x") + Member("1.CLS", "y"))},
-      {"tiny.tar: is no tar archive", Put("tiny.tar", "x")},
+      {"tiny.tar: is not a tar archive", Put("tiny.tar", "x")},
       {"gone.tar: is gone", Shard{"gone.tar", {10240, 1}}},
       {"changed.tar: was replaced", Shard{"changed.tar", {10240, 1}}},
   };
@@ -328,7 +331,7 @@ TEST_CASE_METHOD(ShardScanTest, "A shard scan stops when it is told to stop",
   CHECK(source_.reads <= 4u);
 }
 
-// An index of some shards would pass for one of all.
+// Without the error, an index of some shards would pass for one of all.
 TEST_CASE_METHOD(ShardScanTest,
                  "A shard scan that is told to stop begins no further shard",
                  "[shards][shard_scan]") {

@@ -15,7 +15,7 @@ namespace {
 using tests::HasCode;
 using tests::IsOk;
 
-// A header of the old format, its checksum still missing.
+// Returns a header of the old format, whose checksum is still missing.
 std::string Block(char type, std::string_view name, std::string_view size) {
   std::string block(kTarBlock, '\0');
   block.replace(0, name.size(), name);
@@ -78,7 +78,7 @@ TEST_CASE("A tar header's kind is known by its type and its name",
   const auto kind = [](char type, std::string_view name) {
     const auto header = Parse(Block(type, name, "10"));
     CHECK_THAT(header, IsOk());
-    // Only some kinds have data.
+    // Only some kinds of members have data.
     CHECK((*header)->data_bytes == ((*header)->has_data ? 8u : 0u));
     return std::make_pair((*header)->kind, (*header)->has_data);
   };
@@ -114,7 +114,7 @@ TEST_CASE("A tar header's name may fill its whole field",
   CHECK((*Parse(block))->name == name);
   const std::string prefix(155, 'p');
   block.replace(345, prefix.size(), prefix);
-  // Without POSIX's magic something else lies there.
+  // Headers without POSIX's magic have something else there.
   CHECK((*Parse(block))->name == name);
   block.replace(257, 8, "ustar  ", 8);
   CHECK((*Parse(block))->name == name);
@@ -127,7 +127,8 @@ TEST_CASE("Every flipped bit of a tar header is noticed",
   const std::string block = GoldenFile("webdataset.tar").substr(0, kTarBlock);
   REQUIRE_THAT(ParseTarHeader(AsBytes(block)), IsOk());
   for (std::size_t bit = 0; bit < 8 * kTarBlock; ++bit) {
-    // Blanks and NULs around the checksum mean the same.
+    // Spaces and NULs around the checksum mean the same, so the checksum's own
+    // field is left out.
     if (bit / 8 >= 148 && bit / 8 < 156) continue;
     std::string damaged = block;
     damaged[bit / 8] ^= 1 << bit % 8;

@@ -46,20 +46,21 @@ std::string BytesFeature(const std::vector<std::string>& values) {
   return Message(1, list);
 }
 
-std::string FloatFeature(const std::vector<float>& values, bool packed) {
+std::string FloatFeature(const std::vector<float>& values, bool compressed) {
   std::string list;
   pbf_writer writer(list);
-  if (packed) writer.add_packed_float(1, values.begin(), values.end());
-  for (std::size_t i = 0; !packed && i < values.size(); ++i)
+  if (compressed) writer.add_packed_float(1, values.begin(), values.end());
+  for (std::size_t i = 0; !compressed && i < values.size(); ++i)
     writer.add_float(1, values[i]);
   return Message(2, list);
 }
 
-std::string Int64Feature(const std::vector<std::int64_t>& values, bool packed) {
+std::string Int64Feature(const std::vector<std::int64_t>& values,
+                         bool compressed) {
   std::string list;
   pbf_writer writer(list);
-  if (packed) writer.add_packed_int64(1, values.begin(), values.end());
-  for (std::size_t i = 0; !packed && i < values.size(); ++i)
+  if (compressed) writer.add_packed_int64(1, values.begin(), values.end());
+  for (std::size_t i = 0; !compressed && i < values.size(); ++i)
     writer.add_int64(1, values[i]);
   return Message(3, list);
 }

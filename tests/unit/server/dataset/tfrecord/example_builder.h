@@ -11,19 +11,20 @@
 
 namespace forebay::dataset::tfrecord {
 
-// The wire form of a Feature, with its list.
+// Each returns a Feature in wire format, with its list.
 std::string BytesFeature(const std::vector<std::string>& values);
-std::string FloatFeature(const std::vector<float>& values, bool packed = true);
+std::string FloatFeature(const std::vector<float>& values,
+                         bool compressed = true);
 std::string Int64Feature(const std::vector<std::int64_t>& values,
-                         bool packed = true);
-// Of a FeatureList, of its steps.
+                         bool compressed = true);
+// Returns a FeatureList of these steps, in wire format.
 std::string FeatureList(const std::vector<std::string>& features);
 
 using Named = std::vector<std::pair<std::string, std::string>>;
 std::string Example(const Named& features);
 std::string SequenceExample(const Named& context, const Named& lists);
 
-// A record in its frame.
+// Returns a record in its frame.
 std::string Frame(std::string_view payload);
 
 absl::Span<const std::uint8_t> AsBytes(std::string_view text);

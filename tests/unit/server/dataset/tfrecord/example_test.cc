@@ -15,7 +15,8 @@ namespace {
 using tests::HasCode;
 using tests::IsOk;
 
-// The features of a record, by name; those that come later count.
+// Returns the features of a record, by name. A later feature replaces an
+// earlier one of its name.
 std::map<std::string, Feature> Features(const std::string& record) {
   std::map<std::string, Feature> found;
   CHECK_THAT(ReadFeatures(AsBytes(record),
@@ -47,13 +48,13 @@ TEST_CASE("The tf.train.Example reader reads lists of each type",
   const std::vector<float> floats = {1.5f, -0.0f, 1e30f};
   const std::vector<std::int64_t> integers = {0,   -1,     127,
                                               128, kLeast, INT64_MAX};
-  for (const bool packed : {true, false}) {
+  for (const bool compressed : {true, false}) {
     const std::string record =
         Example({{"bytes", BytesFeature({"", "xyz"})},
-                 {"floats", FloatFeature(floats, packed)},
-                 {"integers", Int64Feature(integers, packed)},
+                 {"floats", FloatFeature(floats, compressed)},
+                 {"integers", Int64Feature(integers, compressed)},
                  {"none", ""},
-                 {"empty", Int64Feature({}, packed)}});
+                 {"empty", Int64Feature({}, compressed)}});
     const auto features = Features(record);
     REQUIRE(features.size() == 5);
     const FeatureValues bytes = Values(features.at("bytes"));
@@ -105,10 +106,10 @@ TEST_CASE("The tf.train.Example reader refuses steps of several kinds",
       {}, {{"mixed", FeatureList({FloatFeature({1}), Int64Feature({2})})}});
   CHECK(FeatureValues::Read(Features(record).at("mixed")).status() ==
         absl::InvalidArgumentError(
-            "has steps of several types, which are no list"));
+            "has steps of several types, which are not a list"));
 }
 
-// As protocol buffers merge messages that come in parts.
+// Protocol buffers merge messages that come in parts in the same way.
 TEST_CASE(
     "The tf.train.Example reader takes the last kind of a feature's several "
     "lists",

@@ -20,11 +20,11 @@ FieldGuess Guess(const std::vector<std::string>& payloads) {
   return GuessFields(spans);
 }
 
-// The fields with their types, and what is left out.
+// Returns the fields with their types, and then what is left out.
 std::vector<std::string> Said(const std::vector<std::string>& payloads) {
   const FieldGuess guess = Guess(payloads);
   std::vector<std::string> said;
-  for (const RecordField& field : guess.fields.fields())
+  for (const TfrecordField& field : guess.fields.fields())
     said.push_back(field.name + " " + TextOf(field.type));
   said.insert(said.end(), guess.left_out.begin(), guess.left_out.end());
   return said;

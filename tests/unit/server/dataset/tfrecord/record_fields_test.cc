@@ -25,7 +25,7 @@ RecordFields Fields(const std::vector<std::string>& names,
   return *std::move(fields);
 }
 
-// The values of fields in a payload, for people.
+// Returns the values of fields in a payload, as people read them.
 std::vector<std::string> Read(const RecordFields& fields,
                               const std::string& payload) {
   const std::string record = "before" + payload;
@@ -108,20 +108,21 @@ TEST_CASE("Record fields say which type a record has instead",
     const char* reason;
   } cases[] = {
       {"i", "int64",
-       "i: has 2 values of type int64, which is no int64; for any number of "
+       "i: has 2 values of type int64, which is not int64; for any number of "
        "them, its type ends in \"[n]\""},
       {"i", "int64[3]",
-       "i: has 2 values of type int64, which is no int64[3]; for any number of "
+       "i: has 2 values of type int64, which is not int64[3]; for any number "
+       "of "
        "them, its type ends in \"[n]\""},
-      {"i", "int64[n,3]", "i: has 2 values of type int64, which is no "},
+      {"i", "int64[n,3]", "i: has 2 values of type int64, which is not "},
       {"i", "float32[2]",
-       "i: has 2 values of type int64, which is no float32[2]"},
-      {"f", "int64", "f: has 1 values of type float, which is no int64"},
-      {"f", "jpg", "f: has 1 values of type float, which is no image"},
-      {"b", "uint16[n]", "b: has 1 values of type bytes, which is no uint16"},
-      {"b", "uint8[4]", "b: has 1 values of type bytes, which is no uint8[4]"},
+       "i: has 2 values of type int64, which is not float32[2]"},
+      {"f", "int64", "f: has 1 values of type float, which is not int64"},
+      {"f", "jpg", "f: has 1 values of type float, which is not image"},
+      {"b", "uint16[n]", "b: has 1 values of type bytes, which is not uint16"},
+      {"b", "uint8[4]", "b: has 1 values of type bytes, which is not uint8[4]"},
       {"several", "bytes",
-       "several: has 2 values of type bytes, which is no bytes"},
+       "several: has 2 values of type bytes, which is not bytes"},
       {"several", "uint8[n]", "several: has 2 values of type bytes, which is"},
   };
   for (const auto& one : cases) {
@@ -139,15 +140,15 @@ TEST_CASE("Record fields may be the whole payload of a record",
   CHECK(Read(*RecordFields::OfPayload("uint8[3]"), "abc") ==
         std::vector<std::string>{"made abc"});
   CHECK(Read(*RecordFields::OfPayload("uint8[4]"), "abc") ==
-        std::vector<std::string>{"has 3 bytes, which are no uint8[4]"});
+        std::vector<std::string>{"has 3 bytes, which are not uint8[4]"});
 }
 
 TEST_CASE("Record fields report damage of a record",
           "[tfrecord][record_fields]") {
   CHECK(Read(Fields({"a"}, {"int64"}), "\x0a\x7f") ==
-        std::vector<std::string>{"is no tf.train.Example, or damaged"});
+        std::vector<std::string>{"is not a tf.train.Example, or damaged"});
   CHECK(Read(Fields({"a"}, {"int64"}), Example({{"a", "\x1a\x7f"}})) ==
-        std::vector<std::string>{"a: is no tf.train.Example, or damaged"});
+        std::vector<std::string>{"a: is not a tf.train.Example, or damaged"});
 }
 
 TEST_CASE("Record fields measure the longest and the shortest value",
@@ -194,9 +195,9 @@ TEST_CASE("Record fields that are not valid are refused",
       {{}, {}, "1 to 15 fields must be chosen, each with a type"},
       {{"a"}, {}, "not 1 with 0 types"},
       {{"a", "a"}, {"text", "text"}, "the field a comes twice"},
-      {{"a"}, {"quux"}, "a: \"quux\" is no type"},
-      {{""}, {"text"}, "is no field: a name of 1 to 31 bytes is wanted"},
-      {{long_name}, {"text"}, "is no field: a name of 1 to 31 bytes"},
+      {{"a"}, {"quux"}, "a: \"quux\" is not a type"},
+      {{""}, {"text"}, "is not a field: a name of 1 to 31 bytes is wanted"},
+      {{long_name}, {"text"}, "is not a field: a name of 1 to 31 bytes"},
       {std::vector<std::string>(16, "a"), std::vector<std::string>(16, "text"),
        "not 16"},
   };

@@ -18,7 +18,7 @@ using tests::IsEmpty;
 using tests::IsOk;
 using tests::MatchesRegex;
 
-// Parses a file; returns how many bytes it had to read.
+// Parses a file. Returns how many bytes the parser read.
 absl::StatusOr<std::uint64_t> Parse(const std::string& file,
                                     const ReadSizes& sizes,
                                     const RecordFields* measured,
@@ -110,7 +110,7 @@ TEST_CASE("The TFRecord parser says which record is damaged",
   std::string file = Frame("abc") + Frame("defg");
   file[19] ^= 1;
   CHECK(ErrorOf(file) ==
-        "a.tfrecord: at byte 19: is no TFRecord file, or damaged: the "
+        "a.tfrecord: at byte 19: is not a TFRecord file, or damaged: the "
         "checksum of a record's length does not match");
   CHECK(ErrorOf(Frame(std::string(5, 'x')).substr(0, 20)) ==
         "a.tfrecord: at byte 0: is truncated: a record has 5 bytes, of "
@@ -122,7 +122,8 @@ TEST_CASE("The TFRecord parser reports huge record lengths as too long",
   for (const std::uint64_t length :
        {std::uint64_t{1} << 63, UINT64_MAX, UINT64_MAX - 15, UINT64_MAX - 16}) {
     std::string payload(reinterpret_cast<const char*>(&length), sizeof(length));
-    // The frame of eight bytes ends with their checksum.
+    // A frame ends with its payload and the payload's checksum. As the payload
+    // is a length, this end is a valid beginning of a frame.
     const std::string frame = Frame(payload);
     const std::string file = frame.substr(12) + std::string(100, 'x');
     CHECK_THAT(ErrorOf(file), Contains("of which 96 are there"));

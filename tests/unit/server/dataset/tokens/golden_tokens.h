@@ -12,12 +12,12 @@ namespace forebay::dataset::tokens {
 
 // Files that Megatron-LM wrote, and what it reads in them.
 struct GoldenTokens {
-  std::string name;  // of the files, without their endings
+  std::string name;  // of the files, without extensions
   std::string data;
   std::string index;
   std::string dtype;
   std::uint64_t count = 0;               // tokens
-  std::vector<std::uint64_t> documents;  // tokens of each
+  std::vector<std::uint64_t> documents;  // tokens of each document
 };
 
 inline std::vector<GoldenTokens> AllGoldenTokens() {

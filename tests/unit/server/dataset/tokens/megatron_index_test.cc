@@ -19,7 +19,7 @@ absl::Span<const std::uint8_t> AsBytes(const std::string& text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-// The documents' lengths.
+// Returns the documents' lengths, in tokens.
 absl::StatusOr<std::vector<std::uint64_t>> Read(const std::string& index,
                                                 std::uint64_t tokens) {
   const auto header = ParseMegatronHeader(
@@ -95,13 +95,13 @@ TEST_CASE("The Megatron index reader says what it cannot read",
   const GoldenTokens golden = Golden("sequences");
   const std::string& index = golden.index;
   CHECK(Refusal("II*" + index, golden.count, absl::StatusCode::kDataLoss) ==
-        "is no index of Megatron-LM's");
+        "is not an index of Megatron-LM's");
   CHECK(Refusal(With<std::uint64_t>(index, 9, 2), golden.count,
                 absl::StatusCode::kUnimplemented) ==
         "is of version 2, of which only 1 can be read");
   CHECK(Refusal(With<std::uint8_t>(index, 17, 7), golden.count,
                 absl::StatusCode::kUnimplemented) ==
-        "is of tokens with the type code 7, which is no integer's");
+        "is of tokens with the type code 7, which is not an integer's");
   CHECK_THAT(Refusal(With<std::uint64_t>(index, 18, UINT64_MAX), golden.count,
                      absl::StatusCode::kDataLoss),
              Contains("18446744073709551615 sequences"));

@@ -25,7 +25,7 @@ using tests::IsOk;
 
 using DatasetOr = absl::StatusOr<std::shared_ptr<const Dataset>>;
 
-// Bytes 0, 1, 2, ...
+// Returns the bytes 0, 1, 2, ...
 std::string Counting(std::size_t bytes) {
   std::string text;
   for (std::size_t i = 0; i < bytes; ++i) text += static_cast<char>(i);
@@ -58,7 +58,8 @@ class TokenCatalogTest {
     return catalog_.Open(request, {});
   }
 
-  // Patterns are names, or "*" before an ending.
+  // Lists the files that the patterns name. A pattern is a name, or "*" before
+  // an extension.
   absl::StatusOr<std::vector<storage::ListedObject>> List(
       const std::vector<std::string>& patterns) const {
     std::vector<storage::ListedObject> found;
@@ -75,7 +76,7 @@ class TokenCatalogTest {
     return found;
   }
 
-  // A field of a sample, as the bytes that it has.
+  // Returns the bytes of a sample's field.
   std::string Value(const Dataset& dataset, std::uint64_t id,
                     std::size_t field = 0) {
     std::vector<FieldValue> values(dataset.fields().size());
@@ -172,7 +173,7 @@ TEST_CASE_METHOD(
       Contains("d.npy: has tokens of uint32 (), but those of a.npy are int32"));
   Put("d.npy", "");
   CHECK_THAT(Refusal({"*.npy"}, {"length"}, {"2"}, absl::StatusCode::kDataLoss),
-             Contains("d.npy: is no .npy file"));
+             Contains("d.npy: is not a .npy file"));
 }
 
 TEST_CASE_METHOD(TokenCatalogTest,
@@ -187,7 +188,7 @@ TEST_CASE_METHOD(TokenCatalogTest,
     const std::uint64_t token_bytes =
         golden.count == 0 ? 1 : golden.data.size() / golden.count;
     std::vector<std::string> expected;
-    std::vector<std::string> pairs;  // windows of two that cross no end
+    std::vector<std::string> pairs;  // two tokens of one document
     std::uint64_t at = 0;
     for (const std::uint64_t tokens : golden.documents) {
       if (tokens > 0)
@@ -224,7 +225,8 @@ TEST_CASE_METHOD(TokenCatalogTest,
   }
   const auto whole = Open({"*.bin"}, {"length", "targets"}, {"document", "1"});
   REQUIRE_THAT(whole, IsOk());
-  // One of four documents has a single token, and so no target.
+  // Each file has four documents, of which one has a single token, and so no
+  // target.
   CHECK((*whole)->size() == 9);
   CHECK(Value(**whole, 3) == all[0].data.substr(0, 2 * 299));
   CHECK(Value(**whole, 4) == all[0].data.substr(2 * 301, 2 * 1999));
@@ -246,8 +248,9 @@ TEST_CASE_METHOD(TokenCatalogTest, "The token catalog says what is missing",
   CHECK_THAT(Refusal({"*.bin"}, {"length"}, {"2"}, absl::StatusCode::kNotFound),
              Contains("b.bin: there is no b.idx"));
   Put("a.bin", all[0].data.substr(1));
-  CHECK_THAT(Refusal({"a.bin"}, {"length"}, {"2"}, absl::StatusCode::kDataLoss),
-             Contains("a.bin: has 4635 bytes, which are no whole tokens of 2"));
+  CHECK_THAT(
+      Refusal({"a.bin"}, {"length"}, {"2"}, absl::StatusCode::kDataLoss),
+      Contains("a.bin: has 4635 bytes, which are not whole tokens of 2"));
   CHECK_THAT(Refusal({"a.txt"}, {"length"}, {"2"}, absl::StatusCode::kNotFound),
              Contains("a.txt"));
   Put("a.txt", "text");
@@ -256,7 +259,7 @@ TEST_CASE_METHOD(TokenCatalogTest, "The token catalog says what is missing",
       Contains("a.txt: tokens lie in files .npy"));
 }
 
-// The file is touched in the middle of an epoch.
+// The file's revision changes in the middle of an epoch.
 TEST_CASE_METHOD(TokenCatalogTest,
                  "A token layout looks again at a file that was touched",
                  "[tokens][token_catalog]") {
@@ -272,10 +275,10 @@ TEST_CASE_METHOD(TokenCatalogTest,
     read.object = "a.npy";
     read.version = sample.version;
     absl::StatusOr<storage::Revision> now;
-    sample.layout->LookAgain(read, source_,
-                             [&](absl::StatusOr<storage::Revision> answer) {
-                               now = std::move(answer);
-                             });
+    sample.layout->Revalidate(read, source_,
+                              [&](absl::StatusOr<storage::Revision> answer) {
+                                now = std::move(answer);
+                              });
     return now;
   };
   std::string others = file;

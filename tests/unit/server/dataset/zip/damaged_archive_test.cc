@@ -8,8 +8,8 @@
 #include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/zip/golden_archives.h"
 
-// Archives that are damaged anywhere give an error, or just the files that they
-// had.
+// Tests that archives that are damaged anywhere give an error, or just the
+// files that they had.
 
 namespace forebay::dataset::zip {
 namespace {
@@ -17,7 +17,8 @@ namespace {
 using tests::HasCode;
 using tests::IsOk;
 
-// Directories of all kinds, with and without the larger end record.
+// The archives have directories of all kinds, with and without a zip64 end of
+// central directory record (APPNOTE 4.3.14).
 constexpr const char* kArchives[] = {
     "deflated.zip",      "comment.zip",       "streamed.zip",
     "prefixed.zip",      "zip64.zip",         "zip64_members.zip",
@@ -73,7 +74,7 @@ TEST_CASE("A changed byte in any kind of zip archive gives no other data",
   }
 }
 
-// All that a byte can be, in an archive of one file.
+// Each byte of an archive of one file takes all values in turn.
 TEST_CASE(
     "A byte of any value at any place in a zip archive gives no other data",
     "[zip][damaged_archive]") {

@@ -95,7 +95,7 @@ absl::StatusOr<std::vector<ZipMember>> Members(std::string_view archive,
     const std::string piece =
         Piece(archive, base, wanted->offset, wanted->length + extra);
     FOREBAY_RETURN_IF_ERROR(
-        directory.See(wanted->offset, AsBytes(piece), &members));
+        directory.Parse(wanted->offset, AsBytes(piece), &members));
   }
   return members;
 }

@@ -12,29 +12,30 @@
 
 namespace forebay::dataset::zip {
 
-// A file as zipfile reads it; see tests/golden/zip/make_golden.py.
+// A member of an archive, as zipfile reads it; see
+// tests/golden/zip/make_golden.py.
 struct GoldenMember {
   ZipMember member;
-  std::uint64_t data_offset = 0;  // in the archive
-  std::string sha256;             // in hex
+  std::uint64_t data_offset = 0;  // from the archive's begin
+  std::string sha256;             // in hexadecimal
 };
 
 struct GoldenArchive {
   std::string name;
-  // The archive is so many zeros and the file's bytes.
+  // Zero bytes that the archive has before the file's bytes.
   std::uint64_t base = 0;
   std::vector<GoldenMember> members;
 };
 
 std::vector<GoldenArchive> GoldenArchives();
 
-// The bytes of a file of tests/golden/zip.
+// Returns the bytes of a file of tests/golden/zip.
 std::string GoldenFile(const std::string& name);
 
 absl::Span<const std::uint8_t> AsBytes(std::string_view text);
 
-// Returns the members of `archive`, which lies behind `base` zeros and is given
-// in pieces `extra` bytes longer than those wanted.
+// Returns the members of `archive`, which lies behind `base` zeros. Pieces are
+// `extra` bytes longer than those wanted.
 absl::StatusOr<std::vector<ZipMember>> Members(std::string_view archive,
                                                std::uint64_t base = 0,
                                                std::uint64_t extra = 0);

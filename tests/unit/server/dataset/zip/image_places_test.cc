@@ -10,18 +10,18 @@ namespace {
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
-// Checks that all is found again, and returns what that takes.
+// Checks that all places are found again, and returns the bytes that they take.
 std::uint64_t CheckPlaces(const std::vector<ImagePlace>& places) {
-  const ImagePlaces packed(places);
-  CHECK(packed.size() == places.size());
-  CHECK(ImagePlaces::FitTogether(packed.parts()));
-  CHECK(packed.memory() <= ImagePlaces::Bytes(places.size()));
+  const ImagePlaces compressed(places);
+  CHECK(compressed.size() == places.size());
+  CHECK(ImagePlaces::FitTogether(compressed.parts()));
+  CHECK(compressed.memory() <= ImagePlaces::Bytes(places.size()));
   for (std::size_t i = 0; i < places.size(); ++i) {
-    CHECK(packed.At(i).position == places[i].position);
-    CHECK(packed.At(i).slack >= places[i].slack);
-    CHECK(packed.At(i).method == places[i].method);
+    CHECK(compressed.At(i).position == places[i].position);
+    CHECK(compressed.At(i).slack >= places[i].slack);
+    CHECK(compressed.At(i).method == places[i].method);
   }
-  return packed.memory();
+  return compressed.memory();
 }
 
 std::vector<ImagePlace> InOrder(std::size_t images, std::uint64_t each) {
@@ -41,7 +41,7 @@ TEST_CASE(
   CHECK(CheckPlaces(InOrder(1, 1)) == 4 + 8);
   CHECK(CheckPlaces(InOrder(1024, 2'000'000)) == 1024 * 4 + 8);
   CHECK(CheckPlaces(InOrder(1025, 2'000'000)) == 1025 * 4 + 16);
-  // Archives of 10 TB.
+  // Archives of 200 GB take no more for each image.
   CHECK(CheckPlaces(InOrder(100'000, 2'000'000)) == 100'000 * 4 + 98 * 8);
 }
 

@@ -18,14 +18,14 @@ std::string MadeEntry::Bytes() const {
          Number(0, 6) + Number(header_offset, 4) + name + extra + comment;
 }
 
-std::string MadeEnd::Bytes() const {
+std::string MadeEocd::Bytes() const {
   return "PK\5\6" + Number(disk, 2) + Number(directory_disk, 2) +
          Number(members_here, 2) + Number(members, 2) +
          Number(directory_bytes, 4) + Number(directory_offset, 4) +
          Number(comment.size(), 2) + comment;
 }
 
-std::string MadeEnd64::Bytes() const {
+std::string MadeEocd64::Bytes() const {
   return "PK\6\6" + Number(44 + extensible.size(), 8) + Number(45, 2) +
          Number(45, 2) + Number(disk, 4) + Number(directory_disk, 4) +
          Number(members_here, 8) + Number(members, 8) +
@@ -33,7 +33,7 @@ std::string MadeEnd64::Bytes() const {
 }
 
 std::string MadeLocator::Bytes() const {
-  return "PK\6\7" + Number(disk, 4) + Number(end64_offset, 8) +
+  return "PK\6\7" + Number(disk, 4) + Number(eocd64_offset, 8) +
          Number(disks, 4);
 }
 
@@ -46,7 +46,7 @@ std::string ArchiveOf(const MadeEntry& entry) {
   const std::string members =
       MadeHeader(entry.name) + std::string(entry.compressed, '\0');
   const std::string directory = entry.Bytes();
-  const MadeEnd end = {
+  const MadeEocd end = {
       .directory_bytes = static_cast<std::uint32_t>(directory.size()),
       .directory_offset = static_cast<std::uint32_t>(members.size())};
   return members + directory + end.Bytes();

@@ -6,9 +6,8 @@
 
 namespace forebay::dataset::zip {
 
-// The records of an archive, each with numbers that no writer has to agree
-// with. By default the archive has one empty file, whose header lies at its
-// beginning.
+// The records of an archive, with numbers that need not agree. By default the
+// archive has one empty file, whose header lies at its beginning.
 struct MadeEntry {
   std::string name = "a";
   std::string extra = {};
@@ -25,7 +24,7 @@ struct MadeEntry {
   std::string Bytes() const;
 };
 
-struct MadeEnd {
+struct MadeEocd {
   std::uint16_t disk = 0;
   std::uint16_t directory_disk = 0;
   std::uint16_t members_here = 1;
@@ -37,7 +36,7 @@ struct MadeEnd {
   std::string Bytes() const;
 };
 
-struct MadeEnd64 {
+struct MadeEocd64 {
   std::uint32_t disk = 0;
   std::uint32_t directory_disk = 0;
   std::uint64_t members_here = 1;
@@ -51,20 +50,21 @@ struct MadeEnd64 {
 
 struct MadeLocator {
   std::uint32_t disk = 0;
-  std::uint64_t end64_offset = 31 + 47;
+  std::uint64_t eocd64_offset = 31 + 47;
   std::uint32_t disks = 1;
 
   std::string Bytes() const;
 };
 
-// A number of `bytes` bytes, little-endian.
+// Returns a little-endian number of `bytes` bytes.
 std::string Number(std::uint64_t number, int bytes);
 
-// A member's header, with its name and extra fields.
+// Returns a member's local file header (APPNOTE 4.3.7), with its name and extra
+// fields.
 std::string MadeHeader(const std::string& name, const std::string& extra = {});
 
-// An archive of one member, whose data is `compressed` bytes long: its header,
-// as many zeros, its entry, and an end record that fits them.
+// Returns an archive of one member, whose data is `compressed` zeros: its
+// header, the data, its directory entry, and a fitting end record.
 std::string ArchiveOf(const MadeEntry& entry);
 
 }  // namespace forebay::dataset::zip

@@ -8,7 +8,8 @@
 #include "tests/unit/server/dataset/zip/golden_archives.h"
 #include "tests/unit/server/dataset/zip/made_archive.h"
 
-// Archives whose numbers need more than 32 bits, or are written as if they did.
+// Tests of archives whose numbers need more than 32 bits, or are written as if
+// they did.
 
 namespace forebay::dataset::zip {
 namespace {
@@ -30,15 +31,15 @@ std::string Zip64Field(std::string_view numbers) {
   return Number(1, 2) + Number(numbers.size(), 2) + std::string(numbers);
 }
 
-// The end of an archive whose directory begins at byte kLarge.
+// Returns the end of an archive whose directory begins at byte kLarge.
 std::string LargeArchive(const MadeEntry& entry) {
   const std::string directory = entry.Bytes();
   return directory +
-         MadeEnd64{.directory_bytes = directory.size(),
-                   .directory_offset = kLarge}
+         MadeEocd64{.directory_bytes = directory.size(),
+                    .directory_offset = kLarge}
              .Bytes() +
-         MadeLocator{.end64_offset = kLarge + directory.size()}.Bytes() +
-         MadeEnd{.directory_bytes = UINT32_MAX, .directory_offset = UINT32_MAX}
+         MadeLocator{.eocd64_offset = kLarge + directory.size()}.Bytes() +
+         MadeEocd{.directory_bytes = UINT32_MAX, .directory_offset = UINT32_MAX}
              .Bytes();
 }
 
@@ -61,7 +62,7 @@ TEST_CASE("The zip64 reader reads large numbers", "[zip][zip64]") {
   CHECK((*members)[0].header_offset == length - 1);
 }
 
-// Only numbers that are marked are in the field.
+// The Zip64 extra field has only numbers that are marked (APPNOTE 4.5.3).
 TEST_CASE("The zip64 reader reads only the numbers that are marked",
           "[zip][zip64]") {
   const auto members =
@@ -91,7 +92,7 @@ TEST_CASE("The zip64 reader refuses absurd numbers", "[zip][zip64]") {
                                 .header_offset = UINT32_MAX}),
                   "does not lie before the directory", kLarge);
   }
-  // A sum that would run over.
+  // The sum of these numbers would overflow.
   const std::string half = Number(std::uint64_t{1} << 63, 8);
   ExpectDamaged(LargeArchive({.extra = Zip64Field(half + half + half),
                               .compressed = UINT32_MAX,
@@ -115,42 +116,43 @@ TEST_CASE("The zip64 reader refuses short fields", "[zip][zip64]") {
   CHECK_THAT(none, IsOk());
 }
 
-std::string WithEnd64(const std::string& before, const MadeEnd64& end,
-                      const MadeLocator& locator) {
+std::string WithEocd64(const std::string& before, const MadeEocd64& end,
+                       const MadeLocator& locator) {
   return before + MadeHeader("a") + MadeEntry().Bytes() + end.Bytes() +
-         locator.Bytes() + MadeEnd().Bytes();
+         locator.Bytes() + MadeEocd().Bytes();
 }
 
 TEST_CASE("The zip64 reader finds end records that are longer",
           "[zip][zip64]") {
   for (const std::string& extensible :
        {std::string(1, 'x'), std::string(5000, 'x')}) {
-    const std::string archive = WithEnd64("", {.extensible = extensible}, {});
+    const std::string archive = WithEocd64("", {.extensible = extensible}, {});
     const auto members = Members(archive);
     REQUIRE_THAT(members, IsOk());
     CHECK(members->size() == 1u);
-    // As zipfile has it, such an archive cannot have bytes before it.
+    // Python's zipfile, too, finds no such archive behind other bytes.
     ExpectDamaged("before" + archive, "there is no zip64 end record");
   }
 }
 
 TEST_CASE("The zip64 reader refuses end records that contradict the archive",
           "[zip][zip64]") {
-  CHECK_THAT(Members(WithEnd64("", {}, {})), IsOk());
-  CHECK_THAT(Members(WithEnd64("before", {}, {})), IsOk());
-  ExpectDamaged(WithEnd64("", {}, {.end64_offset = 79}), "lies behind it");
-  ExpectDamaged(WithEnd64("", {}, {.end64_offset = UINT64_MAX}),
+  CHECK_THAT(Members(WithEocd64("", {}, {})), IsOk());
+  CHECK_THAT(Members(WithEocd64("before", {}, {})), IsOk());
+  ExpectDamaged(WithEocd64("", {}, {.eocd64_offset = 79}), "lies behind it");
+  ExpectDamaged(WithEocd64("", {}, {.eocd64_offset = UINT64_MAX}),
                 "lies behind it");
-  ExpectDamaged(WithEnd64("", {}, {.end64_offset = 77}), "does not follow");
-  ExpectDamaged(WithEnd64("", {.directory_bytes = 46}, {}), "does not follow");
-  ExpectDamaged(WithEnd64("", {.directory_offset = 30}, {}), "does not follow");
+  ExpectDamaged(WithEocd64("", {}, {.eocd64_offset = 77}), "does not follow");
+  ExpectDamaged(WithEocd64("", {.directory_bytes = 46}, {}), "does not follow");
+  ExpectDamaged(WithEocd64("", {.directory_offset = 30}, {}),
+                "does not follow");
   ExpectDamaged(
-      WithEnd64("", {.directory_bytes = 79, .directory_offset = UINT64_MAX},
-                {}),
+      WithEocd64("", {.directory_bytes = 79, .directory_offset = UINT64_MAX},
+                 {}),
       "does not follow");
-  ExpectDamaged(WithEnd64("", {.members_here = 65537, .members = 65537}, {}),
+  ExpectDamaged(WithEocd64("", {.members_here = 65537, .members = 65537}, {}),
                 "the directory has 1 members, but the end record says 65537");
-  ExpectDamaged(MadeLocator{.end64_offset = 0}.Bytes() + MadeEnd().Bytes(),
+  ExpectDamaged(MadeLocator{.eocd64_offset = 0}.Bytes() + MadeEocd().Bytes(),
                 "lies behind it");
 }
 

@@ -16,12 +16,12 @@
 #include "tests/conformance/storage/memory_source.h"
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
+#include "tests/unit/server/dataset/zip/compressed_archive.h"
 #include "tests/unit/server/dataset/zip/golden_archives.h"
-#include "tests/unit/server/dataset/zip/packed_archive.h"
 
 namespace forebay::dataset::zip {
 
-// Counts reads.
+// A source that counts its reads.
 class CountingSource final : public storage::ByteSource {
  public:
   explicit CountingSource(storage::ByteSource& source) : source_(source) {}
@@ -38,8 +38,8 @@ class CountingSource final : public storage::ByteSource {
 // A catalog of archives in memory.
 class ZipCatalogTest {
  protected:
-  void Put(const std::string& path, const std::vector<PackedFile>& files) {
-    PutBytes(path, PackedArchive(files));
+  void Put(const std::string& path, const std::vector<CompressedFile>& files) {
+    PutBytes(path, CompressedArchive(files));
   }
   void PutBytes(const std::string& path, const std::string& bytes) {
     bytes_[path] = bytes;
@@ -74,19 +74,20 @@ class ZipCatalogTest {
     return std::string(dataset.status().message());
   }
 
-  // The sample's image, or why there is none.
+  // Returns the sample's image, or the error.
   std::string ImageOf(const Dataset& dataset, std::uint64_t id) const {
     const Sample sample = dataset.At(id);
     std::vector<FieldValue> values(2);
     dataset.ValuesOf(id, absl::MakeSpan(values));
-    CHECK(std::get<PackedRange>(values[0]).range.length == sample.length);
+    CHECK(std::get<CompressedRange>(values[0]).range.length == sample.length);
     const std::string read =
         bytes_.at(sample.object).substr(sample.offset, sample.length);
-    std::vector<std::uint8_t> unpacked;
-    const auto image = dataset.Unpack(id, AsBytes(read), [&](std::uint64_t n) {
-      unpacked.resize(n);
-      return absl::MakeSpan(unpacked);
-    });
+    std::vector<std::uint8_t> decompressed;
+    const auto image =
+        dataset.Decompress(id, AsBytes(read), [&](std::uint64_t n) {
+          decompressed.resize(n);
+          return absl::MakeSpan(decompressed);
+        });
     return image.ok() ? std::string(image->begin(), image->end())
                       : std::string(image.status().message());
   }

@@ -1,4 +1,5 @@
-// Datasets of archives in memory, from their directories to their images.
+// Tests of datasets of archives in memory, from their directories to their
+// images.
 #include "server/dataset/zip/zip_catalog.h"
 
 #include <filesystem>
@@ -11,8 +12,8 @@
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
+#include "tests/unit/server/dataset/zip/compressed_archive.h"
 #include "tests/unit/server/dataset/zip/golden_archives.h"
-#include "tests/unit/server/dataset/zip/packed_archive.h"
 #include "tests/unit/server/dataset/zip/zip_catalog_fixture.h"
 
 namespace forebay::dataset::zip {
@@ -46,7 +47,7 @@ TEST_CASE_METHOD(ZipCatalogTest,
   CHECK(ImageOf(*dataset, 1) ==
         "the member's header has another name than the directory");
   bytes = right;
-  bytes[second.offset + 28] = 5;  // extra fields that nothing has room for
+  bytes[second.offset + 28] = 5;  // extra fields without space for them
   CHECK(ImageOf(*dataset, 1) ==
         "the member's data reaches over what lies behind it");
   bytes = right;
@@ -54,7 +55,7 @@ TEST_CASE_METHOD(ZipCatalogTest,
 }
 
 TEST_CASE_METHOD(ZipCatalogTest,
-                 "A zip dataset inflates no more than there is room for",
+                 "A zip dataset decompresses no more than there is room for",
                  "[zip][zip_catalog]") {
   Put("a.zip", {{"cat/1.png", std::string(1 << 20, '\0'), kDeflated}});
   const auto dataset = Open();
@@ -62,7 +63,7 @@ TEST_CASE_METHOD(ZipCatalogTest,
   CHECK(sample.length < 2000);
   const std::string read = bytes_["a.zip"].substr(sample.offset, sample.length);
   std::uint64_t wanted = 0;
-  const auto image = dataset->Unpack(
+  const auto image = dataset->Decompress(
       0, AsBytes(read),
       [&](std::uint64_t bytes) -> absl::StatusOr<absl::Span<std::uint8_t>> {
         wanted = bytes;
@@ -125,17 +126,17 @@ TEST_CASE_METHOD(ZipCatalogTest,
     const Sample sample = dataset->At(0);
     read.version = sample.version;
     absl::StatusOr<storage::Revision> now;
-    sample.layout->LookAgain(read, source_,
-                             [&](absl::StatusOr<storage::Revision> answer) {
-                               now = std::move(answer);
-                             });
+    sample.layout->Revalidate(read, source_,
+                              [&](absl::StatusOr<storage::Revision> answer) {
+                                now = std::move(answer);
+                              });
     return now;
   };
   memory_.Rewrite("a.zip", archive, {1, 2});
   CHECK(*look() == storage::Revision{1, 2});
   CHECK(dataset->At(0).version.revision == storage::Revision{1, 2});
   const std::string other =
-      PackedArchive({{"cat/2.png", "one"}, {"cat/note.txt", "a note"}});
+      CompressedArchive({{"cat/2.png", "one"}, {"cat/note.txt", "a note"}});
   REQUIRE(other.size() == archive.size());
   memory_.Rewrite("a.zip", other, {1, 3});
   CHECK(look().status().message() ==
@@ -148,7 +149,7 @@ TEST_CASE_METHOD(ZipCatalogTest,
 
 TEST_CASE_METHOD(ZipCatalogTest, "A zip index needs room in the memory budget",
                  "[zip][zip_catalog]") {
-  std::vector<PackedFile> files;
+  std::vector<CompressedFile> files;
   for (int i = 0; i < 10'000; ++i)
     files.push_back({absl::StrCat("cat/", i, ".png")});
   Put("a.zip", files);
@@ -162,7 +163,7 @@ TEST_CASE_METHOD(ZipCatalogTest, "A zip index needs room in the memory budget",
   ZipCatalog catalog("", &ample);
   const auto dataset = Open(catalog);
   CHECK(dataset->size() == 10'000);
-  // 24 bytes a sample, and its name.
+  // Each sample takes 24 bytes and its name.
   CHECK(ample.used() <= 10'000 * (24 + 8) + 4096);
   CHECK(ample.used() >= 10'000 * (24 + 5));
 }

@@ -1,4 +1,4 @@
-// Tests of the tree of classes and images that a dataset finds in archives.
+// Tests the tree of classes and images that a dataset finds in archives.
 
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include "server/dataset/zip/zip_catalog.h"
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
-#include "tests/unit/server/dataset/zip/packed_archive.h"
+#include "tests/unit/server/dataset/zip/compressed_archive.h"
 #include "tests/unit/server/dataset/zip/zip_catalog_fixture.h"
 
 namespace forebay::dataset::zip {
@@ -104,7 +104,7 @@ TEST_CASE_METHOD(
     "[zip][zip_catalog_tree]") {
   const auto advice = [&](const std::vector<std::string>& names,
                           const std::string& folder = "") {
-    std::vector<PackedFile> files;
+    std::vector<CompressedFile> files;
     for (const std::string& name : names) files.push_back({name});
     Put("a.zip", files);
     warnings_.clear();
@@ -127,7 +127,7 @@ TEST_CASE_METHOD(ZipCatalogTest,
                  "[zip][zip_catalog_tree]") {
   Put("a.zip", {{"dog/1.png", "a"}, {"cat/2.png", "b"}});
   Put("b.zip", {{"cat/1.png", "c", kDeflated}, {"eel/1.png", "d"}});
-  PutBytes("c.zip", PackedArchive({}));
+  PutBytes("c.zip", CompressedArchive({}));
   const auto dataset = Open();
   CHECK_THAT(dataset->classes(), ElementsAre("cat", "dog", "eel"));
   std::string images;
@@ -170,7 +170,7 @@ TEST_CASE_METHOD(ZipCatalogTest,
 TEST_CASE_METHOD(ZipCatalogTest,
                  "The zip catalog refuses what is not a tree of images",
                  "[zip][zip_catalog_tree]") {
-  PutBytes("a.zip", PackedArchive({}));
+  PutBytes("a.zip", CompressedArchive({}));
   CHECK_THAT(Refusal(), Contains("*.zip: found no class folder in it"));
   Put("a.zip", {{"1.png", "one"}});
   CHECK_THAT(Refusal(), Contains("*.zip: found no class folder in it"));
@@ -180,7 +180,7 @@ TEST_CASE_METHOD(ZipCatalogTest,
   PutBytes("a.zip", whole.substr(0, whole.size() - 1));
   CHECK_THAT(Refusal(), Contains("a.zip: at byte "));
   PutBytes("a.zip", "short");
-  CHECK_THAT(Refusal(), Contains("a.zip: is no zip archive: it has only 5"));
+  CHECK_THAT(Refusal(), Contains("a.zip: is not a zip archive: it has only 5"));
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ TEST_CASE("A zip directory turns the backslashes of DOS names into slashes",
   CHECK_THAT(names("a\\b.jpg", 3), ElementsAre("a\\b.jpg"));
 }
 
-// One read is enough for a small archive, whatever it ends with.
+// A single read is enough for a small archive, whatever end it has.
 TEST_CASE("A zip directory reads the end of a small archive once",
           "[zip][zip_directory]") {
   for (const char* name : {"deflated.zip", "comment.zip", "zip64.zip",
@@ -96,7 +96,7 @@ TEST_CASE("A zip directory reads the end of a small archive once",
     std::vector<ZipMember> members;
     const auto tail =
         std::string_view(archive).substr(wanted->offset, wanted->length);
-    REQUIRE_THAT(directory->See(wanted->offset, AsBytes(tail), &members),
+    REQUIRE_THAT(directory->Parse(wanted->offset, AsBytes(tail), &members),
                  IsOk());
     CAPTURE(name);
     CHECK_FALSE(directory->wanted().has_value());
@@ -105,7 +105,7 @@ TEST_CASE("A zip directory reads the end of a small archive once",
 }
 
 TEST_CASE("A long zip directory is read in pieces", "[zip][zip_directory]") {
-  // Three of them are more than one piece.
+  // Three of these entries are more than one piece.
   const MadeEntry entry = {
       .name = std::string(65535, 'n'),
       .extra = "\1\1" + Number(65531, 2) + std::string(65531, 'e'),
@@ -114,11 +114,11 @@ TEST_CASE("A long zip directory is read in pieces", "[zip][zip_directory]") {
   archive.resize(archive.size() * 40);
   const std::uint64_t begin = archive.size();
   for (int i = 0; i < 40; ++i) archive += entry.Bytes();
-  archive += MadeEnd{.members_here = 40,
-                     .members = 40,
-                     .directory_bytes =
-                         static_cast<std::uint32_t>(archive.size() - begin),
-                     .directory_offset = static_cast<std::uint32_t>(begin)}
+  archive += MadeEocd{.members_here = 40,
+                      .members = 40,
+                      .directory_bytes =
+                          static_cast<std::uint32_t>(archive.size() - begin),
+                      .directory_offset = static_cast<std::uint32_t>(begin)}
                  .Bytes();
   auto directory = ZipDirectory::Create("some.zip", archive.size());
   REQUIRE_THAT(directory, IsOk());
@@ -129,7 +129,7 @@ TEST_CASE("A long zip directory is read in pieces", "[zip][zip_directory]") {
     const auto piece =
         std::string_view(archive).substr(wanted->offset, wanted->length);
     const auto status =
-        directory->See(wanted->offset, AsBytes(piece), &members);
+        directory->Parse(wanted->offset, AsBytes(piece), &members);
     REQUIRE_THAT(status, IsOk());
   }
   CHECK(members.size() == 40u);
@@ -142,15 +142,16 @@ TEST_CASE("A zip directory takes the end record that ends the archive",
   const auto names = Names(plain);
   for (const std::string& comment :
        {std::string(65535, 'c'), std::string("PK\5\6"),
-        MadeEnd{.comment = "x"}.Bytes() + "xy",
-        "x" + MadeEnd().Bytes() + "y"}) {
+        MadeEocd{.comment = "x"}.Bytes() + "xy",
+        "x" + MadeEocd().Bytes() + "y"}) {
     const std::string archive =
         plain.substr(0, plain.size() - 2) + Number(comment.size(), 2) + comment;
     CHECK(Names(archive) == names);
   }
 }
 
-// As of an archive that was put behind something, or was written there.
+// The archive was written over a longer file, or something was written behind
+// it.
 TEST_CASE("A zip directory is read though bytes lie behind the archive",
           "[zip][zip_directory]") {
   const std::string plain = GoldenFile("deflated.zip");
@@ -158,7 +159,7 @@ TEST_CASE("A zip directory is read though bytes lie behind the archive",
   CHECK(Names(plain + std::string(65535, '\0')) == Names(plain));
   CHECK(Names(GoldenFile("counted_prefix.zip") + "x") == Names(plain));
   ExpectDamaged(plain + std::string(65536, '\0'), "there is no end record");
-  // It may be an archive within an archive that was truncated.
+  // The file may be an archive within an archive, which was truncated.
   ExpectDamaged(GoldenFile("prefixed.zip") + "PK",
                 "2 bytes follow the end record");
 }
@@ -196,21 +197,22 @@ TEST_CASE("A zip directory refuses encrypted files", "[zip][zip_directory]") {
 TEST_CASE("A zip directory refuses split archives", "[zip][zip_directory]") {
   ExpectUnsupported(GoldenFile("infozip_split.zip"), "the archive is split");
   const std::string before = MadeHeader("a") + MadeEntry().Bytes();
-  for (const MadeEnd& end : {MadeEnd{.disk = 1}, MadeEnd{.directory_disk = 1},
-                             MadeEnd{.members_here = 0}}) {
+  for (const MadeEocd& end :
+       {MadeEocd{.disk = 1}, MadeEocd{.directory_disk = 1},
+        MadeEocd{.members_here = 0}}) {
     ExpectUnsupported(before + end.Bytes(), "the archive is split");
   }
   for (const MadeLocator& locator :
        {MadeLocator{.disk = 1}, MadeLocator{.disks = 2}}) {
     ExpectUnsupported(
-        before + MadeEnd64().Bytes() + locator.Bytes() + MadeEnd().Bytes(),
+        before + MadeEocd64().Bytes() + locator.Bytes() + MadeEocd().Bytes(),
         "the archive is split");
   }
-  for (const MadeEnd64& end :
-       {MadeEnd64{.disk = 1}, MadeEnd64{.directory_disk = 1},
-        MadeEnd64{.members_here = 0}}) {
+  for (const MadeEocd64& end :
+       {MadeEocd64{.disk = 1}, MadeEocd64{.directory_disk = 1},
+        MadeEocd64{.members_here = 0}}) {
     ExpectUnsupported(
-        before + end.Bytes() + MadeLocator().Bytes() + MadeEnd().Bytes(),
+        before + end.Bytes() + MadeLocator().Bytes() + MadeEocd().Bytes(),
         "the archive is split");
   }
   ExpectUnsupported(ArchiveOf({.disk = 1}), "a lies in another file");
@@ -259,10 +261,10 @@ TEST_CASE("A zip directory refuses members that lie over others",
   const std::string header = MadeHeader("a") + std::string(40, '\0');
   const std::string entry = MadeEntry{.compressed = 20, .length = 20}.Bytes();
   ExpectDamaged(header + entry + entry +
-                    MadeEnd{.members_here = 2,
-                            .members = 2,
-                            .directory_bytes = 2 * 47,
-                            .directory_offset = 31 + 40}
+                    MadeEocd{.members_here = 2,
+                             .members = 2,
+                             .directory_bytes = 2 * 47,
+                             .directory_offset = 31 + 40}
                         .Bytes(),
                 "at byte 118: the file a lies over others");
 }
@@ -272,7 +274,7 @@ TEST_CASE("A zip directory refuses lengths that cannot be",
   ExpectDamaged(ArchiveOf({.compressed = 5, .length = 6}),
                 "a cannot have 6 bytes, as it takes 5");
   ExpectDamaged(ArchiveOf({.compressed = 6, .length = 5}), "cannot have");
-  // No deflated data is so short.
+  // Deflated data is never so short.
   ExpectDamaged(ArchiveOf({.method = 8, .compressed = 5, .length = 5161}),
                 "a cannot have 5161 bytes, as it takes 5");
   CHECK(Names(ArchiveOf({.method = 8, .compressed = 5, .length = 5160})) ==
@@ -282,29 +284,29 @@ TEST_CASE("A zip directory refuses lengths that cannot be",
 TEST_CASE("A zip directory that does not fit its end record is refused",
           "[zip][zip_directory]") {
   const std::string before = MadeHeader("a") + MadeEntry().Bytes();
-  CHECK(Names(before + MadeEnd().Bytes()).size() == 1u);
-  ExpectDamaged(before + MadeEnd{.directory_bytes = 79}.Bytes(),
+  CHECK(Names(before + MadeEocd().Bytes()).size() == 1u);
+  ExpectDamaged(before + MadeEocd{.directory_bytes = 79}.Bytes(),
                 "the directory cannot have 79 bytes");
-  ExpectDamaged(before + MadeEnd{.directory_bytes = UINT32_MAX}.Bytes(),
+  ExpectDamaged(before + MadeEocd{.directory_bytes = UINT32_MAX}.Bytes(),
                 "the directory cannot have");
-  ExpectDamaged(before + MadeEnd{.directory_bytes = 46}.Bytes(),
+  ExpectDamaged(before + MadeEocd{.directory_bytes = 46}.Bytes(),
                 "there is no entry");
-  ExpectDamaged(before + "x" + MadeEnd{.directory_bytes = 48}.Bytes(),
+  ExpectDamaged(before + "x" + MadeEocd{.directory_bytes = 48}.Bytes(),
                 "the directory ends within an entry");
-  ExpectDamaged(before + MadeEnd{.members_here = 2, .members = 2}.Bytes(),
+  ExpectDamaged(before + MadeEocd{.members_here = 2, .members = 2}.Bytes(),
                 "the directory has 1 members, but the end record says 2");
-  ExpectDamaged(before + MadeEnd{.directory_bytes = 0}.Bytes(),
+  ExpectDamaged(before + MadeEocd{.directory_bytes = 0}.Bytes(),
                 "the directory has 0 members");
 }
 
-// Writers that know no zip64 let the number run over.
+// Writers without zip64 let the 16-bit count overflow.
 TEST_CASE("A zip directory compares only sixteen bits of the count of members",
           "[zip][zip_directory]") {
   constexpr int kMany = 65536 + 1;
   std::string archive(31 * kMany, '\0');
   for (int i = 0; i < kMany; ++i) archive += MadeEntry().Bytes();
   archive +=
-      MadeEnd{.directory_bytes = 47 * kMany, .directory_offset = 31 * kMany}
+      MadeEocd{.directory_bytes = 47 * kMany, .directory_offset = 31 * kMany}
           .Bytes();
   CHECK(Names(archive).size() == kMany);
 }

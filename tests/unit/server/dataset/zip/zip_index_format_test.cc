@@ -11,8 +11,8 @@
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
+#include "tests/unit/server/dataset/zip/compressed_archive.h"
 #include "tests/unit/server/dataset/zip/golden_archives.h"
-#include "tests/unit/server/dataset/zip/packed_archive.h"
 
 namespace forebay::dataset::zip {
 namespace {
@@ -23,7 +23,7 @@ using tests::IsEmpty;
 using tests::IsOk;
 
 std::shared_ptr<const ZipIndex> Index(const std::string& folder = "all") {
-  const std::string archive = PackedArchive(
+  const std::string archive = CompressedArchive(
       {{"all/cat/1.png", "one"},
        {"all/dog/2.png", std::string(500, '2'), ZipMethod::kDeflated}});
   base::WorkingMemory memory(base::AmpleBudget(), "an index");
@@ -76,7 +76,8 @@ TEST_CASE("The zip index format notices every truncation",
   }
 }
 
-// Changes the bytes at `offset` behind the header, with a fitting checksum.
+// Returns the error for an index whose bytes at `offset` behind the header were
+// changed, with a fitting checksum.
 template <typename Number>
 std::string Changed(std::size_t offset, Number number) {
   std::string bytes = EncodeZipIndex(*Index());
@@ -95,11 +96,12 @@ TEST_CASE("The zip index format notices parts that do not fit",
   CHECK_THAT(Changed(16, u64(1)), Contains("position of archive 0"));
   CHECK_THAT(Changed(24, ~u64(0)), Contains("position of archive 0"));
   CHECK_THAT(Changed(24, u64(10)), Contains("position of archive 1"));
-  // The group of both.
+  // Both images are in one group, whose base changes.
   CHECK_THAT(Changed(2 * kArchive, ~u64(0)), Contains("place of image 0"));
   CHECK_THAT(Changed(2 * kArchive, u64(1) << 40),
              Contains("extent of image 0"));
-  // The first image, stored, as if it were deflated, and the second likewise.
+  // The methods are swapped: the first image, stored, would be deflated, and
+  // the second stored.
   CHECK_THAT(Changed(2 * kArchive + 8, std::uint32_t{1}), IsEmpty());
   CHECK_THAT(Changed(2 * kArchive + 12, std::uint32_t{0}),
              Contains("length of image 1"));

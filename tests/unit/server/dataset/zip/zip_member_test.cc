@@ -31,7 +31,7 @@ std::string Sha256(const std::string& bytes) {
   return hex;
 }
 
-// Returns `bytes` deflated, without any header.
+// Returns `bytes` deflated, without a header.
 std::string Deflated(const std::string& bytes, int level = 9) {
   z_stream stream = {};
   CHECK(deflateInit2(&stream, level, Z_DEFLATED, -MAX_WBITS, 8,
@@ -47,9 +47,10 @@ std::string Deflated(const std::string& bytes, int level = 9) {
   return deflated;
 }
 
-// Inflates into memory of that length, and checks that the bytes behind stay.
-absl::StatusOr<std::string> Inflated(std::string_view compressed,
-                                     std::size_t length) {
+// Decompresses into memory of `length` bytes, and checks that the bytes behind
+// it stay as they were.
+absl::StatusOr<std::string> Decompressed(std::string_view compressed,
+                                         std::size_t length) {
   std::vector<std::uint8_t> out(length + 16, 0xa5);
   const absl::Status status =
       Inflate(AsBytes(compressed), absl::MakeSpan(out).first(length));
@@ -63,7 +64,7 @@ void ExpectDamaged(const absl::Status& status, std::string_view reason) {
   CHECK_THAT(status.message(), Contains(std::string(reason)));
 }
 
-// Bytes that take as much as they have.
+// Returns bytes that cannot be compressed.
 std::string Noise(std::size_t length) {
   std::string noise;
   for (std::uint32_t seed = 1; noise.size() < length;) {
@@ -123,60 +124,64 @@ TEST_CASE("A zip member with another header is refused", "[zip][zip_member]") {
                 "there is no header");
 }
 
-TEST_CASE("A zip member of any deflate blocks is inflated",
+TEST_CASE("A zip member of any deflate blocks is decompressed",
           "[zip][zip_member]") {
   for (const int level : {0, 1, 9}) {
     for (const std::string& bytes : {std::string(), std::string("x"),
                                      std::string(300000, 'z'), Noise(100000)}) {
-      const auto inflated = Inflated(Deflated(bytes, level), bytes.size());
-      REQUIRE_THAT(inflated, IsOk());
-      CHECK(*inflated == bytes);
+      const auto decompressed =
+          Decompressed(Deflated(bytes, level), bytes.size());
+      REQUIRE_THAT(decompressed, IsOk());
+      CHECK(*decompressed == bytes);
     }
   }
-  CHECK_THAT(Inflated("", 0), IsOk());
+  CHECK_THAT(Decompressed("", 0), IsOk());
 }
 
-// Longer than what zlib is given at a time.
-TEST_CASE("A zip member longer than zlib's limit for one call is inflated",
+// The member is longer than the bytes that zlib is given at a time.
+TEST_CASE("A zip member longer than zlib's limit for one call is decompressed",
           "[zip][zip_member]") {
   const std::string bytes((std::size_t{1} << 26) + 100, '\0');
-  const auto inflated = Inflated(Deflated(bytes), bytes.size());
-  REQUIRE_THAT(inflated, IsOk());
-  CHECK(*inflated == bytes);
+  const auto decompressed = Decompressed(Deflated(bytes), bytes.size());
+  REQUIRE_THAT(decompressed, IsOk());
+  CHECK(*decompressed == bytes);
 }
 
 TEST_CASE("A zip member of another length than its directory says is refused",
           "[zip][zip_member]") {
   const std::string bytes = Noise(1000) + std::string(1000, 'z');
   const std::string deflated = Deflated(bytes);
-  ExpectDamaged(Inflated(deflated, 1999).status(),
+  ExpectDamaged(Decompressed(deflated, 1999).status(),
                 "gives more bytes than the directory says");
-  ExpectDamaged(Inflated(deflated, 0).status(),
+  ExpectDamaged(Decompressed(deflated, 0).status(),
                 "gives more bytes than the directory says");
-  ExpectDamaged(Inflated(deflated, 2001).status(),
+  ExpectDamaged(Decompressed(deflated, 2001).status(),
                 "gives 1 bytes less than the directory says");
-  // A thousand times what it takes: deflate could, but did not.
-  ExpectDamaged(Inflated(deflated, 1000 * deflated.size()).status(),
+  // Deflate could give a thousand times its input, but this data does not.
+  ExpectDamaged(Decompressed(deflated, 1000 * deflated.size()).status(),
                 "less than the directory says");
-  ExpectDamaged(Inflated(deflated + "x", 2000).status(),
+  ExpectDamaged(Decompressed(deflated + "x", 2000).status(),
                 "ends 1 bytes too early");
-  ExpectDamaged(Inflated("", 1).status(), "it has no end");
+  ExpectDamaged(Decompressed("", 1).status(), "it has no end");
 }
 
 TEST_CASE("A zip member with truncated data is refused", "[zip][zip_member]") {
   const std::string bytes = Noise(300) + std::string(100, 'z');
   const std::string deflated = Deflated(bytes);
   for (std::size_t length = 0; length < deflated.size(); ++length) {
-    ExpectDamaged(Inflated(deflated.substr(0, length), bytes.size()).status(),
-                  "it has no end");
+    ExpectDamaged(
+        Decompressed(deflated.substr(0, length), bytes.size()).status(),
+        "it has no end");
   }
 }
 
 TEST_CASE("A zip member with damaged data is refused", "[zip][zip_member]") {
-  ExpectDamaged(Inflated("\xff\xff\xff", 10).status(), "invalid block type");
-  // A distance beyond what was written.
-  ExpectDamaged(Inflated(std::string("\x4b\x04\xa2\x00\x00", 5), 10).status(),
-                "its deflated data is damaged");
+  ExpectDamaged(Decompressed("\xff\xff\xff", 10).status(),
+                "invalid block type");
+  // The match's distance leads before the first byte of the output.
+  ExpectDamaged(
+      Decompressed(std::string("\x4b\x04\xa2\x00\x00", 5), 10).status(),
+      "its deflated data is damaged");
 }
 
 TEST_CASE("A zip member's CRC-32 is checked", "[zip][zip_member]") {

@@ -59,7 +59,7 @@ TEST_CASE("Audio ops give the same numbers as torchaudio's",
   CHECK(at == all.size());
 }
 
-// Gives two numbers, and counts.
+// Draws that give two numbers by turns, and count how many were drawn.
 class FixedDraws final : public transform::Draws {
  public:
   FixedDraws(float first, float second) : values_{first, second} {}

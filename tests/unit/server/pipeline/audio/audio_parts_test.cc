@@ -43,7 +43,7 @@ TEST_CASE("The powers of a real FFT are those of the direct sum",
     std::copy(numbers.begin(), numbers.end(), work.begin());
     std::vector<float> powers(fft.bins() + 1, -7);
     fft.Powers(work.data(), 0.5F, powers.data());
-    CHECK(powers.back() == -7);  // behind the last bin
+    CHECK(powers.back() == -7);  // behind the last bin, so not written
     for (std::size_t k = 0; k < fft.bins(); ++k) {
       double real = 0;
       double imaginary = 0;
@@ -67,7 +67,8 @@ TEST_CASE("Bands of a mel scale cover their own bins alone",
   for (std::size_t k = 0; k <= 25; ++k) spectrum[k] = 1e9F;
   scale.Apply(spectrum.data(), bands.data());
   for (const float band : bands) CHECK(band == 0);
-  // Between the middles of the first band and the last, bands sum up to 1.
+  // The bands' filters sum up to 1 between the centers of the first band and
+  // the last.
   spectrum.assign(201, 0);
   spectrum[100] = 3;
   scale.Apply(spectrum.data(), bands.data());
@@ -93,7 +94,8 @@ TEST_CASE("Lengths and room of a resampling kernel fit for each pair of rates",
         CHECK(*made >= before);
         before = *made;
         if (*made > 4000) continue;
-        // Of exactly the size that is asked for, for the sanitizers.
+        // The buffers have exactly the sizes that are asked for, so that
+        // sanitizers see accesses behind them.
         if (*made == 0) continue;
         const FrameRange all{.length = *made};
         std::vector<float> clip((*kernel)->RoomFor(all).length);

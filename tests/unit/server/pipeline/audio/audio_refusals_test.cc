@@ -1,6 +1,6 @@
 #include <string>
 
-#include "server/pipeline/audio/op_reader.h"
+#include "server/pipeline/audio/audio_op_reader.h"
 #include "server/pipeline/transform/draws.h"
 #include "server/pipeline/transform/scratch.h"
 #include "tests/catch/catch.h"
@@ -122,13 +122,14 @@ TEST_CASE(
   CHECK_FALSE(IsAudioOp(Spec("ops { grayscale {} }").ops(0)));
 }
 
-// A worker does nothing else meanwhile, and nobody can end it.
+// Returns the refusal of a clip that takes too long. A thread does nothing else
+// meanwhile, and an op cannot be stopped.
 std::string TooLong(const std::string& op, const Input& input,
                     std::uint64_t frames) {
   const auto made = ReadOp(Spec("ops { " + op + " }").ops(0), input);
   CHECK_THAT(made, IsOk());
   const Signal clip{.frames = frames, .rate = input.rate};
-  // It is told of a clip, not of what clips may become.
+  // LongestOf() tells what clips may become, and does not refuse the length.
   CHECK_THAT((*made)->LongestOf(clip), IsOk());
   return std::string((*made)->OutputOf(clip).status().message());
 }

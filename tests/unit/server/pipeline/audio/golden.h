@@ -18,14 +18,14 @@ struct Clip {
   Array array;
 };
 
-// A file of tests/golden/audio_ops, as text or as float32.
+// Both return a file of tests/golden/audio_ops, as text or as float32.
 std::string GoldenText(const std::string& name);
 std::vector<float> GoldenFloats(const std::string& name);
 
-// The clips "mono" and "stereo".
+// Returns the clip "mono" or "stereo".
 Clip GoldenClip(const std::string& name);
 
-// The result of ops, in protobuf's text format, on a clip.
+// Returns the result of ops, given in protobuf's text format, on a clip.
 std::vector<float> Transformed(const std::string& ops, const Array& array,
                                const SampleKey& key = {});
 

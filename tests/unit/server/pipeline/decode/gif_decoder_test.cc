@@ -16,7 +16,8 @@ using tests::IsOk;
 
 using File = std::vector<std::uint8_t>;
 
-// The files' last bytes are the data's end code, the end mark and the trailer.
+// The files' last bytes may be missing: the data's end code, the end mark and
+// the trailer.
 TEST_CASE(
     "The GIF decoder finds any truncation though only the top is asked for",
     "[decode][gif_decoder]") {
@@ -43,7 +44,7 @@ TEST_CASE("The GIF decoder finds damage", "[decode][gif_decoder]") {
   File file = GoldenFile("inside.gif");
   const std::size_t frame = 13 + 24;
   REQUIRE(file[frame] == ',');
-  file[frame + 10] = 13;  // bits of a code
+  file[frame + 10] = 13;  // the LZW minimum code size
   CHECK(std::string(DecodeTop(decoder, file).message()) ==
         "is a corrupt GIF image");
   file = GoldenFile("inside.gif");

@@ -16,7 +16,7 @@ struct GoldenPixel {
   std::uint8_t rgb[3];
 };
 
-// A line of golden.txt: what Pillow sees.
+// A line of golden.txt: an image as Pillow decodes it.
 struct GoldenImage {
   std::string name;
   std::uint32_t width, height;
@@ -25,7 +25,7 @@ struct GoldenImage {
 };
 
 std::vector<GoldenImage> GoldenImages();
-// Names of images that Pillow refuses.
+// Returns the names of images that Pillow refuses.
 std::vector<std::string> RefusedImages();
 std::vector<std::uint8_t> GoldenFile(const std::string& name);
 
@@ -33,20 +33,21 @@ std::vector<std::uint8_t> GoldenFile(const std::string& name);
 absl::Status DecodeTop(ImageDecoder& decoder,
                        const std::vector<std::uint8_t>& file);
 
-// Where files are cut: after `first` bytes and every `step`th one from there,
-// but not in the last `unneeded` ones.
+// Where files are cut: after `first` bytes and at every `step`th byte from
+// there, but not in the last `unneeded` bytes.
 struct Cuts {
   std::size_t first = 0;
   std::size_t step = 3;
   std::size_t unneeded = 0;
 };
-// Expects DATA_LOSS of each golden file that is cut so, though only its top row
-// is asked for.
+// Expects DATA_LOSS of each golden file that is cut as `cuts` says, though only
+// its top row is asked for.
 void ExpectTruncationsFound(ImageDecoder& decoder,
                             const std::vector<std::string>& names,
                             const Cuts& cuts);
 
-// Gathers a region's rows without gaps, and checks that they come in order.
+// A sink that gathers a region's rows without gaps, and checks that they come
+// in order.
 class PixelSink : public RowSink {
  public:
   explicit PixelSink(const Region& region) : region_(region) {}

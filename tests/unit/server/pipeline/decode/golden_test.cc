@@ -1,4 +1,4 @@
-// Every kind of image against what Pillow sees in it.
+// Compares every kind of image with what Pillow decodes.
 
 #include <zlib.h>
 
@@ -72,7 +72,7 @@ TEST_CASE("Reduced JPEG images have Pillow's pixels", "[decode][golden]") {
   CHECK(images > 80);
 }
 
-// The pixels of the image's first rows; nothing if it is refused.
+// Returns the pixels of the image's first rows, or nothing if it is refused.
 std::vector<std::uint8_t> TopOf(AnyImageDecoder& decoder,
                                 const std::vector<std::uint8_t>& file) {
   const auto info = decoder.Open(file);
@@ -106,7 +106,8 @@ TEST_CASE("A decoded image does not depend on the one before",
   AnyImageDecoder decoder{DecodeLimits{}};
   for (const auto& [before, first] : files) {
     for (const auto& [name, file] : files) {
-      // Each format has a decoder of its own.
+      // Each format has a decoder of its own, so only pairs of one format
+      // matter.
       if (SuffixOf(before) != SuffixOf(name)) continue;
       TopOf(decoder, first);
       UNSCOPED_INFO(name << " after " << before);

@@ -10,10 +10,10 @@
 
 namespace forebay::pipeline::decode {
 
-// The words of each line of a file of tests/golden/values.
+// Returns the words of each line of a file of tests/golden/values.
 std::vector<std::vector<std::string>> GoldenValues(const std::string& name);
 
-// The bytes of a file of tests/golden/values.
+// Returns the bytes of a file of tests/golden/values.
 std::string GoldenValueFile(const std::string& name);
 
 // Returns the bytes that a word such as "6a7067" means; "-" means none.

@@ -24,7 +24,7 @@ std::size_t FindMarker(const File& file, std::uint8_t code) {
   return static_cast<std::size_t>(found - file.begin());
 }
 
-// `file` with another size in its frame header, whose marker is `code`.
+// Returns `file` with another size in its frame header, whose marker is `code`.
 File WithSize(File file, std::uint8_t code, unsigned width, unsigned height) {
   const std::size_t at = FindMarker(file, code);
   file[at + 5] = static_cast<std::uint8_t>(height >> 8);
@@ -116,7 +116,8 @@ TEST_CASE("The JPEG decoder refuses more pixels than the limit",
 
 TEST_CASE("The JPEG decoder refuses coefficients beyond the scratch limit",
           "[decode][jpeg_decoder]") {
-  // 10,000 x 10,000 in three 4:2:0 components: 300 MB of coefficients.
+  // 10,000 x 10,000 pixels in three 4:2:0 components have 300 MB of
+  // coefficients.
   const File file =
       WithSize(GoldenFile("420_progressive.jpg"), 0xc2, 10000, 10000);
   JpegDecoder decoder{DecodeLimits{}};
@@ -124,7 +125,7 @@ TEST_CASE("The JPEG decoder refuses coefficients beyond the scratch limit",
   CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
   CHECK_THAT(status.message(), Contains("10000 x 10000"));
   CHECK_THAT(status.message(), Contains("268435456 bytes"));
-  // The same size in one scan needs but a few rows.
+  // The same size in one scan needs memory for only a few rows.
   CHECK_THAT(decoder.Open(WithSize(GoldenFile("420.jpg"), 0xc0, 10000, 10000)),
              IsOk());
 }

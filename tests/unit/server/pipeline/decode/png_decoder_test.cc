@@ -25,7 +25,8 @@ void PutBigEndian(File& file, std::size_t at, std::uint32_t value) {
   }
 }
 
-// `file` with another size in its header, checksum and all.
+// Returns `file` with another size in its IHDR chunk, and that chunk's right
+// CRC.
 File WithSize(File file, std::uint32_t width, std::uint32_t height) {
   PutBigEndian(file, 16, width);
   PutBigEndian(file, 20, height);
@@ -100,7 +101,7 @@ TEST_CASE("The PNG decoder refuses pixels beyond the scratch limit",
           .status();
   CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
   CHECK_THAT(status.message(), Contains("12000 x 12000"));
-  // Row by row it needs but a few rows.
+  // An image that is decoded row by row needs memory for only a few rows.
   CHECK_THAT(decoder.Open(WithSize(GoldenFile("rgb8.png"), 12000, 12000)),
              IsOk());
 }

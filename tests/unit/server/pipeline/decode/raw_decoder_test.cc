@@ -30,7 +30,7 @@ File RawImage(std::uint32_t width, std::uint32_t height, std::uint32_t channels,
   return file;
 }
 
-// Notes where rows come from.
+// A sink that notes the addresses of rows.
 class WhereSink : public RowSink {
  public:
   void Rows(std::uint32_t, std::uint32_t count, const std::uint8_t* rgb,
@@ -63,7 +63,8 @@ TEST_CASE(
     CAPTURE(y);
     CHECK(sink.rows()[y] == first + y * kWidth * 3);
   }
-  // 30 bytes lie behind its end: fewer than a sink may read.
+  // The last row is copied: 30 bytes lie behind its end, fewer than a sink may
+  // read.
   CHECK(sink.rows()[27] != first + 27 * kWidth * 3);
 }
 
@@ -75,7 +76,8 @@ TEST_CASE("The raw image decoder never reads behind the end",
       for (std::uint32_t height = 1; height < 20; ++height) {
         const File made = RawImage(width, height, channels,
                                    std::size_t{width} * height * channels);
-        // An exact allocation: sanitizers see what is read behind it.
+        // The allocation has exactly the file's size, so that sanitizers see a
+        // read behind it.
         const auto exact = std::make_unique<std::uint8_t[]>(made.size());
         std::memcpy(exact.get(), made.data(), made.size());
         REQUIRE_THAT(decoder.Open({exact.get(), made.size()}), IsOk());
@@ -111,7 +113,7 @@ TEST_CASE("The raw image decoder refuses what its header does not describe",
   CHECK(message(RawImage(4, 3, 2, 24)) == "is a corrupt raw image");
   CHECK(message(RawImage(0, 3, 3, 0)) == "is a corrupt raw image");
   CHECK(message(RawImage(4, 0, 3, 0)) == "is a corrupt raw image");
-  // Their product, with the channels, is 0 modulo 2^64.
+  // The sizes are 2^31 each, and their product must not overflow.
   RawDecoder boundless{DecodeLimits{.max_pixels = UINT64_MAX}};
   CHECK_THAT(boundless.Open(RawImage(0x80000000, 0x80000000, 1, 0)),
              HasCode(absl::StatusCode::kResourceExhausted));

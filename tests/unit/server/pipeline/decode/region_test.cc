@@ -1,4 +1,4 @@
-// A region has the very pixels that the whole image has there.
+// Tests that a region has the very pixels that the whole image has there.
 
 #include <algorithm>
 #include <cstring>
@@ -25,7 +25,8 @@ std::uint32_t Draw(std::mt19937& random, std::uint32_t low,
   return std::uniform_int_distribution<std::uint32_t>(low, high)(random);
 }
 
-// Half of them with edges near multiples of 8, where iMCUs end.
+// Draws a span of a row or column. Half of the edges lie near multiples of 8,
+// where iMCUs end.
 void DrawSpan(std::mt19937& random, std::uint32_t size, std::uint32_t* begin,
               std::uint32_t* length) {
   std::uint32_t edges[2];
@@ -55,7 +56,7 @@ std::vector<std::uint8_t> DecodeRegion(AnyImageDecoder& decoder,
   return sink.pixels();
 }
 
-// The number of rows that differ.
+// Returns the number of rows that differ.
 int DifferingRows(const std::vector<std::uint8_t>& whole,
                   std::uint32_t image_width, const Region& region,
                   const std::vector<std::uint8_t>& pixels) {

@@ -17,7 +17,8 @@ using tests::IsOk;
 
 using File = std::vector<std::uint8_t>;
 
-// Where the value of a tag is in a little-endian file that has one directory.
+// Returns the offset of a tag's value in a little-endian file that has one
+// directory (TIFF 6.0 section 2).
 std::size_t ValueOf(const File& file, std::uint16_t tag) {
   const std::size_t directory =
       file[4] + (file[5] << 8) + (std::size_t{file[6]} << 16);
@@ -38,12 +39,13 @@ TEST_CASE(
     "The TIFF decoder finds any truncation though only the top is asked for",
     "[decode][tiff_decoder]") {
   TiffDecoder decoder{DecodeLimits{}};
-  // At the end is where a next directory lies; there is none.
+  // The last bytes may be missing: they have the offset of the next directory,
+  // of which there is none.
   const std::vector<std::string> names = {
       "rgb_lzw.tif", "rgb_tiles.tif", "rgb_planes.tif", "rgb_jpeg_ycbcr.tif",
       "rgb_bigtiff.tif"};
   ExpectTruncationsFound(decoder, names, {.unneeded = 8});
-  // Pixels beyond the file's end.
+  // The pixels then begin beyond the file's end.
   File file = GoldenFile("rgba.tif");
   file[ValueOf(file, kStripOffset) + 1] = 0xff;
   CHECK(std::string(DecodeTop(decoder, file).message()) ==
@@ -103,7 +105,7 @@ TEST_CASE("The TIFF decoder finds tags that are there twice",
           "[decode][tiff_decoder]") {
   TiffDecoder decoder{DecodeLimits{}};
   File file = GoldenFile("rgb_strips.tif");
-  file[ValueOf(file, 274) - 8] = 2;  // its number is 258 then
+  file[ValueOf(file, 274) - 8] = 2;  // its number is then 258
   CHECK(std::string(DecodeTop(decoder, file).message()) ==
         "is a corrupt TIFF image: it has two tags 258");
 }
@@ -124,7 +126,7 @@ TEST_CASE("The TIFF decoder finds tags that do not fit the pixels",
   TiffDecoder decoder{DecodeLimits{}};
   constexpr std::uint16_t kRowsPerStrip = 278;
   File file = GoldenFile("rgb_strips.tif");
-  file[ValueOf(file, kWidth) - 6] = 1;  // bytes
+  file[ValueOf(file, kWidth) - 6] = 1;  // type BYTE
   CHECK(std::string(DecodeTop(decoder, file).message()) ==
         "is a corrupt TIFF image: its tag 256 has a value of another type "
         "than its kind");
@@ -153,7 +155,7 @@ TEST_CASE("The TIFF decoder refuses pixels beyond the scratch limit",
           "[decode][tiff_decoder]") {
   TiffDecoder decoder{DecodeLimits{.scratch_bytes = 600'000}};
   CHECK_THAT(decoder.Open(GoldenFile("rgb_planes_tiles.tif")), IsOk());
-  // Tiles of 1024 times the height.
+  // The tiles become about 1024 times as high.
   File file = GoldenFile("rgb_planes_tiles.tif");
   constexpr std::uint16_t kTileLength = 323;
   file[ValueOf(file, kTileLength) + 1] = 0x80;
@@ -166,7 +168,7 @@ TEST_CASE("The TIFF decoder refuses pixels beyond the scratch limit",
 TEST_CASE("The TIFF decoder bounds what overlapping tags make it read",
           "[decode][tiff_decoder]") {
   TiffDecoder decoder{DecodeLimits{}};
-  // 900 unknown tags, each of which means the same 1 MB.
+  // The file has 900 unknown tags, each with the same 1 MB as its value.
   File file = {'I', 'I', 42, 0, 8, 0, 0, 0, 900 & 0xff, 900 >> 8};
   for (int tag = 40000; tag < 40900; ++tag) {
     file.insert(file.end(), {static_cast<std::uint8_t>(tag & 0xff),
@@ -175,7 +177,7 @@ TEST_CASE("The TIFF decoder bounds what overlapping tags make it read",
   }
   file.resize(file.size() + (1 << 20) + 100);
   CHECK_THAT(decoder.Open(file), HasCode(absl::StatusCode::kDataLoss));
-  file[8] = 0xff;  // more entries
+  file[8] = 0xff;  // more entries than are read
   file[9] = 0xff;
   CHECK(std::string(decoder.Open(file).status().message()) ==
         "is a TIFF image with more than 1000 tags");

@@ -21,7 +21,7 @@ using tests::IsOk;
 
 using Bytes = std::vector<std::uint8_t>;
 
-// A line of upright.txt: what Pillow's exif_transpose makes.
+// A line of upright.txt: an image that Pillow's exif_transpose makes.
 struct Upright {
   std::string name;
   std::uint32_t width, height;
@@ -55,7 +55,7 @@ Bytes Decoded(UprightDecoder& decoder, const Bytes& file, const Region& region,
   return sink.pixels();
 }
 
-// A region of an image of that width.
+// Returns a region of an image whose rows have `width` pixels.
 Bytes Cut(const Bytes& image, std::uint32_t width, const Region& region) {
   Bytes cut;
   for (std::uint32_t y = region.top; y < region.top + region.height; ++y) {
@@ -136,7 +136,8 @@ TEST_CASE("The upright decoder gives regions at each scale",
   }
 }
 
-// 29 x 18 pixels make 8 x 5 at 1/4, of which the last stand for 1 and 2.
+// An image of 29 x 18 pixels has 8 x 5 at 1/4. The last column and row stand
+// for 1 and 2 pixels.
 TEST_CASE("The upright decoder tells where a reduced image begins",
           "[decode][upright_decoder]") {
   struct Case {

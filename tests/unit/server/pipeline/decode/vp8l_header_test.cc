@@ -28,7 +28,7 @@ class BitWriter {
     }
   }
   void PutCodeOfOne(std::uint32_t symbol) {
-    Put(0b101, 3);  // simple, one symbol, of eight bits
+    Put(0b101, 3);  // a simple code of one symbol, of eight bits
     Put(symbol, 8);
   }
   void PutCodeOfTwo(std::uint32_t first, std::uint32_t second) {
@@ -43,9 +43,9 @@ class BitWriter {
   int at_ = 0;
 };
 
-// An image of 40 x 40 pixels, up to its own Huffman codes, with a color cache
-// of 11 bits. The sets of its blocks are by turns `high` * 256 and that plus
-// 231.
+// Returns an image of 40 x 40 pixels, up to its own Huffman codes, with a color
+// cache of 11 bits. Its blocks use by turns the sets `high` * 256 and `high` *
+// 256 + 231.
 BitWriter Header(std::uint32_t high) {
   BitWriter bits;
   bits.Put(0x2f, 8);
@@ -55,7 +55,7 @@ BitWriter Header(std::uint32_t high) {
   bits.Put(0, 1);  // no transform
   bits.Put(1, 1);
   bits.Put(11, 4);
-  bits.Put(1, 1);  // several sets
+  bits.Put(1, 1);  // several sets of codes
   bits.Put(0, 3);  // blocks of 4 x 4
   bits.Put(0, 1);
   bits.PutCodeOfTwo(0, 231);
@@ -134,7 +134,7 @@ TEST_CASE("The WebP decoder claims scratch for all tables of a VP8L header",
   WebpDecoder decoder{DecodeLimits{}};
   const auto info = decoder.Open(file);
   REQUIRE_THAT(info, IsOk());
-  // libwebp's tables of that cache have 5004 codes of four bytes.
+  // libwebp's tables for an 11-bit color cache have 5004 codes of four bytes.
   CHECK(info->scratch_bytes > 1000u * 5004 * 4);
   PixelSink sink({0, 0, 40, 40});
   CHECK_THAT(decoder.Decode({0, 0, 40, 40}, sink), IsOk());

@@ -40,12 +40,12 @@ TEST_CASE("The WebP decoder finds damage", "[decode][webp_decoder]") {
   File file = GoldenFile("lossless.webp");
   for (std::size_t i = 40; i < 400; ++i) file[i] = 0xff;
   CHECK_THAT(DecodeTop(decoder, file), HasCode(absl::StatusCode::kDataLoss));
-  // The frame of another size than the canvas.
+  // The frame gets another size than the canvas.
   file = GoldenFile("extended.webp");
   file[24] += 1;
   CHECK(std::string(DecodeTop(decoder, file).message()) ==
         "is a corrupt WebP image");
-  // A frame beyond the canvas.
+  // The frame reaches beyond the canvas.
   file = GoldenFile("animated_offset_0.webp");
   file[24] = 20;
   CHECK(std::string(DecodeTop(decoder, file).message()) ==
@@ -57,7 +57,7 @@ TEST_CASE("The WebP decoder finds damage of transparency",
   WebpDecoder decoder{DecodeLimits{}};
   File file = GoldenFile("lossy_alpha.webp");
   REQUIRE_THAT(DecodeTop(decoder, file), IsOk());
-  const std::size_t alpha = 30 + 8;  // in the chunk ALPH
+  const std::size_t alpha = 30 + 8;  // offset in the ALPH chunk
   for (std::size_t i = alpha + 1; i < alpha + 200; ++i) file[i] = 0xff;
   CHECK(std::string(DecodeTop(decoder, file).message()) ==
         "is a corrupt WebP image");

@@ -27,7 +27,7 @@ std::vector<std::istringstream> Lines(const std::string& name) {
   return lines;
 }
 
-// make_golden.py's FedDraws.
+// Draws that give the test's numbers, as make_golden.py's FedDraws does.
 class FedDraws final : public Draws {
  public:
   explicit FedDraws(std::vector<double> numbers)
@@ -46,9 +46,9 @@ class FedDraws final : public Draws {
 TEST_CASE("RandomResizedCrop takes the same window as torchvision's",
           "[transform][geometry_golden]") {
   for (auto& line : Lines("random_resized_crop.txt")) {
-    Extent image;
+    ImageExtent image;
     RandomResizedCrop op;
-    Window expected;
+    CropWindow expected;
     line >> image.width >> image.height >> op.scale[0] >> op.scale[1] >>
         op.ratio[0] >> op.ratio[1] >> expected.left >> expected.top >>
         expected.width >> expected.height;
@@ -60,7 +60,7 @@ TEST_CASE("RandomResizedCrop takes the same window as torchvision's",
     for (double number; line >> number;) numbers.push_back(number);
     REQUIRE(numbers.size() == 22u);
     FedDraws draws(numbers);
-    const Window window = DrawWindow(op, image, draws);
+    const CropWindow window = DrawWindow(op, image, draws);
     CAPTURE(line.str());
     CHECK(window.left == expected.left);
     CHECK(window.top == expected.top);
@@ -72,11 +72,11 @@ TEST_CASE("RandomResizedCrop takes the same window as torchvision's",
 TEST_CASE("A resize of the shorter edge gives the same size as torchvision's",
           "[transform][geometry_golden]") {
   for (auto& line : Lines("resized_extent.txt")) {
-    Extent image, expected;
+    ImageExtent image, expected;
     Resize op;
     line >> image.width >> image.height >> op.height >> op.max_size >>
         expected.width >> expected.height;
-    const Extent extent = ResizedExtent(op, image);
+    const ImageExtent extent = ResizedExtent(op, image);
     CAPTURE(line.str());
     CHECK(extent.width == expected.width);
     CHECK(extent.height == expected.height);
@@ -86,12 +86,12 @@ TEST_CASE("A resize of the shorter edge gives the same size as torchvision's",
 TEST_CASE("CenterCrop takes the same window as torchvision's",
           "[transform][geometry_golden]") {
   for (auto& line : Lines("center_crop.txt")) {
-    Extent image;
+    ImageExtent image;
     CenterCrop op;
-    Window expected;
+    CropWindow expected;
     line >> image.width >> image.height >> op.width >> op.height >>
         expected.left >> expected.top;
-    const Window window = CenterWindow(op, image);
+    const CropWindow window = CenterWindow(op, image);
     CAPTURE(line.str());
     CHECK(window.left == expected.left);
     CHECK(window.top == expected.top);

@@ -13,10 +13,10 @@
 
 namespace forebay::pipeline::transform {
 
-// A file of tests/golden/transform, whole.
+// Returns a whole file of tests/golden/transform.
 std::vector<std::uint8_t> ReadGolden(std::string_view name);
 
-// Takes fields off the front of a golden file.
+// Takes fields off the front of a golden file, one after another.
 class GoldenReader {
  public:
   explicit GoldenReader(std::string_view name) : bytes_(ReadGolden(name)) {}
@@ -42,7 +42,7 @@ class GoldenReader {
   std::size_t at_ = 0;
 };
 
-// make_golden.py's `scene`.
+// Returns the picture that make_golden.py's `scene` makes.
 ScratchImage Scene(std::int64_t width, std::int64_t height, Scratch& scratch);
 
 std::vector<std::uint8_t> BytesOf(const ScratchImage& image);

@@ -30,7 +30,8 @@ std::vector<std::uint8_t> Resized(const Case& c) {
   return BytesOf(*image);
 }
 
-// On every set of vector instructions that this CPU has, and without any.
+// The test runs on every set of vector instructions that this CPU has, and
+// without any.
 TEST_CASE("A resized image equals Pillow's to the bit on every CPU",
           "[transform][resize_golden]") {
   std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();

@@ -67,7 +67,7 @@ TEST_CASE("Scratch counts what is used elsewhere", "[transform][scratch]") {
   CHECK_THAT(status.message(), Contains("image.scratch_limit"));
 }
 
-// Bytes that are in memory, of `bytes` from `begin` on.
+// Returns how many bytes are in memory, of the `bytes` bytes from `begin` on.
 std::size_t Resident(void* begin, std::size_t bytes) {
   std::vector<unsigned char> pages((bytes + 4095) / 4096);
   CHECK(mincore(begin, bytes, pages.data()) == 0);
@@ -102,7 +102,7 @@ TEST_CASE("Scratch keeps what came first when the rest is reset",
     CHECK_FALSE(scratch.Allocate<std::uint8_t>(kBytes / 4, "more").ok());
   }
   CHECK(std::count(first, first + kBytes, 1) == kBytes);
-  // Memory elsewhere keeps nothing.
+  // Memory outside of the scratch keeps nothing of it reserved.
   const std::uint8_t other = 0;
   scratch.ResetBehind({&other, 1});
   CHECK(*scratch.Allocate<std::uint8_t>(2 * kBytes - 128, "all") == first);

@@ -20,7 +20,7 @@ constexpr Normalize kPlain{{0.5, 0.5, 0.5}, {0.5, 0.5, 0.5}};
 constexpr Normalize kBytes{{123.675, 116.28, 103.53}, {58.395, 57.12, 57.375}};
 constexpr Convert kUnit{DType::kFloat32, true};
 
-// In the order of values.bin.
+// Returns the chains in the order of values.bin.
 std::vector<std::vector<ValueStep>> Chains() {
   const Convert half{DType::kFloat16, true};
   const Convert brain{DType::kBfloat16, true};

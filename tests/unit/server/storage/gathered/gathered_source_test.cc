@@ -40,7 +40,7 @@ class GatheredSourceTest {
     version_ = memory_.Put("a", content_);
   }
 
-  // Offsets are those of what follows the file's own bytes.
+  // Returns a request whose offset counts from the end of the file's own bytes.
   ReadRequest Request(std::uint64_t offset, std::uint64_t length) const {
     ReadRequest request;
     request.root = root_;
@@ -88,7 +88,7 @@ TEST_CASE_METHOD(GatheredSourceTest,
   request.offset = 17;
   CHECK(*ReadText(source_, request) == content_.substr(17, 100));
   CHECK_THAT(below_.log(), ElementsAre("a 17+100"));
-  // Those of another file, which has nothing more.
+  // Another file has only its own bytes.
   request = Request(0, 5);
   request.version = memory_.Put("b", "plain");
   request.object = "b";
@@ -96,7 +96,7 @@ TEST_CASE_METHOD(GatheredSourceTest,
   CHECK(*ReadText(source_, request) == "plain");
 }
 
-// As when reads that lie near each other are made one.
+// Coalesced reads may reach from a file's own bytes into its pieces.
 TEST_CASE_METHOD(
     GatheredSourceTest,
     "A gathered source gives a file's own bytes and its pieces in one read",
@@ -127,7 +127,7 @@ TEST_CASE_METHOD(GatheredSourceTest,
   });
   REQUIRE_THAT(ReadText(source_, Request(0, 100 * kPiece)), IsOk());
   CHECK(most == GatheredSource::kMostPieces);
-  CHECK(calls == 4);  // of 32 pieces
+  CHECK(calls == 4);  // reads of 32 pieces each
 }
 
 TEST_CASE_METHOD(GatheredSourceTest,
@@ -202,7 +202,7 @@ TEST_CASE_METHOD(
              HasCode(absl::StatusCode::kInvalidArgument));
   CHECK_THAT(ReadText(source_, Request(1, UINT64_MAX)),
              HasCode(absl::StatusCode::kInvalidArgument));
-  memory_.Put("a", content_);  // with another stamp
+  memory_.Put("a", content_);  // with another modification time
   CHECK_THAT(ReadText(source_, Request(0, 1)),
              HasCode(absl::StatusCode::kFailedPrecondition));
 }
@@ -224,7 +224,7 @@ TEST_CASE_METHOD(
   ReadRequest request = Request(0, 40 * kPiece);
   request.purpose.job = 1;
   request.ticket = 9;
-  // While the second reads are under way.
+  // Job 2 joins while the second reads are under way.
   below_.set_on_read([this, reads = 0]() mutable {
     if (++reads == 2) source_.Share(9, {.job = 2});
   });

@@ -13,8 +13,8 @@
 
 namespace forebay::storage::gathered {
 
-// Files that are followed by their own bytes, in pieces of so many, the last
-// piece first. Thread-safe.
+// Pieces of files that are followed by their own bytes, in pieces of `piece`
+// bytes, the last piece first. Thread-safe.
 class TurnedPieces final : public Pieces {
  public:
   explicit TurnedPieces(std::uint64_t piece) : piece_(piece) {}

@@ -15,9 +15,9 @@
 
 namespace forebay::storage::gcs {
 
-// The JSON API of one bucket, "bucket", in memory: lists in pages, media reads
-// with generations, preconditions and checksums, which emulators leave out.
-// Thread-safe; a test sets its faults.
+// The JSON API of one bucket, "bucket", in memory. It lists in pages, and media
+// reads have generations, preconditions and checksums, which emulators leave
+// out. Thread-safe; a test sets its faults.
 class GcsServer {
  public:
   using Asked = http::HttpServer::Asked;
@@ -25,12 +25,12 @@ class GcsServer {
   explicit GcsServer(std::size_t page_size = 1000);
 
   const std::string& url() const { return server_.url(); }
-  // Returns the object's generation.
+  // Stores an object, and returns its generation.
   std::int64_t Put(const std::string& name, std::string content);
   void Remove(const std::string& name);
-  // Requests need this token from now on; "": none.
+  // Requires this token of requests from now on; "" requires none.
   void SetToken(const std::string& token);
-  // Spoils answers while the result lives.
+  // Spoils answers while the returned scope lives.
   http::FaultChoice::Scope SetFaults(http::FaultChoice::Choose choose) {
     return faults_.Set(std::move(choose));
   }

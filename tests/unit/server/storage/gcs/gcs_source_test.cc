@@ -150,7 +150,7 @@ TEST_CASE_METHOD(GcsSourceTest,
   ReadRequest request = Put("a", content);
   request.ticket = 7;
   request.purpose.job = 1;
-  source_->SetCap(1, 1);  // its first read is paid in 15 minutes
+  source_->SetCap(1, 1);  // the cap pays the first read in 15 minutes
   std::atomic<int> left = 1;
   const auto faults = server_.SetFaults([&](const GcsServer::Asked&) {
     if (left-- < 1) return http::Fault::kNone;

@@ -1,4 +1,4 @@
-// Tests of calls that a client waits for: hosts that do not answer.
+// Tests of calls that a client waits for, to hosts that do not answer.
 
 #include "server/storage/http/awaited_call.h"
 
@@ -37,15 +37,15 @@ class AwaitedCallTest {
     client_.emplace(engine_.get(), options, 1);
   }
 
-  std::future<absl::StatusOr<Answer>> Begin(const std::string& path,
-                                            const std::stop_token& stop = {}) {
+  std::future<absl::StatusOr<HttpResponse>> Begin(
+      const std::string& path, const std::stop_token& stop = {}) {
     Call call;
     call.request.url = server_.url() + path;
     return std::async(std::launch::async, [this, call, stop] {
       return Await(&*client_, call, stop);
     });
   }
-  // Waits for so many requests at the server.
+  // Waits until `count` requests have come to the server.
   void AwaitAsked(int count) {
     while (asked_ < count) std::this_thread::yield();
   }
@@ -61,16 +61,16 @@ class AwaitedCallTest {
     clock_.Advance(nanos);
     for (int i = 0; i < 3; ++i) Retries();
   }
-  static bool IsOver(std::future<absl::StatusOr<Answer>>& answer) {
+  static bool IsOver(std::future<absl::StatusOr<HttpResponse>>& answer) {
     return answer.wait_for(std::chrono::seconds(0)) ==
            std::future_status::ready;
   }
-  std::string Said(std::future<absl::StatusOr<Answer>>& answer) const {
+  std::string Said(std::future<absl::StatusOr<HttpResponse>>& answer) const {
     return std::string(answer.get().status().message());
   }
 
   std::atomic<int> asked_ = 0;
-  // Answers the n-th request, from 1 on; false: never.
+  // Whether the n-th request is answered, with n counted from 1.
   std::function<bool(int)> answers_ = [](int) { return false; };
   base::FakeClock clock_;
   HttpServer server_{

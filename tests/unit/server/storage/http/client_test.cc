@@ -43,7 +43,7 @@ class ClientTest {
     return call;
   }
 
-  // The n-th request meets the n-th fault; later ones meet none.
+  // Makes the n-th request meet the n-th fault; later requests meet none.
   void Script(std::vector<Fault> faults) {
     faults_ = std::move(faults);
     asked_ = 0;
@@ -110,7 +110,7 @@ TEST_CASE_METHOD(ClientTest,
                  "[http][client]") {
   Renew(3);
   Script({Fault::k429});
-  std::future<absl::StatusOr<Answer>> answer = std::async(
+  std::future<absl::StatusOr<HttpResponse>> answer = std::async(
       std::launch::async, [this] { return Await(&*client_, To("/")); });
   AwaitRetries(1);
   clock_.Advance(7 * kSecond - 1);
@@ -126,10 +126,10 @@ TEST_CASE_METHOD(ClientTest, "The HTTP client tries stalled answers again",
                  "[http][client]") {
   Renew(3);
   Script({Fault::kStall});
-  std::promise<absl::StatusOr<Answer>> answer;
+  std::promise<absl::StatusOr<HttpResponse>> answer;
   Call call = To("/");
   call.request.timeouts.window_bytes = 100;
-  call.done = [&](absl::StatusOr<Answer> result) {
+  call.done = [&](absl::StatusOr<HttpResponse> result) {
     answer.set_value(std::move(result));
   };
   Client::Id id = 0;
@@ -146,12 +146,12 @@ TEST_CASE_METHOD(ClientTest,
   Renew(5);
   int judged = 0;
   Call call = To("/");
-  call.judge = [&judged](const Answer&) {
+  call.judge = [&judged](const HttpResponse&) {
     return ++judged < 3 ? absl::DataLossError("spoilt") : absl::OkStatus();
   };
   CHECK_THAT(Await(&*client_, call), IsOk());
   CHECK(asked_ == 3);
-  call.judge = [](const Answer&) {
+  call.judge = [](const HttpResponse&) {
     return absl::FailedPreconditionError("other");
   };
   CHECK(Await(&*client_, call).status() ==
@@ -189,13 +189,13 @@ TEST_CASE_METHOD(ClientTest,
 
 class Badges final : public Authorizer {
  public:
-  void Authorize(const Request&,
+  void Authorize(const HttpRequest&,
                  std::function<void(absl::StatusOr<Headers>)> ready) override {
     ++asked;
     if (!error.ok()) return ready(error);
     ready(Now());
   }
-  bool Refused(const Headers& headers, const Answer& answer) override {
+  bool Refused(const Headers& headers, const HttpResponse& answer) override {
     if (answer.status != 401) return false;
     if (headers == Now()) ++badge;
     return true;
@@ -261,7 +261,7 @@ TEST_CASE_METHOD(ClientTest, "The HTTP client books what it asks for",
   Call call = To("/");
   call.job = 7;
   call.kind = RequestKind::kList;
-  call.saw = [&seen](const Answer& answer, int attempt) {
+  call.saw = [&seen](const HttpResponse& answer, int attempt) {
     seen.push_back(10 * answer.status + attempt);
   };
   CHECK_THAT(Await(&*client_, call), IsOk());
@@ -289,7 +289,7 @@ TEST_CASE_METHOD(
   });
   Call call;
   call.request.url = server.url() + "/a";
-  call.follow = [&](const Answer& answer) {
+  call.follow = [&](const HttpResponse& answer) {
     return absl::StatusOr<std::string>(server.url() + "/" +
                                        *answer.Header("location"));
   };
@@ -326,7 +326,7 @@ TEST_CASE_METHOD(ClientTest,
   bool answered = false;
   Call call;
   call.request.url = server.url();
-  call.done = [&](const absl::StatusOr<Answer>&) { answered = true; };
+  call.done = [&](const absl::StatusOr<HttpResponse>&) { answered = true; };
   Client::Id id = 0;
   engine_->Post([&] { id = client_->Start(call); });
   asked.wait();
@@ -376,9 +376,9 @@ TEST_CASE_METHOD(
     "[http][client]") {
   Renew(5);
   Script({Fault::k429});
-  std::promise<absl::StatusOr<Answer>> promise;
+  std::promise<absl::StatusOr<HttpResponse>> promise;
   Call call = To("/");
-  call.done = [&](absl::StatusOr<Answer> answer) {
+  call.done = [&](absl::StatusOr<HttpResponse> answer) {
     promise.set_value(std::move(answer));
   };
   engine_->Post([&] { client_->Start(call); });

@@ -12,8 +12,8 @@ using tests::Contains;
 using tests::HasCode;
 using tests::IsOk;
 
-Answer Part(const std::string& content_range, std::uint64_t filled) {
-  Answer answer;
+HttpResponse Part(const std::string& content_range, std::uint64_t filled) {
+  HttpResponse answer;
   answer.status = 206;
   answer.headers = {{"content-range", content_range}};
   answer.filled = filled;
@@ -57,11 +57,11 @@ TEST_CASE("The check of an answer's range tells what is wrong",
                HasCode(absl::StatusCode::kUnavailable));
   CHECK_THAT(CheckRange(Part("bytes 5-9/100", 4), {5, 5}, 100),
              HasCode(absl::StatusCode::kDataLoss));
-  Answer longer = Part("bytes 5-9/100", 5);
-  longer.failure = Failure::kTooLong;
+  HttpResponse longer = Part("bytes 5-9/100", 5);
+  longer.failure = HttpFailure::kTooLong;
   CHECK_THAT(CheckRange(longer, {5, 5}, 100),
              HasCode(absl::StatusCode::kDataLoss));
-  Answer none = Part("bytes 5-9/100", 5);
+  HttpResponse none = Part("bytes 5-9/100", 5);
   none.headers.clear();
   CHECK_THAT(CheckRange(none, {5, 5}, 100),
              HasCode(absl::StatusCode::kUnavailable));
@@ -72,7 +72,7 @@ TEST_CASE("The check of an answer's range tells what is wrong",
 
 TEST_CASE("An answer with all of an object is good where all was asked for",
           "[http][content_range]") {
-  Answer all;
+  HttpResponse all;
   all.status = 200;
   all.headers = {{"content-length", "5"}};
   all.filled = 5;
@@ -92,13 +92,13 @@ TEST_CASE(
     "The check of an answer's range names the encoding that makes ranges "
     "impossible",
     "[http][content_range]") {
-  Answer all;
+  HttpResponse all;
   all.status = 200;
   all.headers = {{"content-length", "3"}, {"content-encoding", "gzip"}};
   all.filled = 3;
-  // Objects that are stored compressed are read as they are.
+  // Objects that are stored compressed are read as they are stored.
   CHECK_THAT(CheckRange(all, {0, 3}, 3), IsOk());
-  for (const ByteRange range : {ByteRange{1, 2}, ByteRange{0, 5}}) {
+  for (const HttpRange range : {HttpRange{1, 2}, HttpRange{0, 5}}) {
     const absl::Status status = CheckRange(all, range, 5);
     CHECK_THAT(status, HasCode(absl::StatusCode::kUnimplemented));
     CHECK_THAT(status.message(), Contains("Content-Encoding: gzip"));
@@ -106,7 +106,7 @@ TEST_CASE(
   all.headers.erase(all.headers.begin());
   CHECK_THAT(CheckRange(all, {0, 5}, 5),
              HasCode(absl::StatusCode::kUnimplemented));
-  all.failure = Failure::kTooLong;
+  all.failure = HttpFailure::kTooLong;
   all.filled = 2;
   CHECK_THAT(CheckRange(all, {0, 2}, 2),
              HasCode(absl::StatusCode::kUnimplemented));

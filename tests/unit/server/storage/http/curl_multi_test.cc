@@ -17,12 +17,12 @@ std::size_t Drop(char*, std::size_t size, std::size_t count, void*) {
 
 class CurlMultiTest {
  protected:
-  // The port that only 127.0.0.1 listens to.
+  // Returns the port that only 127.0.0.1 listens to.
   std::string Port() const {
     return server_.url().substr(server_.url().rfind(':') + 1);
   }
 
-  // A request to a host of these addresses.
+  // Starts a request to a host with these addresses.
   CURL* Ask(const std::string& addresses) {
     curl_slist_free_all(resolved_);
     resolved_ = curl_slist_append(nullptr,
@@ -36,7 +36,7 @@ class CurlMultiTest {
     return easy;
   }
 
-  // The next that has finished, within that time.
+  // Returns the next request that has finished, within `most` seconds.
   CurlMulti::Finished Finish(std::chrono::seconds most) {
     const auto end = std::chrono::steady_clock::now() + most;
     CurlMulti::Finished finished;
@@ -97,7 +97,7 @@ TEST_CASE_METHOD(CurlMultiTest,
   multi_->Remove(other);
   CHECK(Finish(std::chrono::seconds(10)).easy == easy);
   End(easy);
-  multi_->Remove(easy);  // nor twice
+  multi_->Remove(easy);  // a second removal does nothing
   curl_easy_cleanup(other);
 }
 

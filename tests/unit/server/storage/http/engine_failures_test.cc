@@ -40,9 +40,9 @@ TEST_CASE_METHOD(EngineTest, "The HTTP engine tells of lost connections",
     ways[std::stoul(asked.target.substr(1))](peer);
   };
   for (std::size_t way = 0; way < std::size(ways); ++way) {
-    const Answer answer = Get(To("/" + std::to_string(way)));
+    const HttpResponse answer = Get(To("/" + std::to_string(way)));
     CAPTURE(answer.reason);
-    CHECK(answer.failure == Failure::kLost);
+    CHECK(answer.failure == HttpFailure::kLost);
     CHECK_FALSE(answer.reason.empty());
   }
 }
@@ -53,44 +53,44 @@ TEST_CASE_METHOD(EngineTest, "The HTTP engine tells of what is not HTTP",
     peer.Send("220 smtp ready\r\n\r\n");
     peer.Close();
   };
-  const Failure failure = Get(To("/")).failure;
-  CHECK((failure == Failure::kProtocol || failure == Failure::kLost));
-  Request request = To("/");
+  const HttpFailure failure = Get(To("/")).failure;
+  CHECK((failure == HttpFailure::kProtocol || failure == HttpFailure::kLost));
+  HttpRequest request = To("/");
   request.url = "ftp://127.0.0.1/";
-  CHECK(Get(request).failure == Failure::kInvalid);
+  CHECK(Get(request).failure == HttpFailure::kInvalid);
   request.url = "http://[/";
-  CHECK(Get(request).failure == Failure::kInvalid);
+  CHECK(Get(request).failure == HttpFailure::kInvalid);
 }
 
 TEST_CASE_METHOD(EngineTest,
                  "The HTTP engine tells of a port where nobody listens",
                  "[http][engine_failures]") {
-  Request request;
+  HttpRequest request;
   {
     const HttpServer gone([](const HttpServer::Asked&, HttpServer::Peer&) {});
     request.url = gone.url();
   }
-  CHECK(Get(request).failure == Failure::kConnect);
+  CHECK(Get(request).failure == HttpFailure::kConnect);
 }
 
 // A failure does not harm the next request, which uses the same curl handle.
 TEST_CASE_METHOD(EngineTest, "The HTTP engine works after failures",
                  "[http][engine_failures]") {
-  Request nowhere;
+  HttpRequest nowhere;
   nowhere.url = "http://nobody.invalid/";
-  Request gone = To("/gone");
+  HttpRequest gone = To("/gone");
   handler_ = [](const HttpServer::Asked& asked, HttpServer::Peer& peer) {
     if (asked.target != "/gone") return peer.Answer(200, "", "hello");
     peer.Send("HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\nhell");
     peer.Reset();
   };
   for (int i = 0; i < 3; ++i) {
-    CHECK(Get(nowhere).failure == Failure::kConnect);
+    CHECK(Get(nowhere).failure == HttpFailure::kConnect);
     CHECK(Get(To("/")).body == "hello");
-    CHECK(Get(gone).failure == Failure::kLost);
-    const Answer answer = Get(To("/"));
+    CHECK(Get(gone).failure == HttpFailure::kLost);
+    const HttpResponse answer = Get(To("/"));
     CAPTURE(answer.reason);
-    CHECK(answer.failure == Failure::kNone);
+    CHECK(answer.failure == HttpFailure::kNone);
     CHECK(answer.body == "hello");
   }
 }
@@ -100,11 +100,11 @@ TEST_CASE_METHOD(EngineTest, "The HTTP engine tells of a name that no host has",
                  "[http][engine_failures]") {
   for (const char* url :
        {"https://nobody.invalid/", "http://nobody.invalid/"}) {
-    Request request;
+    HttpRequest request;
     request.url = url;
-    const Answer answer = Get(request);
+    const HttpResponse answer = Get(request);
     UNSCOPED_INFO(url << answer.reason);
-    CHECK(answer.failure == Failure::kConnect);
+    CHECK(answer.failure == HttpFailure::kConnect);
   }
 }
 
@@ -117,12 +117,12 @@ TEST_CASE_METHOD(
     asked_for.count_down();
     peer.AwaitHangUp();
   };
-  Request request = To("/");
+  HttpRequest request = To("/");
   request.timeouts.first_byte_nanos = 5 * kSecond;
-  std::future<Answer> answer = Begin(request);
+  std::future<HttpResponse> answer = Begin(request);
   asked_for.wait();
   Advance(5 * kSecond);
-  CHECK(answer.get().failure == Failure::kTimeout);
+  CHECK(answer.get().failure == HttpFailure::kTimeout);
 }
 
 TEST_CASE_METHOD(EngineTest, "The HTTP engine gives up a stalled answer",
@@ -132,20 +132,21 @@ TEST_CASE_METHOD(EngineTest, "The HTTP engine gives up a stalled answer",
     peer.AwaitHangUp();
   };
   std::latch begun(1);
-  Request request = To("/");
+  HttpRequest request = To("/");
   request.timeouts.window_nanos = 2 * kSecond;
   request.begins = [&begun] {
     begun.count_down();
     return true;
   };
-  std::future<Answer> answer = Begin(request);
+  std::future<HttpResponse> answer = Begin(request);
   begun.wait();
-  Advance(2 * kSecond);  // bytes that came until now open another window
+  // Bytes that came before this moment open another window.
+  Advance(2 * kSecond);
   std::promise<void> looked;
   engine_->Post([&] { engine_->Post([&] { looked.set_value(); }); });
   looked.get_future().wait();
   Advance(2 * kSecond);
-  CHECK(answer.get().failure == Failure::kStalled);
+  CHECK(answer.get().failure == HttpFailure::kStalled);
 }
 
 TEST_CASE_METHOD(EngineTest,
@@ -158,13 +159,13 @@ TEST_CASE_METHOD(EngineTest,
     peer.Send("lo!");
   };
   std::latch begun(1);
-  Request request = To("/");
+  HttpRequest request = To("/");
   request.timeouts.window_nanos = 2 * kSecond;
   request.begins = [&begun] {
     begun.count_down();
     return true;
   };
-  std::future<Answer> answer = Begin(request);
+  std::future<HttpResponse> answer = Begin(request);
   begun.wait();
   Advance(2 * kSecond - 1);
   more.count_down();

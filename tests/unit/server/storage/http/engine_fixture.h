@@ -19,21 +19,25 @@ class EngineTest {
  protected:
   EngineTest() : engine_(*Engine::Create({16, &clock_})) {}
 
-  Request To(const std::string& path) {
-    Request request;
+  HttpRequest To(const std::string& path) {
+    HttpRequest request;
     request.url = server_.url() + path;
     return request;
   }
 
-  std::future<Answer> Begin(Request request) {
-    auto promise = std::make_shared<std::promise<Answer>>();
-    std::future<Answer> answer = promise->get_future();
-    request.done = [promise](Answer it) { promise->set_value(std::move(it)); };
+  std::future<HttpResponse> Begin(HttpRequest request) {
+    auto promise = std::make_shared<std::promise<HttpResponse>>();
+    std::future<HttpResponse> answer = promise->get_future();
+    request.done = [promise](HttpResponse it) {
+      promise->set_value(std::move(it));
+    };
     engine_->Post(
         [engine = engine_.get(), request] { engine->Start(request); });
     return answer;
   }
-  Answer Get(Request request) { return Begin(std::move(request)).get(); }
+  HttpResponse Get(HttpRequest request) {
+    return Begin(std::move(request)).get();
+  }
 
   void Advance(std::int64_t nanos) {
     clock_.Advance(nanos);

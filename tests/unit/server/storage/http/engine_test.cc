@@ -25,9 +25,9 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 TEST_CASE_METHOD(
     EngineTest, "The HTTP engine gives an answer's status and headers and body",
     "[http][engine]") {
-  const Answer answer = Get(To("/a%20b?c=d"));
+  const HttpResponse answer = Get(To("/a%20b?c=d"));
   CAPTURE(answer.reason);
-  CHECK(answer.failure == Failure::kNone);
+  CHECK(answer.failure == HttpFailure::kNone);
   CHECK(answer.status == 200);
   CHECK(answer.body == "hello");
   CHECK_THAT(answer.Header("x-path"), Pointee(std::string("/a%20b?c=d")));
@@ -43,7 +43,7 @@ TEST_CASE_METHOD(
     got = asked;
     peer.Answer(204, "", "");
   };
-  Request request = To("/../up/./x");
+  HttpRequest request = To("/../up/./x");
   request.method = "POST";
   request.headers = {"Range: bytes=3-7", "X-Mine: yes"};
   request.body = std::string("a\0b", 3);
@@ -64,21 +64,21 @@ TEST_CASE_METHOD(EngineTest,
                  "The HTTP engine fills the buffer and not a byte more",
                  "[http][engine]") {
   std::vector<std::uint8_t> buffer(8, 0xEE);
-  Request request = To("/");
+  HttpRequest request = To("/");
   request.into = absl::MakeSpan(buffer).first(5);
-  Answer answer = Get(request);
-  CHECK(answer.failure == Failure::kNone);
+  HttpResponse answer = Get(request);
+  CHECK(answer.failure == HttpFailure::kNone);
   CHECK(answer.filled == 5);
   CHECK(std::string(buffer.begin(), buffer.begin() + 5) == "hello");
   request.into = absl::MakeSpan(buffer).first(4);
   answer = Get(request);
-  CHECK(answer.failure == Failure::kTooLong);
+  CHECK(answer.failure == HttpFailure::kTooLong);
   CHECK(answer.status == 200);
   CHECK(buffer[5] == 0xEE);
   request = To("/");
   request.max_body = 4;
   answer = Get(request);
-  CHECK(answer.failure == Failure::kTooLong);
+  CHECK(answer.failure == HttpFailure::kTooLong);
   CHECK_THAT(answer.reason, Contains("longer than 4 bytes"));
 }
 
@@ -89,10 +89,10 @@ TEST_CASE_METHOD(EngineTest,
     peer.Answer(404, "", "gone" + std::string(100'000, '!'));
   };
   std::vector<std::uint8_t> buffer(8, 0xEE);
-  Request request = To("/");
+  HttpRequest request = To("/");
   request.into = absl::MakeSpan(buffer);
-  const Answer answer = Get(request);
-  CHECK(answer.failure == Failure::kNone);
+  const HttpResponse answer = Get(request);
+  CHECK(answer.failure == HttpFailure::kNone);
   CHECK(answer.status == 404);
   CHECK(answer.body.size() == 4096);
   CHECK(answer.filled == 0);
@@ -110,7 +110,8 @@ TEST_CASE_METHOD(EngineTest, "The HTTP engine uses connections again",
   CHECK(last == 1);
 }
 
-// Connections in use do not count among those that are kept: 16 here.
+// The engine keeps 16 idle connections. Connections in use do not count among
+// them.
 TEST_CASE_METHOD(EngineTest,
                  "The HTTP engine uses connections again even if more are in "
                  "use than it keeps",
@@ -122,13 +123,13 @@ TEST_CASE_METHOD(EngineTest,
   handler_ = [&](const HttpServer::Asked& asked, HttpServer::Peer& peer) {
     for (int seen = last; seen < asked.connection;)
       if (last.compare_exchange_weak(seen, asked.connection)) break;
-    all.arrive_and_wait();  // all are in use
+    all.arrive_and_wait();  // all connections are in use
     peer.Answer(200, "", "");
   };
   std::latch over(kChains);
   std::function<void(int)> ask = [&](int round) {
-    Request request = To("/");
-    request.done = [&, round](const Answer&) {
+    HttpRequest request = To("/");
+    request.done = [&, round](const HttpResponse&) {
       round < kRounds ? ask(round + 1) : over.count_down();
     };
     engine_->Start(std::move(request));
@@ -143,10 +144,10 @@ TEST_CASE_METHOD(EngineTest, "The HTTP engine makes many requests at once",
   constexpr int kRequests = 50;
   std::latch all(kRequests);
   handler_ = [&all](const HttpServer::Asked& asked, HttpServer::Peer& peer) {
-    all.arrive_and_wait();  // none is answered before all have come
+    all.arrive_and_wait();  // no request is answered before all have come
     peer.Answer(200, "", asked.target);
   };
-  std::vector<std::future<Answer>> answers;
+  std::vector<std::future<HttpResponse>> answers;
   for (int i = 0; i < kRequests; ++i)
     answers.push_back(Begin(To("/" + std::to_string(i))));
   for (int i = 0; i < kRequests; ++i)
@@ -158,10 +159,10 @@ TEST_CASE_METHOD(
     "A caller that is told of an HTTP answer may give up before the body comes",
     "[http][engine]") {
   std::vector<std::uint8_t> buffer(5, 0xEE);
-  Request request = To("/");
+  HttpRequest request = To("/");
   request.into = absl::MakeSpan(buffer);
   request.begins = [] { return false; };
-  CHECK(Get(request).failure == Failure::kCancelled);
+  CHECK(Get(request).failure == HttpFailure::kCancelled);
   CHECK(buffer[0] == 0xEE);
 }
 
@@ -176,9 +177,9 @@ TEST_CASE_METHOD(EngineTest,
     hung_up.count_down();
   };
   Engine::Id id = 0;
-  Request request = To("/");
+  HttpRequest request = To("/");
   std::atomic<bool> answered = false;
-  request.done = [&](const Answer&) { answered = true; };
+  request.done = [&](const HttpResponse&) { answered = true; };
   Engine* const engine = engine_.get();
   engine->Post([&] { id = engine->Start(request); });
   asked_for.wait();
@@ -197,12 +198,12 @@ TEST_CASE_METHOD(
     asked_for.count_down();
     peer.AwaitHangUp();
   };
-  std::future<Answer> first = Begin(To("/"));
+  std::future<HttpResponse> first = Begin(To("/"));
   asked_for.wait();
-  std::future<Answer> second = Begin(To("/"));
+  std::future<HttpResponse> second = Begin(To("/"));
   engine_.reset();
-  CHECK(first.get().failure == Failure::kCancelled);
-  CHECK(second.get().failure == Failure::kCancelled);
+  CHECK(first.get().failure == HttpFailure::kCancelled);
+  CHECK(second.get().failure == HttpFailure::kCancelled);
 }
 
 TEST_CASE_METHOD(EngineTest, "Timers of the HTTP engine go by its clock",

@@ -14,14 +14,15 @@
 
 namespace forebay::storage::http {
 
-// Chooses the fault of each answer by a function of a test's, which may block.
+// Chooses the fault of each answer by a test's function, which may block.
 // Thread-safe. Outlives its scopes.
 class FaultChoice {
  public:
   using Choose = std::function<Fault(const HttpServer::Asked&)>;
 
-  // While it lives, the function is called. Its end waits for calls under way:
-  // clients may have given up their answers, and the test its variables.
+  // The time in which the test's function is called. Its end waits for calls
+  // under way: clients may have given up their answers, and the test its
+  // variables.
   class [[nodiscard]] Scope {
    public:
     explicit Scope(FaultChoice* choice) : choice_(choice) {}
@@ -33,7 +34,7 @@ class FaultChoice {
     FaultChoice* const choice_;
   };
 
-  // There is one scope at a time.
+  // Begins a scope. Only one scope may exist at a time.
   Scope Set(Choose choose) {
     base::MutexLock lock(&mutex_);
     choose_ = std::move(choose);
@@ -64,11 +65,12 @@ class FaultChoice {
   base::Mutex mutex_;
   base::CondVar done_;
   Choose choose_ ABSL_GUARDED_BY(mutex_);
-  int calls_ ABSL_GUARDED_BY(mutex_) = 0;  // under way
+  int calls_ ABSL_GUARDED_BY(mutex_) = 0;  // calls under way
 };
 
-// Spoils the first two answers to each request. A pattern over all requests
-// would do the same to a call again and again where two threads take turns.
+// Returns a function that spoils the first two answers to each request. A
+// pattern over all requests would do the same to a call again and again where
+// two threads take turns.
 inline FaultChoice::Choose FirstAnswersSpoilt() {
   struct State {
     base::Mutex mutex;

@@ -44,7 +44,8 @@ void SendWith(Fault fault, const Reply& reply, HttpServer::Peer& peer) {
           reply.status,
           absl::StrReplaceAll(reply.headers, {{"bytes ", "bytes 1"}}), body);
     case Fault::kNoRange:
-      // The body is longer than any range of it.
+      // A server that sends no ranges sends a body that is longer than any
+      // range of it.
       return peer.Answer(
           200, absl::StrReplaceAll(reply.headers, {{"Content-Range", "X-Was"}}),
           body + body + "!");

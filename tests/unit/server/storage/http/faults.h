@@ -7,7 +7,7 @@
 
 namespace forebay::storage::http {
 
-// A server's answer before any fault.
+// A server's answer before any fault is applied.
 struct Reply {
   int status = 200;
   std::string headers;  // lines that end with "\r\n"

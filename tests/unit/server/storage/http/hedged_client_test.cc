@@ -46,7 +46,8 @@ class HedgedClientTest {
     engine_.reset();
   }
 
-  // The n-th request meets the n-th step; later ones get a good answer.
+  // Makes the n-th request meet the n-th step; later requests get a good
+  // answer.
   void Script(std::vector<Step> steps) { steps_ = std::move(steps); }
   static void Good(HttpServer::Peer& peer) {
     SendWith(Fault::kNone, {200, "", kText}, peer);
@@ -56,7 +57,7 @@ class HedgedClientTest {
       SendWith(fault, {200, "", kText}, peer);
     };
   }
-  // Sends no answer. Counts when the client has hung up.
+  // Returns a step that sends no answer. It counts when the client has hung up.
   Step Silent() {
     return [this](HttpServer::Peer& peer) {
       peer.AwaitHangUp();
@@ -88,7 +89,7 @@ class HedgedClientTest {
     AwaitAsked(count);
   }
 
-  // Starts a call that writes to buffer_; its result comes in answer_.
+  // Starts a call that writes to `buffer_`. Its result comes in `answer_`.
   HedgedClient::Id Start() {
     answer_ = promise_.emplace().get_future();
     buffer_.assign(kText.size(), '-');
@@ -96,7 +97,7 @@ class HedgedClientTest {
     call.request.url = server_.url() + "/";
     call.request.into = {reinterpret_cast<std::uint8_t*>(buffer_.data()),
                          buffer_.size()};
-    call.done = [this](absl::StatusOr<Answer> answer) {
+    call.done = [this](absl::StatusOr<HttpResponse> answer) {
       promise_->set_value(std::move(answer));
     };
     call.job = 3;
@@ -124,8 +125,8 @@ class HedgedClientTest {
   std::optional<Client> client_;
   std::unique_ptr<HedgedClient> calls_;
   std::string buffer_;
-  std::optional<std::promise<absl::StatusOr<Answer>>> promise_;
-  std::future<absl::StatusOr<Answer>> answer_;
+  std::optional<std::promise<absl::StatusOr<HttpResponse>>> promise_;
+  std::future<absl::StatusOr<HttpResponse>> answer_;
 };
 
 TEST_CASE_METHOD(HedgedClientTest,
@@ -212,8 +213,8 @@ TEST_CASE_METHOD(
     HedgedClientTest,
     "A hedged call is asked anew after both of its requests have broken off",
     "[http][hedged_client]") {
-  // The client gives up the first while the second is being written, which then
-  // breaks off.
+  // The client gives up the first request while the second answer is being
+  // written, which then breaks off.
   std::promise<void> first;
   std::promise<void> second;
   Script({[&](HttpServer::Peer& peer) {
@@ -230,7 +231,7 @@ TEST_CASE_METHOD(
   for (bool begun = false; !begun;)
     OnEngine([&] { begun = buffer_.find('h') != buffer_.npos; });
   first.set_value();
-  // The first is gone when its connection is not used any more.
+  // The first request is gone when its connection is not used any more.
   std::uint64_t answers = 0;
   for (int i = 0; i < 1000; ++i) OnEngine([&] { answers = calls_->answers(); });
   CHECK(answers == 0u);
@@ -301,7 +302,7 @@ TEST_CASE_METHOD(
     "[http][hedged_client]") {
   Script({Spoilt(Fault::k503), Silent()});
   Start();
-  AwaitAsked(2);  // the second is the first's next attempt
+  AwaitAsked(2);  // the first request's next attempt
   std::size_t busy = 0;
   OnEngine([&] { busy = calls_->busy(); });
   CHECK(busy == 1u);
@@ -334,7 +335,7 @@ TEST_CASE_METHOD(HedgedClientTest, "The end of a hedged client ends its calls",
   AwaitAskedLater(2);
   OnEngine([&] { calls_.reset(); });
   while (hung_up_ < 2) std::this_thread::yield();
-  clock_.Advance(100 * kSecond);  // timers that are left find nobody
+  clock_.Advance(100 * kSecond);  // timers that are left find no call
   OnEngine([] {});
   CHECK(hung_up_ == 2);
 }

@@ -93,8 +93,8 @@ void HttpServer::Peer::Reset() {
   over_ = true;
   const struct linger now = {1, 0};
   setsockopt(fd_, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
-  // Closing the socket resets the connection. The descriptor stays ours, and
-  // refers to a socket without use.
+  // Closing the socket resets the connection. The descriptor stays the
+  // server's, and refers to a socket without use.
   const base::Fd other(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   FOREBAY_CHECK(dup3(other.get(), fd_, O_CLOEXEC) == fd_);
 }

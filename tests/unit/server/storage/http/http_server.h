@@ -16,8 +16,8 @@ namespace forebay::storage::http {
 
 // A server on its own port of 127.0.0.1. It answers as a test says, byte for
 // byte, and so can misbehave in every way. Each connection has a thread, which
-// calls the handler. Destruction ends all connections and waits for their
-// handlers. Dies if the machine gives it no sockets.
+// calls the handler. The destructor ends all connections and waits for their
+// handlers. The process dies if the machine gives the server no sockets.
 class HttpServer {
  public:
   struct Asked {
@@ -25,14 +25,14 @@ class HttpServer {
     std::string target;                          // path and query
     std::map<std::string, std::string> headers;  // names in lower case
     std::string body;
-    int connection = 0;  // which it came by, counted from 1
+    int connection = 0;  // the connection that it came by, counted from 1
   };
 
   // The connection to the client that asked.
   class Peer {
    public:
     explicit Peer(int fd) : fd_(fd) {}
-    // Drops bytes that the peer no longer takes.
+    // Sends bytes, and drops those that the peer no longer takes.
     void Send(std::string_view bytes);
     // Sends a whole answer; `headers` are lines that end with "\r\n".
     void Answer(int status, std::string_view headers, std::string_view body);
@@ -53,7 +53,7 @@ class HttpServer {
   explicit HttpServer(Handler handler);
   ~HttpServer();
 
-  // "http://127.0.0.1:PORT"
+  // Returns "http://127.0.0.1:PORT".
   const std::string& url() const { return url_; }
 
  private:
@@ -65,7 +65,7 @@ class HttpServer {
 
   void Accept();
   void Serve(Connection* connection, int number);
-  // Forgets the connections that are over.
+  // Removes the connections that are over.
   void Reap() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Handler handler_;

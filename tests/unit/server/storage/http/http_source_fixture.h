@@ -43,7 +43,7 @@ class HttpSourceTest {
                     RangedSourceOptions{8, kPartBytes});
   }
 
-  ReadRequest Request(const std::string& object) {
+  ReadRequest HttpRequest(const std::string& object) {
     ReadRequest request;
     request.root = root_;
     request.object = object;

@@ -1,4 +1,4 @@
-// Tests of how jobs share reads from a web server.
+// Tests how jobs share reads from a web server.
 
 #include <cstdint>
 #include <latch>
@@ -26,7 +26,7 @@ TEST_CASE_METHOD(HttpSourceTest,
                  "The HTTP source asks for no more than may be held",
                  "[http][http_source_sharing]") {
   server_.Put("a", "0123456789");
-  const ReadRequest request = Request("a");
+  const ReadRequest request = HttpRequest("a");
   for (const auto& [options, expected] :
        std::vector<std::pair<RangedSourceOptions, std::size_t>>{
            {{.concurrency = 5}, 5},
@@ -61,7 +61,7 @@ TEST_CASE_METHOD(HttpSourceTest,
 TEST_CASE_METHOD(HttpSourceTest, "The HTTP source books each job's requests",
                  "[http][http_source_sharing]") {
   server_.Put("a", RandomText(2'500, 1));
-  ReadRequest request = Request("a");
+  ReadRequest request = HttpRequest("a");
   request.purpose.job = 9;
   CHECK_THAT(Read(request), IsOk());
   const RequestCounts gets = client_->ledger().Of(9).gets;
@@ -75,7 +75,7 @@ TEST_CASE_METHOD(HttpSourceTest,
                  "An HTTP read that others want takes the most urgent place",
                  "[http][http_source_sharing]") {
   server_.Put("a", "0123456789");
-  const ReadRequest request = Request("a");
+  const ReadRequest request = HttpRequest("a");
   source_.emplace(&*client_, &protocol_, nullptr, RangedSourceOptions{1, 1000});
   std::latch now(1);
   const auto faults = server_.SetFaults([&now](const HttpServer::Asked&) {
@@ -96,8 +96,8 @@ TEST_CASE_METHOD(HttpSourceTest,
   source_->Read(absl::MakeSpan(requests));
   source_->Share(108, {.job = 1, .urgency = 0});
   source_->Share(107, {.job = 1, .urgency = 3});
-  source_->Share(100, {.job = 1, .urgency = 0});  // is under way
-  source_->Share(7, {.job = 1, .urgency = 0});    // is not known
+  source_->Share(100, {.job = 1, .urgency = 0});  // is already under way
+  source_->Share(7, {.job = 1, .urgency = 0});    // no read has this ticket
   Settle();
   now.count_down();
   done.wait();
@@ -108,7 +108,7 @@ TEST_CASE_METHOD(HttpSourceTest,
                  "A job that is over its cap waits for its HTTP reads",
                  "[http][http_source_sharing]") {
   server_.Put("a", "0123456789");
-  const ReadRequest request = Request("a");
+  const ReadRequest request = HttpRequest("a");
   source_->SetCap(1, 1e-3);  // bytes a second
   tests::ThreadChecks checks;
   std::latch first(1);
@@ -123,7 +123,7 @@ TEST_CASE_METHOD(HttpSourceTest,
   }
   source_->Read(absl::MakeSpan(requests));
   first.wait();
-  CHECK_THAT(Read(request), IsOk());  // for another job
+  CHECK_THAT(Read(request), IsOk());  // a read for another job
   Settle();
   CHECK(source_->State().waiting == 2u);
   source_->SetCap(1, std::numeric_limits<double>::infinity());
@@ -133,7 +133,7 @@ TEST_CASE_METHOD(HttpSourceTest,
 TEST_CASE_METHOD(HttpSourceTest, "Jobs share the HTTP source by weight",
                  "[http][http_source_sharing]") {
   server_.Put("a", "0123456789");
-  const ReadRequest request = Request("a");
+  const ReadRequest request = HttpRequest("a");
   source_.emplace(&*client_, &protocol_, nullptr, RangedSourceOptions{1, 1000});
   source_->SetWeight(2, 3);
   std::vector<int> order;
@@ -153,13 +153,13 @@ TEST_CASE_METHOD(HttpSourceTest, "Jobs share the HTTP source by weight",
   CHECK_THAT(second, WithinAbs(30, 2));
 }
 
-// No more bytes come in that time than the cap allows, however slow this
-// machine is.
+// The bytes that come in that time are no more than the cap allows, however
+// slow this machine is.
 TEST_CASE_METHOD(HttpSourceTest,
                  "A job's cap holds and its HTTP reads go on by themselves",
                  "[http][http_source_sharing]") {
   server_.Put("a", std::string(1000, 'a'));
-  const ReadRequest request = Request("a");
+  const ReadRequest request = HttpRequest("a");
   constexpr int kReads = 30;
   constexpr double kCap = 100'000;  // bytes a second
   source_->SetCap(1, kCap);
@@ -194,7 +194,7 @@ TEST_CASE_METHOD(
   tests::ThreadChecks checks;
   std::latch done(kReads);
   std::vector<int> order;
-  std::vector<ReadRequest> requests(kReads, Request("a"));
+  std::vector<ReadRequest> requests(kReads, HttpRequest("a"));
   for (int i = 0; i < kReads; ++i) {
     requests[i].purpose = {.job = 1};
     requests[i].done = [&, i](const absl::StatusOr<ReadResult>& result) {
@@ -207,7 +207,7 @@ TEST_CASE_METHOD(
   requests[0].ticket = 7;
   source_->Read(absl::MakeSpan(requests));
   source_->Share(7, {.job = 2});
-  source_->Share(8, {.job = 2});  // nobody knows it
+  source_->Share(8, {.job = 2});  // no read has this ticket
   done.wait();
   UNSCOPED_INFO("it would have come last");
   CHECK(order.back() != 0);

@@ -25,7 +25,7 @@ TEST_CASE_METHOD(HttpSourceTest, "Large reads of the HTTP source go in parts",
                  "[http][http_source]") {
   const std::string content = RandomText(12'345, 1);
   server_.Put("a", content);
-  const ReadRequest request = Request("a");
+  const ReadRequest request = HttpRequest("a");
   const int before = server_.asked();
   CHECK(*Read(request) == content);
   CHECK(server_.asked() - before == 13);
@@ -37,8 +37,9 @@ TEST_CASE_METHOD(HttpSourceTest,
   const std::string content = RandomText(5'000, 1);
   server_.Put("a", content);
   for (const Fault fault : kPassingFaults) {
-    if (fault == Fault::k429) continue;  // asks for a time that no test waits
-    ReadRequest request = Request("a");
+    // Asks for a longer wait than tests allow.
+    if (fault == Fault::k429) continue;
+    ReadRequest request = HttpRequest("a");
     request.offset = 100;
     request.length = 900;
     std::atomic<int> left = 3;
@@ -58,7 +59,7 @@ TEST_CASE_METHOD(
     "The HTTP source names the encoding of a server that compresses ranges",
     "[http][http_source]") {
   server_.Put("a", RandomText(500, 1));
-  ReadRequest request = Request("a");
+  ReadRequest request = HttpRequest("a");
   request.length = 400;
   const auto faults = server_.SetFaults(
       [](const HttpServer::Asked&) { return Fault::kCompressed; });
@@ -73,20 +74,20 @@ TEST_CASE_METHOD(HttpSourceTest,
   std::vector<std::string> contents;
   std::vector<ReadRequest> requests;
   std::vector<std::string> got(40);
-  std::set<std::string> small;  // read in one request
+  std::set<std::string> small;  // objects that are read in one request
   for (int i = 0; i < 40; ++i) {
     contents.push_back(RandomText(1 + 150 * i, i));
     const std::string name = "o" + std::to_string(i);
     server_.Put(name, contents.back());
     if (contents.back().size() <= kPartBytes) small.insert("/data/" + name);
-    requests.push_back(Request(name));
+    requests.push_back(HttpRequest(name));
   }
   base::Mutex mutex;
   std::set<std::string> asked;
   const auto faults = server_.SetFaults([&](const HttpServer::Asked& it) {
     base::MutexLock lock(&mutex);
-    // Only the first answer of each is spoilt: a server that sends no ranges at
-    // a late try is believed.
+    // Only the first answer to each request is spoilt: a server that sends no
+    // ranges at a late try is believed.
     const std::size_t number = asked.size();
     const auto range = it.headers.find("range");
     if (!asked
@@ -95,8 +96,8 @@ TEST_CASE_METHOD(HttpSourceTest,
              .second)
       return Fault::kNone;
     const Fault fault = kPassingFaults[number % std::size(kPassingFaults)];
-    // If a request for a whole object is answered with another length, the
-    // source reports that the object was replaced.
+    // A request for a whole object that is answered with another length makes
+    // the source report that the object was replaced.
     if (fault == Fault::kNoRange && small.contains(it.target))
       return Fault::kTruncate;
     return fault == Fault::k429 ? Fault::k503 : fault;
@@ -122,7 +123,7 @@ TEST_CASE_METHOD(
     "An HTTP object that is overwritten amid a read is never mixed",
     "[http][http_source]") {
   server_.Put("a", std::string(10'000, 'a'));
-  ReadRequest request = Request("a");
+  ReadRequest request = HttpRequest("a");
   std::atomic<int> asked = 0;
   const auto faults = server_.SetFaults([&](const HttpServer::Asked&) {
     if (asked++ == 4) server_.Put("a", std::string(10'000, 'b'));
@@ -138,7 +139,7 @@ TEST_CASE_METHOD(HttpSourceTest,
                  "The HTTP source refuses names which leave the root",
                  "[http][http_source]") {
   server_.Put("a", "1");
-  ReadRequest request = Request("a");
+  ReadRequest request = HttpRequest("a");
   request.object = "../a";
   CHECK_THAT(Read(request), HasCode(absl::StatusCode::kInvalidArgument));
 }

@@ -1,4 +1,4 @@
-// Tests of the cost that a source measures for a server's requests.
+// Tests the cost that a source measures for a server's requests.
 
 #include <cstdint>
 #include <future>
@@ -25,8 +25,8 @@ namespace {
 
 using Catch::WithinAbs;
 
-// A request takes a fixed wait and a time for each byte, on the test's clock.
-// Some requests run at once.
+// Each request takes a fixed wait and a time for each byte, on the test's
+// clock. Several requests run at once.
 class RequestCostTest {
  protected:
   static constexpr int kAtOnce = 4;
@@ -69,7 +69,7 @@ class RequestCostTest {
         });
     source.Read(absl::MakeSpan(requests));
     done.wait();
-    std::promise<void> settled;  // the last answer is accounted for
+    std::promise<void> settled;  // set once the last answer is accounted for
     engine_->Post([&settled] { settled.set_value(); });
     settled.get_future().wait();
     return source.State().request_cost;
@@ -88,7 +88,7 @@ TEST_CASE_METHOD(RequestCostTest,
   std::mt19937 random(1);
   std::vector<std::size_t> sizes;
   for (int stretch = 0; stretch < 20; ++stretch) {
-    const unsigned large = random() % 50;  // of 50
+    const unsigned large = random() % 50;  // large requests of 50
     for (unsigned i = 0; i < 50; ++i)
       sizes.push_back(random() % 50 < large ? 200'000 : 1'000);
   }

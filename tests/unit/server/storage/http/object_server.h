@@ -20,15 +20,15 @@ class ObjectServer {
   ObjectServer();
 
   std::string url() const { return server_.url() + "/data"; }
-  // `path` is as it stands in URLs.
+  // Stores an object. `path` is written as in URLs.
   void Put(const std::string& path, std::string content);
   void Remove(const std::string& path);
 
-  // Spoils answers while the result lives.
+  // Spoils answers while the returned scope lives.
   FaultChoice::Scope SetFaults(FaultChoice::Choose choose) {
     return faults_.Set(std::move(choose));
   }
-  // Requests so far.
+  // Returns the number of requests so far.
   int asked() const;
 
  private:
@@ -48,7 +48,7 @@ class ObjectServer {
   HttpServer server_;
 };
 
-// Cuts `reply`, with a whole object as its body, to the range that "Range" asks
+// Cuts `reply`, whose body is a whole object, to the range that "Range" asks
 // for.
 Reply CutToRange(const HttpServer::Asked& asked, Reply reply);
 

@@ -17,13 +17,14 @@ using Catch::WithinAbs;
 
 constexpr std::int64_t kLookNanos = 50'000'000;
 
-// A server that makes each connection wait, and then sends its bytes at a rate
-// of their own.
+// A server that makes each connection wait, and then sends its bytes at a fixed
+// rate.
 struct FarServer {
   std::int64_t latency_nanos = 100'000'000;
   std::int64_t nanos_a_byte = 500;
 
-  // Makes `requests` of `size()` bytes. `look` is called as RangedSource does.
+  // Makes `requests` requests of `size()` bytes each. Calls `look` as
+  // RangedSource does.
   void Serve(int connections, int requests,
              const std::function<std::int64_t()>& size, RequestMeter* meter,
              const std::function<void(std::int64_t now)>& look) const {
@@ -132,7 +133,7 @@ TEST_CASE_METHOD(
   FarServer().Serve(16, 20'000, Mixed(), &meter_, [&](std::int64_t now) {
     if (stalled.has_value()) meter_.Left(*stalled);
     stalled.reset();
-    // The first stretch begins without one.
+    // The first stretch begins without a stalled request.
     if (std::exchange(at_once, 16) > 0) stalled = meter_.Began(now);
     meter_.Look(now, 16, false);
   });

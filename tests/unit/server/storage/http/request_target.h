@@ -13,7 +13,7 @@ struct RequestTarget {
   std::map<std::string, std::string> query;
 
   bool Has(const std::string& name) const { return query.count(name) != 0; }
-  // Returns "" for a field that is missing.
+  // Returns the field's value, or "" if the field is missing.
   std::string Field(const std::string& name) const {
     return Has(name) ? query.at(name) : "";
   }
@@ -21,7 +21,7 @@ struct RequestTarget {
 
 RequestTarget ParseTarget(std::string_view target);
 
-// Returns the CRC32C of `content`, in Base64 as servers tell it.
+// Returns the CRC-32C of `content`, in Base64 as servers tell it.
 std::string Crc32cInBase64(std::string_view content);
 
 }  // namespace forebay::storage::http

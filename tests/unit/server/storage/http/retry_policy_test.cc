@@ -42,7 +42,7 @@ TEST_CASE("The retry policy ends after its attempts", "[http][retry_policy]") {
 }
 
 // The n-th delay is uniform between 0 and the smaller of first * 2^(n-1) and
-// the longest, and the same seed gives the same.
+// the longest delay. The same seed gives the same delays.
 TEST_CASE("The delays of the retry policy are full jitter",
           "[http][retry_policy]") {
   RetryOptions options;
@@ -63,7 +63,7 @@ TEST_CASE("The delays of the retry policy are full jitter",
       CHECK(delays.back() < 1);
     }
     std::sort(delays.begin(), delays.end());
-    for (int i = 0; i < kCalls; ++i)  // Kolmogorov and Smirnov, far out
+    for (int i = 0; i < kCalls; ++i)  // a Kolmogorov-Smirnov bound, far out
       CHECK_THAT(delays[i], WithinAbs((i + 0.5) / kCalls, 0.04));
   }
 }
@@ -80,8 +80,8 @@ TEST_CASE("The retry policy waits for as long as the server asks",
       policy.NextAttempt(1, 1, options.max_asked_nanos + 1, 0).has_value());
 }
 
-// However often calls fail, the policy decides no more retries in any time than
-// the budget gives. No retry begins before it was decided.
+// The policy decides no more retries in any time than the budget gives, however
+// often calls fail. Retries begin only after they were decided.
 TEST_CASE("The retry policy bounds all calls by one budget",
           "[http][retry_policy]") {
   for (std::uint32_t seed = 0; seed < 20; ++seed) {

@@ -1,5 +1,5 @@
-// Tests of reads from a web server of which some hang, stall or fail: the
-// others go on. Time stands still, unless a test moves it.
+// Tests of reads from a web server, some of which hang, stall or fail while the
+// others go on. Time stands still unless a test moves it.
 
 #include <atomic>
 #include <chrono>
@@ -33,7 +33,7 @@ using tests::HasCode;
 using tests::IsOk;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr std::int64_t kLook = kSecond / 20;  // between two looks
+constexpr std::int64_t kLook = kSecond / 20;  // nanoseconds between two looks
 constexpr std::int64_t kStall = schedule::StallThreshold::kUnknownNanos;
 
 class StalledPartsTest {
@@ -58,7 +58,7 @@ class StalledPartsTest {
     RangedSourceOptions options;
     options.concurrency = concurrency;
     options.most_stalled = most_stalled;
-    options.hedge.first_delay_nanos = 3600 * kSecond;  // none
+    options.hedge.first_delay_nanos = 3600 * kSecond;  // so no hedges
     source_.emplace(&*client_, &protocol_, nullptr, options);
   }
 
@@ -105,12 +105,12 @@ class StalledPartsTest {
     clock_.Advance(nanos);
     Settle();
   }
-  // Lets so much time go by that what has no answer is stalled.
+  // Lets so much time pass that parts without an answer are stalled.
   void AwaitStall() {
     Advance(2 * kStall);
     Advance(kLook);
   }
-  // Waits until so many requests have come to the server, in all.
+  // Waits until `count` requests have come to the server, in all.
   void AwaitAsked(std::size_t count) {
     while (Asked().size() < count) std::this_thread::yield();
   }
@@ -133,7 +133,7 @@ class StalledPartsTest {
   const std::shared_ptr<const HttpRoot> root_;
   std::optional<Client> client_;
   std::map<std::string, ObjectVersion> versions_;
-  std::latch go_{1};  // for what hangs
+  std::latch go_{1};  // lets hanging answers go
   std::atomic<bool> busy_ = true;
   std::atomic<bool> later_stalls_ = false;
   base::Mutex mutex_;
@@ -199,7 +199,7 @@ TEST_CASE_METHOD(StalledPartsTest,
   for (int i = 0; i < 20; ++i) hung.push_back(Read("hung", 1));
   AwaitAsked(2);
   AwaitStall();
-  AwaitAsked(4);  // two had stalled, which is less than three
+  AwaitAsked(4);  // two had stalled, and three may
   AwaitStall();
   AwaitState(0, 4);
   for (int i = 0; i < 5; ++i) CHECK_THAT(Read("good", 2).get(), IsOk());
@@ -221,7 +221,7 @@ TEST_CASE_METHOD(
   AwaitAsked(2);
   Result good = Read("good", 2);
   busy_ = false;
-  Advance(kStall / 2);  // more than the first pause lasts
+  Advance(kStall / 2);  // longer than the first pause
   CHECK(Asked().size() == 2);
   CHECK(source_->State().in_flight == 1u);
   go_.count_down();

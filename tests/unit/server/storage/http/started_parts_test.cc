@@ -18,7 +18,7 @@ class StartedPartsTest {
     places_.insert(id);
     parts_.Begin(id, 100, now);
   }
-  // Looks twice, as what is stalled has to be found so.
+  // Looks twice: a part is stalled only once two looks have found it so.
   void Look(std::int64_t now) {
     LookOnce(now);
     LookOnce(now);
@@ -29,7 +29,8 @@ class StartedPartsTest {
       return found == heard_.end() ? INT64_MIN : found->second;
     });
   }
-  // Those with a place; each takes and gives back one at a time.
+  // Returns the parts with a place. Each part takes and gives back one place at
+  // a time.
   std::set<Id> Places() {
     CHECK(parts_.bytes() == 100 * places_.size());
     return places_;
@@ -54,13 +55,13 @@ TEST_CASE_METHOD(StartedPartsTest,
   heard_[2] = 8;
   Look(17);
   CHECK(Places() == std::set<Id>{2});
-  Look(18);  // its bytes do not go on
+  Look(18);  // its bytes have stopped
   CHECK(Places().empty());
   Look(30);
   CHECK(Places().empty());
 }
 
-// As after a time in which the thread that reads them had no CPU.
+// The thread that reads the bytes may have had no CPU for a time.
 TEST_CASE_METHOD(
     StartedPartsTest,
     "Bytes of a started part that were not read yet are not a stall",
@@ -111,7 +112,7 @@ TEST_CASE_METHOD(StartedPartsTest,
   CHECK(Places() == std::set<Id>{2});
   CHECK(parts_.TakeNext(20) == 1u);
   CHECK(parts_.TakeNext(20) == std::nullopt);
-  Look(29);  // from the begin of the next attempt on
+  Look(29);  // counts from the next attempt's beginning
   CHECK(Places() == std::set<Id>{1, 2});
   Look(30);
   CHECK(Places().empty());

@@ -20,7 +20,7 @@ TEST_CASE("A file's error names the path and the reason", "[local][errors]") {
   CHECK(FileError(EIO, "") == absl::UnavailableError(".: Input/output error"));
 }
 
-// The file is not to blame.
+// The error says that the file is not to blame.
 TEST_CASE("A file's error says whose descriptors are used up",
           "[local][errors]") {
   const std::string limit = std::string(

@@ -1,4 +1,4 @@
-// Reads of files that hang.
+// Tests of reads of files that hang.
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -17,7 +17,7 @@
 namespace forebay::storage::local {
 namespace {
 
-// Holds the opens of objects whose names begin with "hung" until Release.
+// Holds the opens of objects whose names begin with "hung" until Release().
 class HungFiles {
  public:
   explicit HungFiles(FaultyFiles* files) {
@@ -39,7 +39,7 @@ class HungFiles {
   std::atomic<bool> released_ = false;
 };
 
-// A clock that tests move, and that counts who asks it.
+// A clock that tests move, and that counts how often it is asked.
 class CountingClock final : public base::Clock {
  public:
   std::int64_t NowNanos() const override {
@@ -67,7 +67,7 @@ class HungReadsTest : public LocalSourceTest {
     source_.reset();
   }
 
-  // Reads without waiting; counts the good answers.
+  // Reads an object without waiting. Counts the good answers.
   void Begin(const std::string& object, std::uint64_t job = 0) {
     BeginAll({object}, job);
   }
@@ -95,7 +95,7 @@ class HungReadsTest : public LocalSourceTest {
     };
     source_->Read({&request, 1});
   }
-  // Makes a read of job 1 hang, of as many as each job may have.
+  // Makes a read of job 1 hang, which is as many as a job may have.
   void HangJob1(std::uint64_t ticket = 0) {
     MakeWithClock({.threads = 1, .most_hung_of_job = 1});
     ReadRequest request = Request("hung/a");
@@ -106,7 +106,7 @@ class HungReadsTest : public LocalSourceTest {
     AwaitInside(1);
     clock_.Advance(kStall);
   }
-  // The source's times are those of clock_.
+  // Makes a source whose times are those of clock_.
   void MakeWithClock(LocalSourceOptions options) {
     options.files = &files_;
     options.clock = &clock_;
@@ -118,7 +118,7 @@ class HungReadsTest : public LocalSourceTest {
   void AwaitAnswers(int count) const {
     while (answered_ < count) std::this_thread::yield();
   }
-  // Returns whether so many answers come within ten seconds.
+  // Returns whether `count` answers come within ten seconds.
   bool AnswersCome(int count) const {
     const auto end =
         std::chrono::steady_clock::now() + std::chrono::seconds(10);
@@ -147,7 +147,7 @@ TEST_CASE_METHOD(
   CHECK(hung_.inside() == 1);
   hung_.Release();
   while (answered_ < 2) std::this_thread::yield();
-  // The thread that hung, or the one in its place, goes on.
+  // The thread that hung, or the thread that took its place, reads on.
   Begin("a/x.jpg");
   while (answered_ < 3) std::this_thread::yield();
 }
@@ -158,7 +158,7 @@ TEST_CASE_METHOD(HungReadsTest,
   for (const char* const name : {"hung/a", "hung/b", "hung/c"}) Begin(name);
   while (hung_.inside() < 3) std::this_thread::yield();
   Begin("a/x.jpg");
-  // Two hang, and the third holds the one thread that may read.
+  // Two reads may hang, and the third holds the one thread that may read.
   CHECK(answered_ == 0);
   hung_.Release();
   while (answered_ < 4) std::this_thread::yield();
@@ -171,7 +171,7 @@ TEST_CASE_METHOD(
   MakeWithClock({.threads = 1});
   BeginAll({"a/x.jpg", "a/x.jpg", "hung/a"});
   AwaitInside(1);
-  CHECK(answered_ == 0);  // the run goes on
+  CHECK(answered_ == 0);  // the thread's run is not over
   clock_.Advance(kStall);
   AwaitAnswers(2);
   hung_.Release();
@@ -201,7 +201,7 @@ TEST_CASE_METHOD(
   AwaitInside(2);
   BeginAll({"hung/c", "a/x.jpg"});
   clock_.Advance(kStall);
-  // Both hang by now, but the alarm may mark one alone.
+  // Both reads hang by now, but the alarm may mark only one.
   AwaitInside(3);
   const int asked = clock_.asked();
   for (int i = 0; i < 10'000 && clock_.asked() - asked <= 100; ++i)
@@ -218,7 +218,7 @@ TEST_CASE_METHOD(
   MakeWithClock({.threads = 4});
   BeginAll({"hung/a", "hung/b", "hung/c", "hung/d", "a/x.jpg"});
   AwaitInside(1);
-  clock_.Advance(kStall);  // once for all
+  clock_.Advance(kStall);  // the same stall serves all threads
   AwaitAnswers(1);
   AwaitInside(4);
   CHECK(hung_.inside() == 4);
@@ -302,7 +302,7 @@ TEST_CASE_METHOD(HungReadsTest, "A hung read counts for each job that wants it",
   BeginFor({.job = 2});
   BeginFor({.job = 3});
   AwaitAnswers(2);
-  CHECK(answered_ == 2);  // without that of job 2
+  CHECK(answered_ == 2);  // job 2's read is held back
   hung_.Release();
   AwaitAnswers(4);
 }

@@ -73,7 +73,7 @@ TEST_CASE_METHOD(LocalRootTest, "A local root opens what lies beneath it",
   CHECK_THAT(Root()->OpenDirectory("class_a"), IsOk());
 }
 
-// The kernel is not sure where ".." leads while anything on the host is
+// The kernel cannot tell where ".." leads while anything on the host is being
 // renamed.
 TEST_CASE_METHOD(LocalRootTest, "A local root opens files while others rename",
                  "[local][local_root]") {
@@ -278,7 +278,7 @@ TEST_CASE_METHOD(LocalRootTest,
   CHECK(known_as("train", "file://" + scratch_.Path("train") + "/") ==
         *Root()->identity());
   CHECK(known_as("other", scratch_.Path("train")) != *Root()->identity());
-  // With another path, links of the same directory may lead elsewhere.
+  // Links of the same directory may lead elsewhere if its path is another one.
   CHECK(known_as("train", "/data") != *Root()->identity());
 }
 

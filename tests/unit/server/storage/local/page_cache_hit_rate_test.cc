@@ -5,8 +5,8 @@
 namespace forebay::storage::local {
 namespace {
 
-// Makes `reads` reads; `held` in a hundred are in the cache. Returns how many
-// asked.
+// Makes `reads` reads, of which `held` in a hundred are in the cache. Returns
+// how many reads asked.
 int Asked(PageCacheHitRate* page_cache_hit_rate, int reads, int held) {
   int asked = 0;
   for (int i = 0; i < reads; ++i) {

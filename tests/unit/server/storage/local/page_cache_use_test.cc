@@ -15,7 +15,7 @@ constexpr std::uint64_t kFileBytes = 50'000;
 class PageCacheUseTest {
  protected:
   // Reads an epoch while the cache holds nothing. Returns how many reads went
-  // through it.
+  // through the cache.
   int Epoch(std::uint64_t job = 1) {
     int through = 0;
     for (int i = 0; i < kFiles; ++i) {
@@ -52,7 +52,7 @@ TEST_CASE_METHOD(PageCacheUseTest,
   room_ = kFiles * kFileBytes / 2;
   Epoch();
   CHECK(Epoch() < kFiles / 8);
-  // Memory became free.
+  // Memory has become free.
   room_ = kFiles * kFileBytes * 2;
   Epoch();
   CHECK(Epoch() == kFiles);

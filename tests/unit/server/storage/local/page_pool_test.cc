@@ -93,9 +93,9 @@ TEST_CASE("A page pool keeps some of what it mapped", "[local][page_pool]") {
   first.reset();
   second.reset();
   CHECK(pool->spare() == 5 * kPage);
-  third.reset();  // would be too much
+  third.reset();  // more than the pool may keep
   CHECK(pool->spare() == 5 * kPage);
-  const auto other = pool->Take(kPage);  // nothing of that length
+  const auto other = pool->Take(kPage);  // no kept memory has this length
   CHECK(pool->spare() == 5 * kPage);
   const auto again = pool->Take(2 * kPage - 1);
   CHECK(again.get() == kept);

@@ -14,7 +14,7 @@
 namespace forebay::storage::local {
 namespace {
 
-// Magic numbers as statfs(2) lists them.
+// The magic numbers are those that statfs(2) lists.
 TEST_CASE("The parts of a file's revision depend on the file system",
           "[local][revision_parts]") {
   constexpr RevisionParts kBoth = {.inode = true, .ctime = true};
@@ -41,10 +41,11 @@ TEST_CASE("The parts of a file's revision say what counts in it",
   CHECK(RevisionOf(stat, {}) == Revision());
 }
 
-// Runs on the test's own file system, if it is one of those, and on tmpfs.
+// Runs on the test's own file system, if it is one of those above, and on
+// tmpfs.
 class RevisionTest {
  public:
-  // A folder; empty: the test's own.
+  // A folder; "" means the test's own.
   using Subject = std::string;
 
   explicit RevisionTest(const Subject& parent) {

@@ -48,7 +48,7 @@ TEST_CASE("The io_uring probe says why no ring is made", "[local][ring]") {
              Contains("Too many open files"));
 }
 
-// Probe refuses a ring that may be made but not used.
+// Probe() refuses a ring that can be created but not used.
 TEST_CASE("The io_uring probe uses the ring that it makes", "[local][ring]") {
   if (!Ring::Probe().ok()) SKIP(Ring::Probe());
   CHECK_THAT(ProbeWhere(SYS_io_uring_register, EPERM), Contains("io_uring"));
@@ -64,7 +64,7 @@ class RingTest {
     REQUIRE_THAT(ring_->Enable(), IsOk());
   }
 
-  // Submits, and waits for so many results.
+  // Submits, and waits for `count` results. Returns them by read.
   std::map<std::uint64_t, int> Results(std::size_t count) {
     std::map<std::uint64_t, int> results;
     while (results.size() < count) {

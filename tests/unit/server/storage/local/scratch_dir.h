@@ -13,7 +13,7 @@
 
 namespace forebay::storage::local {
 
-// A directory of its own for one test, removed with all that it holds.
+// A directory of its own for one test, which is removed with all that it holds.
 class ScratchDir {
  public:
   ScratchDir() {

@@ -35,13 +35,14 @@ inline std::string RandomText(std::size_t length, std::uint32_t seed) {
   return text;
 }
 
-// A system call that the kernel refuses to the source's threads, and its error.
+// A system call that the kernel refuses to the source's threads, and the error
+// that it gives.
 struct Refusal {
   int system_call;
   int error_number;
 };
 
-// Each test has its own source over its own files.
+// A source of each test's own, over its own files.
 class UringSourceTest {
  protected:
   UringSourceTest() {
@@ -62,14 +63,14 @@ class UringSourceTest {
             errno == EAGAIN);
   }
 
-  // As if nothing fitted into the page cache.
+  // Returns the space of a page cache into which nothing fits.
   static std::uint64_t NoRoom() { return 0; }
 
   // Makes the source anew.
   void Start(const std::vector<Refusal>& refusals = {},
              UringSourceOptions options = {}) {
     source_.reset();
-    // The ring's thread inherits the refusals.
+    // The ring's thread inherits the refusals from the thread that starts it.
     options.start_thread = [](const std::function<void()>& body) {
       return std::thread(body);
     };
@@ -122,14 +123,14 @@ class UringSourceTest {
     std::vector<ReadRequest> requests;
     for (int i = 0; i < kFiles; ++i) {
       requests.push_back(Request(ColdName(i)));
-      // Some requests are for ranges that begin and end anywhere.
+      // Some requests are for ranges that begin and end at odd offsets.
       if (i % 3 == 1) {
         requests.back().offset = 5001;
         requests.back().length -= 5101;
       }
       requests.back().done = [&, i](absl::StatusOr<ReadResult> result) {
         statuses[i] = result.status();
-        // The bytes are there now, and their buffer serves the next read.
+        // The bytes are checked now: their buffer serves the next read.
         are_right[i] = result.ok() && IsOfColdFile(i, *result);
         done.count_down();
       };

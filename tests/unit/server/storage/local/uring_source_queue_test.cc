@@ -19,7 +19,7 @@
 namespace forebay::storage::local {
 namespace {
 
-// Holds the ring's thread after the first read until Finish.
+// Holds the ring's thread after the first read until Finish().
 class UringSourceQueueTest : public UringSourceTest {
  protected:
   UringSourceQueueTest() {
@@ -96,7 +96,8 @@ TEST_CASE_METHOD(UringSourceQueueTest,
   CHECK(std::is_sorted(codes_.begin(), codes_.end()));
 }
 
-// The file system tells of no read whether it would wait, so threads make all.
+// The file system never tells whether a read would wait, so threads make all
+// reads.
 TEST_CASE_METHOD(UringSourceTest,
                  "Threads of a ring's source learn who joins a read that "
                  "another job holds up",

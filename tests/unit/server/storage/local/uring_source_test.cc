@@ -67,7 +67,7 @@ TEST_CASE_METHOD(
     UringSourceTest,
     "The io_uring source reads files that are never in the page cache",
     "[local][uring_source]") {
-  // Pins all of the memory, a part of it, and nothing.
+  // The pinned memory is all of the source's memory, a part of it, and nothing.
   for (const std::size_t pinned : {8 << 20, 1 << 20, 0}) {
     Start({}, {.page_cache_room = NoRoom, .pinned_bytes = pinned, .pool = {}});
     for (int i = 0; i < 5; ++i) ReadManyColdFiles();
@@ -77,7 +77,7 @@ TEST_CASE_METHOD(
   CHECK(*Read(Request("new")) == std::string(100'000, 'n'));
 }
 
-// Reads parts of a file that stays open, as a shard does.
+// The reads are parts of a file that stays open, as a shard does.
 TEST_CASE_METHOD(UringSourceTest, "The io_uring source reads files in parts",
                  "[local][uring_source]") {
   Start({}, {.page_cache_room = NoRoom, .pool = {}});
@@ -91,7 +91,7 @@ TEST_CASE_METHOD(UringSourceTest, "The io_uring source reads files in parts",
     part.length = 16'384 + random() % 20'000;
     CAPTURE(i);
     CHECK(*Read(part) == content.substr(part.offset, part.length));
-    // Small parts are read in another way.
+    // Small parts take another path in the source.
     part.length = 100;
     CHECK(*Read(part) == content.substr(part.offset, 100));
   }
@@ -100,7 +100,7 @@ TEST_CASE_METHOD(UringSourceTest, "The io_uring source reads files in parts",
   ReadRequest part = whole;
   part.length = 20'000;
   CHECK_THAT(Read(part), HasCode(absl::StatusCode::kFailedPrecondition));
-  // The file is replaced: its name stands for another one, which is read.
+  // The file is replaced: its name now stands for another file, which is read.
   const std::string other = RandomText(1 << 20, 7);
   scratch_.Write("other", other);
   std::filesystem::rename(scratch_.Path("other"), scratch_.Path("shard"));
@@ -221,7 +221,7 @@ TEST_CASE_METHOD(UringSourceTest,
               "declare extra_roots=[...] to allow it");
   scratch_.Link("a/in.jpg", "x.jpg");
   CHECK(*Read(Request("a/in.jpg")) == "0123456789");
-  // The link leads out, and back by the root's own path.
+  // The link leads out, and back in by the root's own path.
   scratch_.Link("a/back.jpg", scratch_.Path("a/x.jpg"));
   CHECK(*Read(Request("a/back.jpg")) == "0123456789");
   scratch_.Link("a/loop.jpg", "loop.jpg");
@@ -232,7 +232,7 @@ TEST_CASE_METHOD(UringSourceTest,
 TEST_CASE_METHOD(UringSourceTest,
                  "The io_uring source reports a file that ends early",
                  "[local][uring_source]") {
-  Start({{SYS_preadv2, 0}});  // nothing more to read
+  Start({{SYS_preadv2, 0}});  // every read finds the file's end
   ExpectError(Request(), absl::StatusCode::kDataLoss,
               "ends after 0 of 10 bytes");
 }

@@ -14,8 +14,8 @@ namespace {
 using tests::Contains;
 using tests::HasCode;
 
-http::Answer AnswerOf(int status, std::string body) {
-  http::Answer answer;
+http::HttpResponse AnswerOf(int status, std::string body) {
+  http::HttpResponse answer;
   answer.status = status;
   answer.body = std::move(body);
   return answer;
@@ -68,7 +68,7 @@ TEST_CASE("An S3 fault names the region of a bucket that lies elsewhere",
           "[s3][fault]") {
   const std::string remedy =
       "the bucket lies in the region eu-west-1: set s3.region = \"eu-west-1\"";
-  http::Answer answer =
+  http::HttpResponse answer =
       AnswerOf(301, ErrorXml("PermanentRedirect", "Use another endpoint"));
   answer.headers = {{"x-amz-bucket-region", "eu-west-1"}};
   for (const int status : {301, 307}) {
@@ -76,13 +76,14 @@ TEST_CASE("An S3 fault names the region of a bucket that lies elsewhere",
     CHECK_THAT(FaultOf(answer), HasCode(absl::StatusCode::kInvalidArgument));
     CHECK_THAT(FaultOf(answer).message(), Contains(remedy));
   }
-  // As of HEAD, which has no body, and of a request with another signature.
+  // HEAD answers have no body, and a request with another region's signature
+  // gets another code.
   answer.body = "";
   CHECK_THAT(FaultOf(answer).message(), Contains(remedy));
   answer = AnswerOf(400, ErrorXml("AuthorizationHeaderMalformed", "x",
                                   "<Region>eu-west-1</Region>"));
   CHECK_THAT(FaultOf(answer).message(), Contains(remedy));
-  // Other answers tell the region, too.
+  // Other answers tell the region as well, and keep their own errors.
   answer = AnswerOf(404, ErrorXml("NoSuchKey"));
   answer.headers = {{"x-amz-bucket-region", "eu-west-1"}};
   CHECK_THAT(FaultOf(answer), HasCode(absl::StatusCode::kNotFound));

@@ -95,7 +95,7 @@ TEST_CASE_METHOD(KeptCredentialsTest, "Expired S3 keys are looked for again",
   Have(Keys{"id", "secret", "new"});
   CHECK_THAT(Get(), IsOk());
   CHECK(looks_ == 2);
-  // Those of another account.
+  // The new keys are those of another account.
   wall_.Advance(30 * kSecond);
   server_.SetKeys({"id2", "secret", "new"});
   Have(Keys{"id2", "secret", "new"});
@@ -113,7 +113,7 @@ TEST_CASE_METHOD(KeptCredentialsTest,
   CHECK_THAT(Get().message(), Contains("ExpiredToken"));
   CHECK(server_.asked() == asked + 2);
   CHECK(looks_ == 2);
-  // Not at once again.
+  // The next call does not look for keys again at once.
   CHECK_FALSE(Get().ok());
   CHECK(server_.asked() == asked + 3);
   CHECK(looks_ == 2);
@@ -142,7 +142,7 @@ TEST_CASE_METHOD(
     "[s3][kept_credentials]") {
   Have(Keys{"id", "secret", "old"});
   REQUIRE_THAT(kept_->Renew(), IsOk());
-  server_.SetAnswer({403, "", ErrorXml("InvalidTokenId")});  // MinIO's
+  server_.SetAnswer({403, "", ErrorXml("InvalidTokenId")});  // MinIO's code
   CHECK_FALSE(Get().ok());
   CHECK(looks_ == 2);
 }
@@ -216,7 +216,7 @@ TEST_CASE_METHOD(KeptCredentialsTest,
   clock.Advance(KeptCredentials::kMaxWaitNanos);
   engine->Post([] {});
   CHECK_THAT(first.get().message(), Contains("ExpiredToken"));
-  // Nor do later ones wait for it.
+  // Later calls do not wait for the search, either.
   CHECK_THAT(get().message(), Contains("ExpiredToken"));
   go.set_value();
 }
@@ -226,7 +226,7 @@ TEST_CASE_METHOD(KeptCredentialsTest,
                  "[s3][kept_credentials]") {
   Have(Keys{"id", "secret", "token"});
   REQUIRE_THAT(kept_->Renew(), IsOk());
-  const auto sign = [this](const http::Request& request) {
+  const auto sign = [this](const http::HttpRequest& request) {
     KeptCredentials::Headers headers;
     kept_->Authorize(request,
                      [&](absl::StatusOr<http::Authorizer::Headers> got) {
@@ -234,7 +234,7 @@ TEST_CASE_METHOD(KeptCredentialsTest,
                      });
     return headers;
   };
-  http::Request request;
+  http::HttpRequest request;
   request.url = "https://b.host:443/a%20b?x=1&a=2";
   request.headers = {"Range: bytes=0-1", "X-Amz-Checksum-Mode: ENABLED"};
   const auto headers = sign(request);

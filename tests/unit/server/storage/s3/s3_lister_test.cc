@@ -146,8 +146,8 @@ TEST_CASE_METHOD(
 TEST_CASE_METHOD(S3ListerTest,
                  "The S3 lister ends a list without end with an error",
                  "[s3][s3_lister]") {
-  // Pages with nothing in them, and those of two folders in turns; each names a
-  // next one that nobody has seen.
+  // Pages are empty, or have one of two folders in turns. Each names a next
+  // page that nobody has seen.
   for (const std::vector<std::string>& folders :
        std::vector<std::vector<std::string>>{{}, {"a/", "b/"}}) {
     std::atomic<std::size_t> asked = 0;

@@ -118,8 +118,8 @@ http::Reply S3Server::List(const http::RequestTarget& target) const {
         one_level ? key.find('/', prefix.size()) : key.npos;
     const std::string shown =
         key.substr(0, std::min(slash, key.size() - 1) + 1);
-    // Skips the objects of a folder that is in the list: they come after its
-    // name.
+    // Objects of a folder that is already in the list come after its name, and
+    // are skipped.
     if (shown <= last) continue;
     if (count++ == page_size_) {
       next = absl::StrCat("<IsTruncated>true</IsTruncated>",

@@ -17,9 +17,10 @@
 
 namespace forebay::storage::s3 {
 
-// One bucket of S3, "bucket", in memory: lists in pages, reads with ETags,
+// An S3 bucket, "bucket", in memory. It lists in pages, and reads with ETags,
 // preconditions and checksums. It looks at the names of keys, not at
-// signatures: the tests with moto do. Thread-safe; a test sets its faults.
+// signatures, which the tests with moto check. Thread-safe; a test sets its
+// faults.
 class S3Server {
  public:
   using Asked = http::HttpServer::Asked;
@@ -27,19 +28,21 @@ class S3Server {
   explicit S3Server(std::size_t page_size = 1000);
 
   Endpoint endpoint() const { return {server_.url(), "us-east-1"}; }
-  // Returns the stamp of the object's version.
+  // Stores an object, and returns the generation of its version.
   std::int64_t Put(const std::string& key, std::string content);
   void Remove(const std::string& key);
-  // Requests need these keys from now on; without an ID: none.
+  // Requires these keys of requests from now on; keys without an ID require
+  // none.
   void SetKeys(const Keys& keys);
-  // Answers this to all requests from now on; status 0: answers well.
+  // Answers all requests with `reply` from now on; a status of 0 means good
+  // answers.
   void SetAnswer(const http::Reply& reply);
-  // Spoils answers while the result lives.
+  // Spoils answers while the returned scope lives.
   http::FaultChoice::Scope SetFaults(http::FaultChoice::Choose choose) {
     return faults_.Set(std::move(choose));
   }
   int asked() const;
-  // Requests that named the ETag that they want.
+  // Returns the number of requests that named the ETag that they want.
   int asked_for_tag() const;
 
  private:

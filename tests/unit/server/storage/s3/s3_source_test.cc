@@ -144,9 +144,9 @@ TEST_CASE_METHOD(S3SourceTest, "A read from S3 gets over each passing fault",
     const std::string content(size, 'x');
     const ReadRequest request = Put("a", content);
     for (const http::Fault fault : http::kPassingFaults) {
-      // Asks to wait, in real time.
+      // This fault asks for a wait, in real time.
       if (fault == http::Fault::k429) continue;
-      // Of all of an object, more is none that passes.
+      // A request for a whole object does not recover from this fault.
       if (size == 900 && fault == http::Fault::kNoRange) continue;
       std::atomic<int> asked = 0;
       const auto faults = server_.SetFaults([&](const S3Server::Asked&) {

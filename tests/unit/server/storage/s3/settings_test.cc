@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "server/storage/s3/credentials.h"
+#include "server/storage/s3/s3_credentials.h"
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
 #include "tests/unit/server/storage/local/scratch_dir.h"
@@ -58,7 +58,7 @@ class FindEndpointTest {
   }
 
   const local::ScratchDir scratch_;
-  Settings settings_;
+  S3Settings settings_;
   Environment environment_;
 };
 
@@ -206,7 +206,7 @@ TEST_CASE_METHOD(FindCredentialsTest,
   CHECK_THAT(Find()->name, Contains("no credentials"));
   scratch_.Write("missing", "[somebody]\n");
   CHECK_FALSE(Find()->keys.has_value());
-  // Files and profiles that are named must be there.
+  // Files and profiles must exist if they are named.
   environment_.profile = "work";
   CHECK_THAT(Find(), HasCode(absl::StatusCode::kNotFound));
   settings_.credentials = scratch_.Path("elsewhere");

@@ -1,5 +1,5 @@
-// Signatures against AWS's own: its test suite, and the examples of the S3 User
-// Guide ("Signature Calculations for the Authorization Header").
+// Compares signatures with AWS's own: its test suite, and the examples of the
+// S3 User Guide ("Signature Calculations for the Authorization Header").
 
 #include "server/storage/s3/signature.h"
 

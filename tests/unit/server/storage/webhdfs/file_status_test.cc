@@ -14,7 +14,7 @@ using tests::Contains;
 using tests::HasCode;
 using tests::IsOk;
 
-// As the documentation of Hadoop 3.4 shows them.
+// The documentation of Hadoop 3.4 shows these statuses.
 constexpr char kStatus[] = R"({"FileStatus": {
     "accessTime": 0, "blockSize": 0, "group": "supergroup", "length": 24930,
     "modificationTime": 1320173277227, "owner": "webuser", "pathSuffix": "",
@@ -136,7 +136,7 @@ TEST_CASE("Without a number the checksum tells versions of WebHDFS files apart",
 
 TEST_CASE("The parser of WebHDFS answers reads checksums",
           "[webhdfs][file_status]") {
-  // As the documentation of Hadoop 3.4 shows it.
+  // The documentation of Hadoop 3.4 shows this checksum.
   CHECK(*ParseChecksum(R"({"FileChecksum": {
                 "algorithm": "MD5-of-1MD5-of-512CRC32",
                 "bytes": "eadb10de24aa315748930df6e185c0d", "length": 28}})") ==
@@ -169,13 +169,13 @@ TEST_CASE("A WebHDFS fault goes by the exception's name",
       {500, "RuntimeException", absl::StatusCode::kUnavailable},
   };
   for (const auto& one : cases) {
-    http::Answer answer;
+    http::HttpResponse answer;
     answer.status = one.status;
     answer.body = ExceptionJson(one.exception, "some words");
     CAPTURE(one.exception);
     CHECK(FaultOf(answer).code() == one.code);
   }
-  http::Answer answer;
+  http::HttpResponse answer;
   answer.status = 403;
   answer.body = ExceptionJson("AccessControlException", "Permission denied");
   CHECK(FaultOf(answer).message() ==

@@ -14,14 +14,14 @@ using tests::HasCode;
 using tests::IsOk;
 
 std::shared_ptr<const HdfsRoot> RootOf(const std::string& uri,
-                                       const Settings& settings = {}) {
+                                       const WebHdfsSettings& settings = {}) {
   auto root = HdfsRoot::Create(uri, settings);
   CHECK_THAT(root, IsOk());
   return root.value_or(nullptr);
 }
 
 TEST_CASE("An HDFS root takes HDFS and WebHDFS URIs", "[webhdfs][hdfs_root]") {
-  const Settings settings = {"", "me & you", "secret"};
+  const WebHdfsSettings settings = {"", "me & you", "secret"};
   const auto root = RootOf("webhdfs://nn:9871/a b/ü/", settings);
   CHECK(root->uri() == "webhdfs://nn:9871/a b/ü/");
   CHECK(*root->StatusUrl("c+/d?.jpg") ==
@@ -49,7 +49,7 @@ TEST_CASE("An HDFS root takes HDFS and WebHDFS URIs", "[webhdfs][hdfs_root]") {
 
 TEST_CASE("A token of an HDFS root is only for the server that is configured",
           "[webhdfs][hdfs_root]") {
-  const Settings settings = {"http://nn:9870/", "me", "se=cret"};
+  const WebHdfsSettings settings = {"http://nn:9870/", "me", "se=cret"};
   for (const char* uri : {"hdfs://anything/a", "webhdfs://nn:9870/a"}) {
     const auto root = RootOf(uri, settings);
     CHECK(*root->StatusUrl("x") ==

@@ -18,42 +18,44 @@
 namespace forebay::storage::webhdfs {
 
 // A name node of HDFS and a data node, in memory, by the documented interface
-// ("WebHDFS REST API"): lists in parts or not, reads and checksums that lead
-// from the one to the other. A real cluster is no library, and takes gigabytes.
-// Thread-safe; a test sets its faults.
+// ("WebHDFS REST API"). Lists come in parts or whole, and reads and checksums
+// lead from the one node to the other. A real cluster is not a library, and
+// takes gigabytes. Thread-safe; a test sets its faults.
 class HdfsServer {
  public:
   using Asked = http::HttpServer::Asked;
 
   explicit HdfsServer(std::size_t part_size = 1000);
 
-  // Of the name node.
+  // Returns the URL of the name node.
   const std::string& url() const { return name_node_.url(); }
-  // "host:port" of it.
+  // Returns the name node's "host:port".
   std::string authority() const { return url().substr(7); }
-  // `path` begins with a slash. Returns the file's version, as listed.
+  // Stores a file, whose `path` begins with a slash. Returns the file's
+  // version, as it is listed.
   ObjectVersion Put(const std::string& path, std::string content);
   void Remove(const std::string& path);
-  // Requests need this token from now on; "": none.
+  // Requires this token of requests from now on; "" requires none.
   void SetToken(const std::string& token);
-  // From now on, lists come whole, as from old servers.
+  // Makes lists come whole from now on, as from old servers.
   void ForgetParts();
-  // From now on, statuses have no numbers, and all files the same time, as
-  // behind some gateways; with or without checksums.
+  // Leaves out the numbers in statuses from now on, and gives all files the
+  // same time, as some gateways do. Checksums are kept if `has_checksums`.
   void ForgetNumbers(bool has_checksums);
-  // From now on, the name node leads there instead of to the data node.
+  // Makes the name node lead to `url` from now on, instead of to the data node.
   void LeadTo(const std::string& url);
-  // From now on, the name node leads to itself, by the name that it was asked
-  // by, and is the data node, too: as a gateway is.
+  // Makes the name node lead to itself from now on, by the name that it was
+  // asked by. It then is the data node, too, as a gateway is.
   void BeGateway();
-  // Answers this to all requests from now on; status 0: answers well.
+  // Answers all requests with `reply` from now on; a status of 0 means good
+  // answers.
   void SetAnswer(const http::Reply& reply);
-  // Spoils the answers of both nodes while the result lives.
+  // Spoils the answers of both nodes while the returned scope lives.
   http::FaultChoice::Scope SetFaults(http::FaultChoice::Choose choose) {
     return faults_.Set(std::move(choose));
   }
   int asked() const;
-  // The last request of the data node and its query.
+  // Returns the last request of the data node, with its query.
   http::RequestTarget last_read() const;
 
  private:

@@ -35,7 +35,7 @@ class WebHdfsSourceTest {
         ranged_(std::in_place, &client_, &protocol_, nullptr,
                 http::RangedSourceOptions{8, 1000}),
         source_(std::in_place, &client_, &*ranged_) {}
-  ~WebHdfsSourceTest() { ranged_.reset(); }  // it goes first
+  ~WebHdfsSourceTest() { ranged_.reset(); }  // ends first
 
   static http::RetryOptions Options() {
     http::RetryOptions options;
@@ -124,12 +124,12 @@ TEST_CASE_METHOD(
   server_.ForgetNumbers(true);
   const ReadRequest request = Put("a", std::string(2500, 'a'));
   CHECK(*Read(request) == std::string(2500, 'a'));
-  // It has the same size, and the same time.
+  // The new file has the same size, and the same time.
   server_.Put("/p/a", std::string(2500, 'b'));
   CHECK(Read(request).status() == absl::FailedPreconditionError(kChanged));
   server_.Put("/p/a", std::string(2500, 'a'));
   CHECK(*Read(request) == std::string(2500, 'a'));
-  // Its checksum cannot be had for a while.
+  // The file's checksum cannot be had for a while.
   std::atomic<int> asked = 0;
   const auto faults = server_.SetFaults([&](const HdfsServer::Asked& sent) {
     const bool spoils =
@@ -165,7 +165,7 @@ TEST_CASE_METHOD(
   http::Client client(engine.get(), Options(), 1);
   http::HedgeOptions soon;
   soon.first_delay_nanos = 10'000'000;
-  std::optional<VersionedSource> versioned;  // goes after what is below it
+  std::optional<VersionedSource> versioned;  // ends after the sources below it
   http::RangedSource ranged(&client, &protocol_);
   versioned.emplace(&client, &ranged, soon);
   std::latch read(1);
@@ -188,7 +188,7 @@ TEST_CASE_METHOD(
     "An answer that ends early is not a new version of a WebHDFS file",
     "[webhdfs][webhdfs_source]") {
   const ReadRequest request = Put("a", "hello");
-  // A data node that has less of the file.
+  // The data node has less of the file than the name node says.
   const http::HttpServer stale(
       [](const HdfsServer::Asked&, http::HttpServer::Peer& peer) {
         peer.Answer(200, "", "hel");
@@ -197,7 +197,7 @@ TEST_CASE_METHOD(
   CHECK(
       Read(request).status() ==
       absl::UnavailableError("a: the data nodes send less of it than it has"));
-  // A connection that is lost, where its end is that of the answer.
+  // A lost connection looks like the end of an answer without a length.
   std::atomic<int> asked = 0;
   const http::HttpServer careless(
       [&](const HdfsServer::Asked&, http::HttpServer::Peer& peer) {
@@ -219,11 +219,11 @@ TEST_CASE_METHOD(WebHdfsSourceTest,
     CAPTURE(place);
     CHECK(Read(request).status() ==
           absl::InvalidArgumentError("a: the name node leads to a place "
-                                     "that is no http or https URL"));
+                                     "that is not an http or https URL"));
   }
   server_.LeadTo("http://169.254.169.254");
   CHECK_FALSE(Read(request).ok());
-  // In a circle.
+  // The name node leads in a circle.
   server_.LeadTo(server_.url());
   CHECK_THAT(Read(request), HasCode(absl::StatusCode::kInvalidArgument));
 }

@@ -1,0 +1,33 @@
+#ifndef FOREBAY_SERVER_PIPELINE_AUDIO_AUDIO_OP_READER_H_
+#define FOREBAY_SERVER_PIPELINE_AUDIO_AUDIO_OP_READER_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/job.pb.h"
+#include "server/pipeline/audio/op.h"
+
+namespace forebay::pipeline::audio {
+
+// The arrays that an op takes.
+struct Input {
+  // Lengths of the axes behind the first one.
+  std::vector<std::uint64_t> frame_shape;
+  // Sample rate of the first sample's array, in Hz; 0 if the rate is not known.
+  std::uint32_t rate = 0;
+};
+
+// Whether `op` is an op of audio.
+bool IsAudioOp(const proto::Op& op);
+
+// Makes an op of audio. INVALID_ARGUMENT: a parameter is not within the ranges
+// of job.proto, or the op does not take arrays like `input`. The message does
+// not name the op. Thread-safe; never blocks.
+absl::StatusOr<std::unique_ptr<const Op>> ReadOp(const proto::Op& op,
+                                                 const Input& input);
+
+}  // namespace forebay::pipeline::audio
+
+#endif  // FOREBAY_SERVER_PIPELINE_AUDIO_AUDIO_OP_READER_H_

@@ -1,0 +1,59 @@
+#ifndef FOREBAY_SERVER_STORAGE_COMPRESSED_COMPRESSED_SCAN_H_
+#define FOREBAY_SERVER_STORAGE_COMPRESSED_COMPRESSED_SCAN_H_
+
+#include <cstdint>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+
+namespace forebay::storage::compressed {
+
+// An access point whose window or piece is not kept yet.
+struct FoundPoint {
+  std::uint64_t offset = 0;  // as in AccessPoint
+  std::uint64_t bit = 0;
+  absl::Span<const std::uint8_t> window;  // at most kWindowBytes
+  // The bytes that the file decompresses to from `offset` on: at most
+  // kMostApart, and none of the next point's. Empty if the point needs no
+  // piece.
+  absl::Span<const std::uint8_t> piece;
+};
+
+// Decompresses a whole file, part by part, and finds its access points. Checks
+// all checksums and lengths.
+//
+// Not thread-safe. The user owns the scan, which counts its memory in a
+// WorkingMemory. Never blocks. Errors end it, and give the reason alone:
+// - DATA_LOSS: the file is damaged or truncated, or has something behind its
+//   end.
+// - UNIMPLEMENTED: the daemon cannot decompress such a file.
+// - RESOURCE_EXHAUSTED: the WorkingMemory is used up.
+// - The errors of the callbacks.
+class CompressedScan {
+ public:
+  // Receives decompressed bytes in their order, at most 128 KiB at a time.
+  using Out =
+      absl::FunctionRef<absl::Status(absl::Span<const std::uint8_t> bytes)>;
+  // Receives the points in their order. There is at least one, and the first
+  // has offset 0.
+  using Found = absl::FunctionRef<absl::Status(const FoundPoint& point)>;
+
+  virtual ~CompressedScan() = default;
+
+  // Takes the file's next bytes. Before it returns, it passes everything that
+  // they decompress to on to `out`.
+  virtual absl::Status Take(absl::Span<const std::uint8_t> compressed, Out out,
+                            Found found) = 0;
+  // Ends the scan. The caller has given all bytes of the file.
+  virtual absl::Status Finish(Found found) = 0;
+
+  // Returns the number of compressed bytes that the scan has taken.
+  virtual std::uint64_t taken() const = 0;
+  // Returns the number of decompressed bytes so far.
+  virtual std::uint64_t decompressed() const = 0;
+};
+
+}  // namespace forebay::storage::compressed
+
+#endif  // FOREBAY_SERVER_STORAGE_COMPRESSED_COMPRESSED_SCAN_H_

@@ -1,0 +1,19 @@
+#ifndef FOREBAY_SERVER_WORKER_DISMISSAL_H_
+#define FOREBAY_SERVER_WORKER_DISMISSAL_H_
+
+#include <memory>
+
+#include "server/worker/answer_waiter.h"
+#include "server/worker/worker.h"
+
+namespace forebay::worker {
+
+// Tells an unused worker to end. Kills its process if the process has not ended
+// within kEndPatienceNanos. The waiter keeps the worker until the process is
+// gone, because memory counts as mapped by the worker until then. Does not
+// block.
+void Dismiss(std::shared_ptr<Worker> worker, AnswerWaiter* waiter);
+
+}  // namespace forebay::worker
+
+#endif  // FOREBAY_SERVER_WORKER_DISMISSAL_H_

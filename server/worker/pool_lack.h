@@ -1,0 +1,19 @@
+#ifndef FOREBAY_SERVER_WORKER_POOL_LACK_H_
+#define FOREBAY_SERVER_WORKER_POOL_LACK_H_
+
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace forebay::worker {
+
+// Returns RESOURCE_EXHAUSTED for a worker pool that lacks descriptors,
+// processes or address space. A payload tells this error from the daemon's own
+// lack of such things.
+absl::Status PoolLack(std::string_view text);
+// Whether the status was made by PoolLack.
+bool IsPoolLack(const absl::Status& status);
+
+}  // namespace forebay::worker
+
+#endif  // FOREBAY_SERVER_WORKER_POOL_LACK_H_

@@ -1,0 +1,58 @@
+#ifndef FOREBAY_SERVER_WORKER_WORKER_PROCESS_H_
+#define FOREBAY_SERVER_WORKER_WORKER_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "server/base/fd.h"
+
+namespace forebay::worker {
+
+// A worker's process, as the kernel shows it.
+//
+// One thread at a time calls AnonymousBytes and PrivateBytes; any thread calls
+// the other methods. Owns its descriptors, not the process. Never waits, but
+// PrivateBytes takes some 30 ms for each GiB of the process. No errors.
+class Process {
+ public:
+  virtual ~Process() = default;
+
+  // Returns the process's number in the daemon's PID namespace.
+  virtual pid_t pid() const = 0;
+  // Returns a pidfd. The pidfd is readable once the process is gone, and so can
+  // write no memory any more.
+  virtual int fd() const = 0;
+  // Whether a signal has stopped the process. False for a process under a
+  // debugger, which may let it go on at any moment.
+  virtual bool IsStopped() const = 0;
+  // Returns the nanoseconds, since the process's start, that its main thread
+  // was ready to run but waited for a core. Takes some 2 us. Returns nullopt if
+  // the kernel does not count that time, or the process is gone.
+  virtual std::optional<std::int64_t> RunQueueNanos() const = 0;
+  // Returns the bytes of the process's anonymous memory, with swapped pages and
+  // with pages that it shares copy-on-write with the process that forked it.
+  // Takes some 10 us. Returns nullopt if the process is gone.
+  virtual std::optional<std::uint64_t> AnonymousBytes() = 0;
+  // Returns the bytes of anonymous memory that no other process shares. Returns
+  // nullopt if they cannot be seen.
+  virtual std::optional<std::uint64_t> PrivateBytes() = 0;
+  // Sends SIGKILL. Returns false if the daemon may not.
+  virtual bool Kill() = 0;
+};
+
+// The time that a process may take to end by itself before it is killed: 10 s.
+inline constexpr std::int64_t kEndPatienceNanos = 10'000'000'000;
+
+// Returns the process that `pidfd` refers to. Returns null unless it is a child
+// of `parent` and visible from here: a process in another PID namespace is not.
+std::unique_ptr<Process> OpenProcess(base::Fd pidfd, pid_t parent);
+// Returns the process that `pidfd` refers to. Returns null unless its number is
+// `pid`.
+std::unique_ptr<Process> OpenOwnProcess(base::Fd pidfd, pid_t pid);
+
+}  // namespace forebay::worker
+
+#endif  // FOREBAY_SERVER_WORKER_WORKER_PROCESS_H_

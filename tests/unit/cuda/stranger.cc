@@ -1,2 +1,0 @@
-// A library that is no plug-in.
-extern "C" int forebay_stranger() { return 0; }
