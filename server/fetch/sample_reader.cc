@@ -100,7 +100,12 @@ absl::StatusOr<Fetched> SampleReader::Fetch(
   Fetched fetched;
   FOREBAY_RETURN_IF_ERROR(MakeWindow(LayOut(work.get()), &fetched));
   work->window = window_;
-  FOREBAY_RETURN_IF_ERROR(Make(work, stop));
+  if (const absl::Status status = Make(work, stop); !status.ok()) {
+    // The client does not know the new window, and tasks of this fetch may
+    // still write into it. So the next fetch makes another window.
+    window_ = nullptr;
+    return status;
+  }
   // A task that is done may own the Work for a moment longer. So the memory of
   // the Work is freed here.
   work->GiveBack();
@@ -240,9 +245,9 @@ absl::Status SampleReader::MakeWindow(std::uint64_t bytes, Fetched* fetched) {
       slots::SharedMemory made,
       slots::SharedMemory::Create("forebay-window", wanted,
                                   slots::ClientAccess::kRead));
+  FOREBAY_ASSIGN_OR_RETURN(fetched->window, base::Duplicate(made.fd()));
+  fetched->window_bytes = made.bytes();
   window_ = std::make_shared<slots::SharedMemory>(std::move(made));
-  FOREBAY_ASSIGN_OR_RETURN(fetched->window, base::Duplicate(window_->fd()));
-  fetched->window_bytes = window_->bytes();
   return absl::OkStatus();
 }
 

@@ -257,6 +257,13 @@ def test_hostile_parts(session, photos):
     refuses(both, [folder()], "descriptors of a part")
     refuses(both, [], "descriptors of a part")
     refuses(formats(format=formats.SUBSET), [sealed(zero)], "of one dataset")
+    made = formats(uri=b"mine", format=formats.PRODUCED, samples=1,
+                   identity=b"i" * 16)
+    made.arrays.add(name=b"x", kind=job.ArrayField.ARRAY)
+    refuses(formats(format=formats.SUBSET, parts=[made]), [sealed(zero)],
+            "cannot be a part of another")
+    refuses(formats(format=formats.CONCATENATION, parts=[made, made]), [],
+            "cannot be a part of another")
     refuses(formats(format=formats.CONCATENATION), [], "has no parts")
     refuses(formats(format=formats.CONCATENATION, parts=[leaf] * 129), [],
             "at most 128 others")

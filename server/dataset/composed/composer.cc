@@ -75,6 +75,14 @@ absl::StatusOr<std::vector<std::shared_ptr<const Dataset>>> Composer::OpenParts(
     FOREBAY_ASSIGN_OR_RETURN(DatasetPtr part,
                              Open(inputs.parts[static_cast<std::size_t>(i)],
                                   spec.parts(i), source, warnings, opening));
+    // Samples that workers make cannot be read, so readers of the composed
+    // dataset would not get them.
+    if (part->is_produced()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(part->uri(),
+                       ": a dataset that workers make cannot be a part of "
+                       "another: let the workers make the parts"));
+    }
     parts.push_back(std::move(part));
   }
   return parts;
