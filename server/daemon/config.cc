@@ -16,7 +16,7 @@
 #include <utility>
 
 #define TOML_EXCEPTIONS 0
-// Two levels are enough for all keys.
+// Keys need two levels of tables; deeper values are refused by the parser.
 #define TOML_MAX_NESTED_VALUES 8
 #include <toml++/toml.h>
 
@@ -31,16 +31,27 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-// Far more than any sensible file.
+// The most bytes of a configuration: far more than any sensible file has.
 constexpr std::size_t kMaxFileBytes = 1 << 20;
-// toml++ bounds how deep values nest, but not the tables of a dotted key, which
-// it destroys recursively.
-constexpr std::ptrdiff_t kMaxDots = 500;  // of a line
+// The most dots of a line. toml++ bounds how deep values nest, but not how deep
+// the tables of a dotted key nest. It destroys tables recursively, which could
+// overflow the stack.
+constexpr std::ptrdiff_t kMaxDots = 500;
 
+// Returns the value of a node that is an integer or a floating-point number.
+// toml++ itself gives no double for an integer that a double rounds.
+double NumberOf(const toml::node& node) {
+  const auto* const integer = node.as_integer();
+  return integer != nullptr ? static_cast<double>(integer->get())
+                            : node.as_floating_point()->get();
+}
+
+// Returns the text as Abseil's own type, which its functions take.
 absl::string_view View(std::string_view text) {
   return absl::string_view(text.data(), text.size());
 }
 
+// Refuses a text with a line of more than kMaxDots dots.
 absl::Status CheckDots(std::string_view text, std::string_view name) {
   for (unsigned line = 1; !text.empty(); ++line) {
     const std::string_view row = text.substr(0, text.find('\n'));
@@ -54,11 +65,14 @@ absl::Status CheckDots(std::string_view text, std::string_view name) {
   return absl::OkStatus();
 }
 
-// Fills one message from one table, and the tables below it.
+// Fills messages from tables by protobuf's reflection, so that a new field of
+// the schema needs no code here. Errors name `file`.
 class TableReader {
  public:
   explicit TableReader(std::string_view file) : file_(file) {}
 
+  // Fills `message` from `table`, and its sub-messages from the tables in it.
+  // `prefix` is the table's own path with a dot, such as "memory.".
   absl::Status Read(const toml::table& table, const std::string& prefix,
                     Message* message) const {
     for (const auto& [key, node] : table) {
@@ -101,7 +115,7 @@ class TableReader {
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
       const auto* text = node.as_string();
       if (text == nullptr) return Wrong(name, line, "must be a string");
-      const absl::Status status = CheckText(name, text->get());
+      const absl::Status status = CheckText(field, text->get());
       if (!status.ok()) return Wrong(name, line, status.message());
       reflection.SetString(message, &field, text->get());
       return absl::OkStatus();
@@ -111,19 +125,19 @@ class TableReader {
       return Wrong(name, line,
                    fractions ? "must be a number" : "must be an integer");
     }
-    const absl::Status status = CheckNumber(name, *node.value<double>());
+    const absl::Status status = CheckNumber(field, NumberOf(node));
     if (!status.ok()) return Wrong(name, line, status.message());
     return SetNumber(name, line, node, field, message);
   }
 
-  // The value's range is checked.
+  // Writes a number, whose range was checked, to the field.
   absl::Status SetNumber(const std::string& name, unsigned line,
                          const toml::node& node, const FieldDescriptor& field,
                          Message* message) const {
     const google::protobuf::Reflection& reflection = *message->GetReflection();
     switch (field.cpp_type()) {
       case FieldDescriptor::CPPTYPE_DOUBLE:
-        reflection.SetDouble(message, &field, *node.value<double>());
+        reflection.SetDouble(message, &field, NumberOf(node));
         return absl::OkStatus();
       case FieldDescriptor::CPPTYPE_UINT32:
         reflection.SetUInt32(message, &field, *node.value<std::uint32_t>());

@@ -9,37 +9,22 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/config.pb.h"
+#include "proto/config_options.pb.h"
 #include "proto/edit_distance.h"
 #include "server/base/byte_size.h"
 #include "server/base/cpu_share.h"
-#include "server/base/status.h"
-#include "server/daemon/cache_memory.h"
 #include "server/pipeline/vector_target.h"
 #include "server/storage/http/url.h"
 
 namespace forebay::daemon {
 namespace {
 
+// Returns the text as Abseil's own type, which its functions take.
 absl::string_view View(std::string_view text) {
   return absl::string_view(text.data(), text.size());
 }
 
-struct NumberRange {
-  std::string_view key;
-  double min;
-  double max;
-};
-
-// As the comments of config.proto say.
-constexpr NumberRange kNumberRanges[] = {
-    {"cpu.workers", 0, 1024},
-    {"storage.local_threads", 1, 256},
-    {"index.list_seconds", 0, 604800},
-    {"image.max_pixels", 1, 65535.0 * 65535.0},
-    {"session.idle_seconds", 0, 86400},
-    {"session.exit_when_idle_seconds", 0, 604800},
-};
-
+// Appends the names of a message's fields, and of the fields below them.
 void AppendKeys(const google::protobuf::Descriptor& message,
                 const std::string& prefix, std::vector<std::string>* keys) {
   for (int i = 0; i < message.field_count(); ++i) {
@@ -52,76 +37,87 @@ void AppendKeys(const google::protobuf::Descriptor& message,
   }
 }
 
-// That a size can be read does not depend on how much memory there is.
+// A stand-in for the memory that percentages refer to: whether a size can be
+// read does not depend on how much memory there is.
 constexpr std::uint64_t kAnyMemory = std::uint64_t{1} << 40;
+// The smallest size, in bytes, that a key of form Takes.BYTES takes.
+constexpr std::uint64_t kFewestBytes = std::uint64_t{64} << 20;
 
-absl::Status CheckSize(std::string_view value) {
-  const auto bytes = base::ParseByteSize(value, kAnyMemory);
-  if (!bytes.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("is not a size such as \"512MiB\", \"8GiB\" or \"25%\": "
-                     "\"",
-                     View(value), "\""));
+// Describes the texts of a form, as the end of "must be ...".
+std::string NounOf(proto::Takes::Form form) {
+  switch (form) {
+    case proto::Takes::SIZE:
+    case proto::Takes::SIZE_OR_ZERO:
+      return "a size, such as \"10GiB\" or \"25%\"";
+    case proto::Takes::BYTES:
+      return "a size of at least 64MiB, such as \"200GiB\"";
+    case proto::Takes::CPUS:
+      return "a number of CPUs or a share of them, such as \"1.5\" or \"75%\"";
+    case proto::Takes::ABSOLUTE_PATH:
+    case proto::Takes::PATH_OR_EMPTY:
+      return "an absolute path";
+    case proto::Takes::URL_OR_EMPTY:
+      return "a URL, such as \"https://host:9000\"";
+    case proto::Takes::ANY:
+    case proto::Takes::NOTHING_ELSE:
+    case proto::Takes::VECTOR_TARGET:
+      return "";
   }
-  if (*bytes == 0) return absl::InvalidArgumentError("must not be 0");
-  return absl::OkStatus();
+  return "";
 }
 
-absl::Status CheckCacheMemory(std::string_view value) {
-  if (CacheMemory(value, kAnyMemory).ok()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "is neither \"auto\", \"0\" nor a size such as \"8GiB\" or \"25%\": \"",
-      View(value), "\""));
-}
-
-// A share would be one of nothing: how large the disk is may change.
-absl::Status CheckDiskSize(std::string_view value) {
-  constexpr std::uint64_t kMin = std::uint64_t{64} << 20;
-  const auto bytes = base::ParseByteSize(value, /*total=*/0);
-  if (bytes.ok() && *bytes >= kMin) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("is not a size of at least 64MiB, such as \"200GiB\": \"",
-                   View(value), "\""));
-}
-
-absl::Status CheckDecoded(std::string_view value) {
-  if (value == "auto" || value == "off" ||
-      base::ParseByteSize(value, /*total=*/0).ok()) {
-    return absl::OkStatus();
+// Returns OK if a text has the form, and otherwise an error that says why not.
+// The message is empty if NounOf says enough.
+absl::Status CheckForm(proto::Takes::Form form, std::string_view value) {
+  const auto verdict = [](bool is_of_form) {
+    return is_of_form ? absl::OkStatus() : absl::InvalidArgumentError("");
+  };
+  switch (form) {
+    case proto::Takes::ANY:
+      return absl::OkStatus();
+    case proto::Takes::NOTHING_ELSE:
+    case proto::Takes::VECTOR_TARGET:
+      return verdict(false);
+    case proto::Takes::SIZE: {
+      const auto bytes = base::ParseByteSize(value, kAnyMemory);
+      if (bytes.ok() && *bytes == 0)
+        return absl::InvalidArgumentError("0 is too little");
+      return verdict(bytes.ok());
+    }
+    case proto::Takes::SIZE_OR_ZERO:
+      return verdict(base::ParseByteSize(value, kAnyMemory).ok());
+    case proto::Takes::BYTES: {
+      // With a total of 0 bytes, any percentage is 0.
+      const auto bytes = base::ParseByteSize(value, /*total=*/0);
+      return verdict(bytes.ok() && *bytes >= kFewestBytes);
+    }
+    case proto::Takes::CPUS:
+      return base::ParseCpuShare(value, 1).status();
+    case proto::Takes::ABSOLUTE_PATH:
+      return verdict(value.starts_with('/'));
+    case proto::Takes::PATH_OR_EMPTY:
+      return verdict(value.empty() || value.starts_with('/'));
+    case proto::Takes::URL_OR_EMPTY:
+      return value.empty() ? absl::OkStatus()
+                           : storage::http::ParseBaseUrl(value).status();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("must be \"auto\", \"off\" or a size, such as \"10GiB\" or "
-                   "\"25%\", not \"",
-                   View(value), "\""));
+  return verdict(false);
 }
 
-absl::Status CheckAbsolutePath(std::string_view value) {
-  if (value.empty() || value.front() == '/') return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("must be an absolute path, not \"", View(value), "\""));
-}
-
-absl::Status CheckUrl(std::string_view value) {
-  if (value.empty()) return absl::OkStatus();
-  const auto url = storage::http::ParseBaseUrl(value);
-  if (url.ok()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("must be a URL, such as \"https://host:9000\": ",
-                   url.status().message()));
-}
-
-absl::Status CheckOneOf(const std::vector<std::string>& choices,
-                        std::string_view value) {
-  if (std::find(choices.begin(), choices.end(), value) != choices.end()) {
-    return absl::OkStatus();
-  }
+// Describes the texts that a key takes, as the end of "must be ...".
+std::string TextsOf(const proto::Takes& takes,
+                    const std::vector<std::string>& words) {
+  std::vector<std::string> texts;
+  for (const std::string& word : words)
+    texts.push_back(absl::StrCat("\"", word, "\""));
+  if (const std::string noun = NounOf(takes.form()); !noun.empty())
+    texts.push_back(noun);
   std::string listed;
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    const char* joint = i == 0 ? "" : i + 1 < choices.size() ? ", " : " or ";
-    absl::StrAppend(&listed, joint, "\"", choices[i], "\"");
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const char* joint = i == 0 ? "" : i + 1 < texts.size() ? ", " : " or ";
+    absl::StrAppend(&listed, joint, texts[i]);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("must be ", listed, ", not \"", View(value), "\""));
+  return listed;
 }
 
 }  // namespace
@@ -132,14 +128,17 @@ std::vector<std::string> ConfigKeys() {
   return keys;
 }
 
+// All keys are compared by their whole paths, so that a misspelt table is found
+// too. If two keys are at the same distance, the first in the schema is taken.
 std::string NearestConfigKey(std::string_view name) {
-  // Long unknown names need not be compared.
+  // The comparison takes time that grows with the product of both lengths. No
+  // key is nearly as long as this.
   if (name.size() > 100) return "";
   const std::string_view leaf = name.substr(name.rfind('.') + 1);
   std::string nearest;
   std::size_t least = proto::MostEdits(name) + 1;
   for (const std::string& key : ConfigKeys()) {
-    // A key in the wrong table is as near as one letter.
+    // A key in the wrong table counts as one edit away.
     const bool misplaced =
         key != leaf && std::string_view(key).substr(key.rfind('.') + 1) == leaf;
     const std::size_t distance =
@@ -152,55 +151,34 @@ std::string NearestConfigKey(std::string_view name) {
   return nearest;
 }
 
-absl::Status CheckNumber(std::string_view key, double value) {
-  for (const NumberRange& range : kNumberRanges) {
-    if (range.key != key) continue;
-    if (value >= range.min && value <= range.max) return absl::OkStatus();
+absl::Status CheckNumber(const google::protobuf::FieldDescriptor& key,
+                         double value) {
+  const proto::Takes& takes = key.options().GetExtension(proto::takes);
+  if (takes.has_min() && !(value >= takes.min() && value <= takes.max())) {
     return absl::InvalidArgumentError(
-        absl::StrCat("must be from ", static_cast<std::int64_t>(range.min),
-                     " to ", static_cast<std::int64_t>(range.max)));
+        absl::StrCat("must be from ", static_cast<std::int64_t>(takes.min()),
+                     " to ", static_cast<std::int64_t>(takes.max())));
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckText(std::string_view key, std::string_view value) {
-  if (key == "memory.limit" || key == "image.scratch_limit" ||
-      key == "producer.memory") {
-    return CheckSize(value);
-  } else if (key == "cache.memory") {
-    return CheckCacheMemory(value);
-  } else if (key == "cache.disk_size") {
-    return CheckDiskSize(value);
-  } else if (key == "log.level") {
-    return CheckOneOf({"debug", "info", "warning", "error"}, value);
-  } else if (key == "cache.decoded") {
-    return CheckDecoded(value);
-  } else if (key == "storage.io_uring") {
-    return CheckOneOf({"auto", "off"}, value);
-  } else if (key == "cpu.limit") {
-    const auto cpus = base::ParseCpuShare(value, 1);
-    if (!cpus.ok()) return cpus.status();
-  } else if (key == "cpu.simd") {
-    return CheckOneOf(pipeline::VectorTargetNames(), value);
-  } else if (key == "index.directory" || key == "cache.directory" ||
-             key == "hdfs.token_file") {
-    FOREBAY_RETURN_IF_ERROR(CheckAbsolutePath(value));
-  } else if (key == "s3.endpoint" || key == "hdfs.endpoint") {
-    return CheckUrl(value);
-  } else if (key == "s3.addressing") {
-    return CheckOneOf({"auto", "path", "virtual"}, value);
-  } else if (key == "cuda.memory") {
-    if (value != "auto") return CheckSize(value);
-  } else if (key == "cuda.plugin" || key == "s3.credentials") {
-    if (value != "auto" && value != "none" && !value.starts_with('/')) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("must be \"auto\", \"none\" or an absolute path, not \"",
-                       View(value), "\""));
-    }
+absl::Status CheckText(const google::protobuf::FieldDescriptor& key,
+                       std::string_view value) {
+  const proto::Takes& takes = key.options().GetExtension(proto::takes);
+  std::vector<std::string> words(takes.words().begin(), takes.words().end());
+  if (takes.form() == proto::Takes::VECTOR_TARGET)
+    words = pipeline::VectorTargetNames();
+  if (std::find(words.begin(), words.end(), value) != words.end())
+    return absl::OkStatus();
+  const absl::Status status = CheckForm(takes.form(), value);
+  if (!status.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "must be ", TextsOf(takes, words),
+        status.message().empty() ? absl::StrCat(", not \"", View(value), "\"")
+                                 : absl::StrCat(": ", status.message())));
   }
-  if (value.find('\0') != std::string_view::npos) {
+  if (value.find('\0') != std::string_view::npos)
     return absl::InvalidArgumentError("must not contain NUL");
-  }
   return absl::OkStatus();
 }
 

@@ -1,7 +1,8 @@
 #ifndef FOREBAY_SERVER_DAEMON_CONFIG_SCHEMA_H_
 #define FOREBAY_SERVER_DAEMON_CONFIG_SCHEMA_H_
 
-#include <cstdint>
+#include <google/protobuf/descriptor.h>
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,9 +11,10 @@
 
 namespace forebay::daemon {
 
-// The keys of config.proto, and the values that its comments allow. A key's
-// name is its path, such as "memory.limit". Thread-safe; nothing blocks. The
-// checks fail with INVALID_ARGUMENT, in words that continue "memory.limit ".
+// The keys of config.proto, and the values that the options of its fields
+// allow. A key's name is its path, such as "memory.limit". All functions are
+// thread-safe and never block. The checks fail with INVALID_ARGUMENT, whose
+// message continues a sentence that begins with the key.
 
 // Returns every table ("memory") and key ("memory.limit"), in the schema's
 // order.
@@ -22,8 +24,13 @@ std::vector<std::string> ConfigKeys();
 // text if none is near.
 std::string NearestConfigKey(std::string_view name);
 
-absl::Status CheckNumber(std::string_view key, double value);
-absl::Status CheckText(std::string_view key, std::string_view value);
+// Checks that a number is in the key's range.
+absl::Status CheckNumber(const google::protobuf::FieldDescriptor& key,
+                         double value);
+// Checks that a text is one of the key's words or has the key's form, and
+// contains no NUL.
+absl::Status CheckText(const google::protobuf::FieldDescriptor& key,
+                       std::string_view value);
 
 }  // namespace forebay::daemon
 

@@ -5,11 +5,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "proto/config.pb.h"
+#include "proto/config_options.pb.h"
 #include "server/daemon/config_schema.h"
 #include "server/pipeline/vector_target.h"
 #include "tests/catch/catch.h"
@@ -108,8 +113,13 @@ TEST_CASE("The configuration refuses values out of range", "[daemon][config]") {
   CHECK(Refusal("[cache]\ndecoded = 'on'") ==
         "f.toml: cache.decoded must be \"auto\", \"off\" or a size, such as "
         "\"10GiB\" or \"25%\", not \"on\" (line 2)");
-  CHECK(Refusal("[image]\nmax_pixels = 9223372036854775807") ==
-        "f.toml: image.max_pixels must be from 1 to 4294836225 (line 2)");
+  // No double has these values.
+  for (const char* number :
+       {"9007199254740993", "9223372036854775807", "-9223372036854775807"}) {
+    CAPTURE(number);
+    CHECK(Refusal(std::string("[image]\nmax_pixels = ") + number) ==
+          "f.toml: image.max_pixels must be from 1 to 4294836225 (line 2)");
+  }
   CHECK(Refusal("[session]\nidle_seconds = nan") ==
         "f.toml: session.idle_seconds must be from 0 to 86400 (line 2)");
   CHECK(Refusal("[session]\nexit_when_idle_seconds = inf") ==
@@ -129,10 +139,10 @@ TEST_CASE("The configuration refuses values out of range", "[daemon][config]") {
   CHECK(Refusal("s3.endpoint = 'http://minio:9000'") == "accepted");
   CHECK(Refusal("s3.endpoint = 'minio:9000'") ==
         "f.toml: s3.endpoint must be a URL, such as "
-        "\"https://host:9000\": minio:9000: is no URL (line 1)");
+        "\"https://host:9000\": minio:9000: is not a URL (line 1)");
   CHECK(Refusal("hdfs.endpoint = 'hdfs://namenode:8020'") ==
         "f.toml: hdfs.endpoint must be a URL, such as "
-        "\"https://host:9000\": hdfs://namenode:8020: is no URL (line 1)");
+        "\"https://host:9000\": hdfs://namenode:8020: is not a URL (line 1)");
   CHECK(Refusal("s3.credentials = '/etc/forebay/s3'") == "accepted");
   CHECK(Refusal("s3.credentials = 'AKIA1'") ==
         "f.toml: s3.credentials must be \"auto\", \"none\" or an absolute "
@@ -166,15 +176,19 @@ TEST_CASE("The configuration checks sizes and refuses a malformed or zero one",
   for (const char* bad :
        {"", "much", "8 gigs", "-1GiB", "101%", "99999999999999999999GiB"}) {
     CHECK(Refusal(std::string("memory.limit = '") + bad + "'") ==
-          std::string("f.toml: memory.limit is not a size such as "
-                      "\"512MiB\", \"8GiB\" or \"25%\": \"") +
+          std::string("f.toml: memory.limit must be a size, such as "
+                      "\"10GiB\" or \"25%\", not \"") +
               bad + "\" (line 1)");
   }
-  CHECK(Refusal("memory.limit = '0MiB'") ==
-        "f.toml: memory.limit must not be 0 (line 1)");
+  CHECK(
+      Refusal("memory.limit = '0MiB'") ==
+      "f.toml: memory.limit must be a size, such as \"10GiB\" or \"25%\": 0 is "
+      "too little (line 1)");
   CHECK(Refusal("producer.memory = '8GiB'") == "accepted");
-  CHECK(Refusal("producer.memory = '0%'") ==
-        "f.toml: producer.memory must not be 0 (line 1)");
+  CHECK(
+      Refusal("producer.memory = '0%'") ==
+      "f.toml: producer.memory must be a size, such as \"10GiB\" or \"25%\": 0 "
+      "is too little (line 1)");
 }
 
 TEST_CASE("The configuration refuses cache memory that is not a size",
@@ -185,8 +199,8 @@ TEST_CASE("The configuration refuses cache memory that is not a size",
   }
   for (const char* bad : {"", "none", "1", "101%"})
     CHECK(Refusal(std::string("cache.memory = '") + bad + "'") ==
-          std::string("f.toml: cache.memory is neither \"auto\", \"0\" nor "
-                      "a size such as \"8GiB\" or \"25%\": \"") +
+          std::string("f.toml: cache.memory must be \"auto\", \"0\" or a "
+                      "size, such as \"10GiB\" or \"25%\", not \"") +
               bad + "\" (line 1)");
 }
 
@@ -200,8 +214,8 @@ TEST_CASE(
   }
   for (const char* bad : {"", "0", "63MiB", "50%", "100%", "all"})
     CHECK(Refusal(std::string("cache.disk_size = '") + bad + "'") ==
-          std::string("f.toml: cache.disk_size is not a size of at least "
-                      "64MiB, such as \"200GiB\": \"") +
+          std::string("f.toml: cache.disk_size must be a size of at least "
+                      "64MiB, such as \"200GiB\", not \"") +
               bad + "\" (line 1)");
   CHECK(Refusal("cache.directory = '/ssd'") == "accepted");
   CHECK(Refusal("cache.directory = 'ssd'") ==
@@ -227,7 +241,7 @@ TEST_CASE("The configuration refuses keys that nest deep", "[daemon][config]") {
     for (int i = 1; i < depth; ++i) key += ".a";
     return key;
   };
-  // Destroying so many tables recursively ends the program.
+  // To destroy so many tables recursively would end the program.
   const std::string deep = dotted(500'000);
   CHECK(Refusal("[cpu]\n" + deep + " = 1\n") ==
         "f.toml: no line may have more than 500 dots (line 2)");
@@ -252,7 +266,7 @@ TEST_CASE("The configuration's file errors name the file", "[daemon][config]") {
   CHECK_FALSE(ReadConfig("/").ok());
 }
 
-// Each field that `example` lacks, or that has another value than its default.
+// Checks that `example` has each field, and with its default value.
 void ExpectDefaults(const Message& example, const std::string& prefix) {
   const auto& reflection = *example.GetReflection();
   const auto& descriptor = *example.GetDescriptor();
@@ -294,20 +308,47 @@ TEST_CASE("The example configuration lists every key with its default",
   ExpectDefaults(*example, "");
 }
 
-TEST_CASE("Every number in the configuration has a range", "[daemon][config]") {
-  // Protobuf's own limits would let anything in.
-  for (const std::string& key : ConfigKeys()) {
-    const auto dot = key.find('.');
-    if (dot == std::string::npos) continue;
-    const auto* table = proto::Config::descriptor()
-                            ->FindFieldByName(key.substr(0, dot))
-                            ->message_type();
-    const FieldDescriptor* field = table->FindFieldByName(key.substr(dot + 1));
-    if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) continue;
-    CAPTURE(key);
-    CHECK_FALSE(CheckNumber(key, -1).ok());
-    CHECK_FALSE(CheckNumber(key, 1e18).ok());
+// Calls `check` with each key of the schema and its name.
+void ForEachKey(const std::function<void(const FieldDescriptor&)>& check) {
+  const auto* const config = proto::Config::descriptor();
+  for (int i = 0; i < config->field_count(); ++i) {
+    const auto* const table = config->field(i)->message_type();
+    for (int k = 0; k < table->field_count(); ++k) {
+      CAPTURE(table->field(k)->full_name());
+      check(*table->field(k));
+    }
   }
+}
+
+TEST_CASE("Every number in the configuration has a range", "[daemon][config]") {
+  // A key without a range of its own would accept all that protobuf's type
+  // holds.
+  ForEachKey([](const FieldDescriptor& key) {
+    if (key.cpp_type() == FieldDescriptor::CPPTYPE_STRING) return;
+    const proto::Takes& takes = key.options().GetExtension(proto::takes);
+    REQUIRE(takes.has_min());
+    REQUIRE(takes.has_max());
+    CHECK(takes.min() >= 0);
+    CHECK_THAT(CheckNumber(key, takes.min()), IsOk());
+    CHECK_THAT(CheckNumber(key, takes.max()), IsOk());
+    for (const double wrong :
+         {takes.min() - 1, takes.max() + 1, std::nan(""), HUGE_VAL})
+      CHECK_FALSE(CheckNumber(key, wrong).ok());
+  });
+}
+
+TEST_CASE("Every text in the configuration takes its words and its default",
+          "[daemon][config]") {
+  ForEachKey([](const FieldDescriptor& key) {
+    if (key.cpp_type() != FieldDescriptor::CPPTYPE_STRING) return;
+    CHECK_THAT(CheckText(key, key.default_value_string()), IsOk());
+    const proto::Takes& takes = key.options().GetExtension(proto::takes);
+    for (const std::string& word : takes.words())
+      CHECK_THAT(CheckText(key, word), IsOk());
+    CHECK_FALSE(CheckText(key, std::string_view("/a\0b", 4)).ok());
+    CHECK(CheckText(key, "~ nothing takes this").ok() ==
+          (takes.form() == proto::Takes::ANY));
+  });
 }
 
 }  // namespace
