@@ -90,7 +90,7 @@ def needed(program):
 
 
 def carried(programs):
-    """Those that the wheel has to bring."""
+    """Returns the libraries that the wheel has to bring, paths by name."""
     found = {}
     for program in programs:
         found.update(needed(program))
@@ -100,7 +100,7 @@ def carried(programs):
 
 def package_of(path):
     """The Debian package that a library is from."""
-    # It may be known by its path before or after /lib became /usr/lib.
+    # dpkg may know the library by its path before or after /lib became /usr/lib.
     real = os.path.realpath(path)
     for known in (real, real.replace("/usr/lib/", "/lib/", 1)):
         said = subprocess.run(["dpkg-query", "-S", known],
@@ -115,10 +115,58 @@ def licence_of(package):
     return pathlib.Path("/usr/share/doc", package, "copyright").read_bytes()
 
 
-def words(path):
-    """The words of a file whose comments begin with #."""
-    lines = pathlib.Path(path).read_text().splitlines()
-    return [word for line in lines for word in line.split("#")[0].split()]
+def listed(path):
+    """The packages of runtime_packages.txt.
+
+    Returns:
+      A dict of package name to its linkage, "static" or "shared".
+
+    Raises:
+      SystemExit: a line is malformed, or a licence does not allow the linkage.
+    """
+    packages = {}
+    for line in pathlib.Path(path).read_text().splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        package, linkage, licence = line.split(maxsplit=2)
+        if linkage not in ("static", "shared"):
+            raise SystemExit(f"{package}: linkage {linkage}: write static or shared")
+        if not allowed(licence, linkage):
+            raise SystemExit(f"{package}: {licence} does not allow {linkage} linkage")
+        packages[package] = linkage
+    return packages
+
+
+def allowed(licence, linkage):
+    """Whether the terms allow that a wheel of Apache-2.0 has the code so linked.
+
+    The GPL does not, unless an exception or another choice does; the LGPL allows a
+    library file that users can replace.
+
+    Args:
+      licence: an SPDX expression of OR and AND, without parentheses.
+      linkage: "static" or "shared".
+    """
+    def permits(one):
+        is_lesser = one.startswith("LGPL")
+        is_copyleft = "GPL" in one and " WITH " not in one
+        return not is_copyleft or (is_lesser and linkage == "shared")
+    return any(all(map(permits, choice.split(" AND ")))
+               for choice in licence.split(" OR "))
+
+
+def check_carried(packages, libraries):
+    """Raises SystemExit unless each library of the wheel is of a package that is
+    listed as shared.
+
+    Args:
+      packages: as listed() returns them.
+      libraries: a dict of library names to their packages.
+    """
+    for name, package in sorted(libraries.items()):
+        if packages.get(package) != "shared":
+            raise SystemExit(f"{name} is of {package}, which runtime_packages.txt "
+                             "does not list as shared: add it, with its licence")
 
 
 def main():
@@ -149,9 +197,12 @@ def main():
         wheel.add_binary("forebay/programs/lib/" + name, path)
 
     info = f"forebay-{version}.dist-info"
-    packages = set(map(package_of, libraries.values()))
-    packages.update(words(by_name["runtime_packages.txt"]))
-    for package in packages:
+    packages = listed(by_name["runtime_packages.txt"])
+    origins = {name: package_of(path) for name, path in libraries.items()}
+    check_carried(packages, origins)
+    for package, linkage in packages.items():
+        if linkage == "shared" and package not in origins.values():
+            continue
         wheel.add(f"{info}/licenses/{package}.txt", licence_of(package))
     for name in ("LICENSE", "NOTICE"):
         wheel.add(f"{info}/licenses/{name}", pathlib.Path(by_name[name]).read_bytes())

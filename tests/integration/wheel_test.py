@@ -102,9 +102,41 @@ def test_says_what_it_is(wheel, unpacked):
     # The wheel has the licences of all its parts.
     terms = {path.stem: path.read_text() for path in
              (info / "licenses").iterdir()}
-    assert {"LICENSE", "NOTICE", "libgrpc-dev", "libcurl4", "libssl3",
-            "libprotobuf-dev", "libjpeg62-turbo-dev"} <= set(terms)
+    assert set(terms) == {"LICENSE", "NOTICE", *packages_of_the_wheel()}
     assert all("copyright" in text.lower() for text in terms.values())
+
+
+def packages_of_the_wheel(linkage=""):
+    """Names of the packages that runtime_packages.txt lists with that linkage."""
+    lines = (ROOT / "deploy/wheel/runtime_packages.txt").read_text().splitlines()
+    return {line.split()[0] for line in lines
+            if line and not line.startswith("#") and linkage in line.split()[1]}
+
+
+def test_archives_are_of_listed_packages():
+    """Debian's archives that the programs are linked with, but for those that the
+    project makes itself."""
+    text = (ROOT / "tools/bazel/portable/BUILD.bazel").read_text()
+    names = re.search(r"_SINGLE = \[(.*?)\]", text, re.DOTALL).group(1)
+    names = re.findall(r'"(.+?)"', names)
+    for group in re.findall(r"for name in (.*?); do", text):
+        names += [name for name in group.split() if name != "%s"]
+    assert {"grpc", "tiff", "lzma", "z"} <= set(names) and "jbig" not in names
+    folder = pathlib.Path(subprocess.run(
+        ["gcc", "-print-file-name=libgrpc.a"], check=True,
+        stdout=subprocess.PIPE).stdout.decode()).parent.resolve()
+    said = subprocess.run(
+        ["dpkg-query", "-S", *(f"{folder}/lib{name}.a" for name in names)],
+        check=True, stdout=subprocess.PIPE).stdout.decode()
+    owners = {line.split(":")[0] for line in said.splitlines()}
+    assert owners <= packages_of_the_wheel("static")
+
+
+def test_programs_have_no_code_of_jbig_kit(unpacked):
+    """Its terms, the GPL, are not those of the wheel."""
+    for path in (unpacked / "forebay/programs").glob("forebay*"):
+        assert b"JBIG-KIT" not in path.read_bytes()
+    assert not (unpacked / "forebay/programs/lib/libjbig.so.0").exists()
 
 
 def test_equal_inputs_give_equal_bytes(wheel, unpacked, tmp_path):

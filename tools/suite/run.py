@@ -11,12 +11,14 @@ import junit
 import today
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-# The longest first: workers take files in this order.
+# The folders of Python tests. Processes take files in this order, so the folders with
+# the longest tests come first.
 PYTEST_FOLDERS = ("tests/crash", "tests/integration",
                   "tests/conformance/dataloader", "tests/unit/client",
-                  "tests/unit/tools")
+                  "tests/unit/deploy", "tests/unit/tools")
 SANITIZERS = ("asan", "ubsan", "tsan")
-# The kernels' compiler: where it is, what needs it is built and tested, too.
+# The compiler of CUDA kernels. If it exists, the targets that need it are built and
+# tested, too.
 NVCC = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"),
                     "bin", "nvcc")
 PROGRAMS = {
@@ -28,24 +30,24 @@ PROGRAMS = {
     "FOREBAY_READ_BUCKET": ("//tests/cloud:read_bucket",
                             "tests/cloud/read_bucket"),
 }
-# Of these, those that need CUDA's toolkit.
+# The programs that need CUDA's toolkit.
 CUDA_PROGRAMS = {
     "FOREBAY_CUDA_PLUGIN": ("//cuda:libforebay_cuda.so",
                             "cuda/libforebay_cuda.so"),
     "FOREBAY_FAKE_LIBCUDA": ("//tests/device/fake_libcuda:libcuda.so.1",
                              "tests/device/fake_libcuda/libcuda.so.1"),
 }
-# Linked for other hosts, with an option of its own.
+# The wheel's target and folder; its programs are linked for other hosts.
 WHEEL = ("//deploy/wheel:dist", "deploy/wheel/dist")
 
 
 def programs():
-    """The programs that Python tests run, by the variables that they read."""
+    """Returns the programs that Python tests run, by the tests' variables."""
     return {**PROGRAMS, **(CUDA_PROGRAMS if NVCC.exists() else {})}
 
 
 def tags_left_out(config):
-    """Tags of the tests that .bazelrc leaves out of a configuration."""
+    """Returns the tags of tests that .bazelrc leaves out of a configuration."""
     if config == "cuda":
         return ["manual"]
     if config == "tsan":
@@ -56,7 +58,7 @@ def tags_left_out(config):
 
 
 def _query(expression):
-    """The labels that an expression of Bazel's names."""
+    """Returns the labels that an expression of `bazel query` names."""
     listed = subprocess.run(
         ["bazel", "query", "--noshow_progress",
          "--ui_event_filters=-info,-debug", "--keep_going", expression],
@@ -67,8 +69,8 @@ def _query(expression):
 
 
 def bazel_targets(names, config):
-    """Labels of a configuration's C++ tests that a name fits: by their label, or
-    by that of one of their sources."""
+    """Returns the labels of a configuration's C++ tests whose label, or a source's
+    label, contains one of the names."""
     unwanted = "|".join(tags_left_out(config))
     labels = _query(f'tests(//...) except attr(tags, "[\\[ ]({unwanted})[,\\]]", '
                     "tests(//...))")
@@ -87,7 +89,7 @@ def _fits(name, label):
 
 
 def run_bazel(labels, options):
-    """Runs C++ tests; the list of their cases."""
+    """Runs C++ tests. Returns the list of their cases."""
     events = ROOT / ".cache" / "bazel_events.json"
     events.parent.mkdir(exist_ok=True)
     events.unlink(missing_ok=True)
@@ -103,9 +105,9 @@ def _options(config):
 
 
 def build_all(config):
-    """Builds everything; a failed case when that fails."""
-    # A library that is asked for by name is compiled twice, once of them for
-    # shared libraries. So only those are that nothing else is made of.
+    """Builds everything. Returns a failed case if the build fails, else none."""
+    # Bazel compiles a library that is named on its command line twice, once for shared
+    # libraries. Therefore only libraries that no other target uses are named.
     used = 'kind("rule", //...) except kind("cc_library rule", //...)'
     labels = _query(f"let used = {used} in "
                     '(($used + (kind("cc_library rule", //...) '
@@ -119,7 +121,7 @@ def build_all(config):
 
 
 def python_tests(names):
-    """Paths of the Python tests that a name fits."""
+    """Returns the paths of Python tests that contain one of the names."""
     found = []
     for folder in PYTEST_FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
@@ -132,9 +134,9 @@ def python_tests(names):
 
 
 def run_pytest(paths, python="/usr/bin/python3", group="pytest"):
-    """Runs Python tests; the list of their cases. Most of them wait for disks and
-    other processes, so that files run side by side. Those marked `alone` measure
-    the machine."""
+    """Runs Python tests. Returns the list of their cases. Most tests wait for disks and
+    other processes, so files run side by side. Tests marked `alone` measure the
+    machine, and run after the others."""
     env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1",
                PYTHONPATH=str(ROOT / "client" / "python"))
     for name, (_, path) in programs().items():
@@ -152,7 +154,8 @@ def run_pytest(paths, python="/usr/bin/python3", group="pytest"):
 
 
 def run_today():
-    """Runs the tests of today's stack, if it is there; the list of their cases."""
+    """Runs the tests of today's stack, if it is installed. Returns the list of their
+    cases."""
     reason = today.missing()
     if reason:
         return [junit.Case(today.NAME, junit.SKIPPED, reason)]
@@ -176,8 +179,8 @@ def _pytest(python, paths, env, options, group):
 
 
 def tests_named(names, config):
-    """Labels of C++ tests, and paths of Python tests, that names ask for. Exits if
-    nothing fits one of them."""
+    """Returns labels of C++ tests, and paths of Python tests, that names ask for. Exits
+    if a name fits no test."""
     labels, paths = set(), set()
     for name in map(from_root, names):
         of_name = set(bazel_targets([name], config)), set(python_tests([name]))
@@ -189,7 +192,7 @@ def tests_named(names, config):
 
 
 def from_root(name):
-    """A name as labels and paths below the root have it."""
+    """Returns a name in the form that labels and paths below the root have."""
     if not name.strip("/"):
         sys.exit(f"tools/test: {name!r} names no test")
     if name.startswith("./") or name.startswith(f"{ROOT}/"):
@@ -207,7 +210,7 @@ def main():
 
     everything = not args.name
     names = [name for name in args.name if name != today.NAME]
-    by_name = bool(names) or everything  # else only today's are asked for
+    by_name = bool(names) or everything  # False: only today's tests are asked for
     on_today = config not in SANITIZERS and (everything or names != args.name)
 
     cases = build_all(config) if everything else []

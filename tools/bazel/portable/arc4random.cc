@@ -1,6 +1,7 @@
-// A function of glibc 2.36 that Debian's static libstdc++ calls, for
-// std::random_device, and that would keep what is linked with it from loading
-// where glibc is older. Hidden, it serves nobody else.
+// The function arc4random, which glibc has since 2.36 and which Debian's static
+// libstdc++ calls for std::random_device. Without this copy, programs would not
+// load where glibc is older. The copy is hidden, so other libraries do not see
+// it.
 
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
-// libfmt as an archive: what its own src/format.cc compiles of its headers.
+// The archive of libfmt: what libfmt's own src/format.cc compiles of its
+// headers.
 
 #include "fmt/format-inl.h"
 

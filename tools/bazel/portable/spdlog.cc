@@ -1,4 +1,5 @@
-// libspdlog as an archive: what its own src/*.cpp compile of its headers.
+// The archive of libspdlog: what libspdlog's own src/*.cpp compile of its
+// headers.
 
 #include "spdlog/spdlog.h"
 
