@@ -54,14 +54,14 @@ class _Trainer:
         self.session = self._process.pid
 
     def wait_ready(self):
-        """Returns how long its first epoch took, in seconds."""
+        """Returns the seconds that the trainer's first epoch took."""
         for line in self._process.stdout:
             if line.startswith("ready "):
                 return float(line.split()[1])
         raise RuntimeError(self._complaint())
 
     def agree(self, begin, end):
-        """Tells it when to read, in seconds of time.monotonic()."""
+        """Tells the trainer when to read, in seconds of time.monotonic()."""
         self._process.stdin.write(json.dumps({"begin": begin, "end": end}) + "\n")
         self._process.stdin.flush()
 
@@ -73,7 +73,7 @@ class _Trainer:
         raise RuntimeError(self._complaint())
 
     def end(self):
-        """Ends it and all that came of it."""
+        """Ends the process and all processes that it started."""
         forms.end(self._process)
         for file in (self._process.stdin, self._process.stdout, self._errors):
             with contextlib.suppress(BrokenPipeError):
@@ -162,13 +162,20 @@ def _jobs(number):
     return "1 job" if number == 1 else f"{number} jobs"
 
 
-def _table(measured, versions):
-    """Prints a table, as README.md has it."""
-    print("| | version | " + " | ".join(
+_lines = []  # of the table, once the bench ran
+
+
+def table():
+    """The table of RESULTS.md, once run() has returned."""
+    return "\n".join(_lines)
+
+
+def _fill_table(measured, versions):
+    """Fills and prints the table; then prints which peers were stopped."""
+    _lines[:] = ["| | version | " + " | ".join(
         f"images/s, {_jobs(jobs)}" for jobs in JOBS) +
         f" | CPU of an image, 1 and {JOBS[-1]} | memory, 1 and {JOBS[-1]} "
-        "| its own file |")
-    print("|---" * (6 + len(JOBS)) + "|")
+        "| its own file |", "|---" * (5 + len(JOBS)) + "|"]
     for form, (found, converted, reason) in measured.items():
         version = ", ".join(f"{name} {versions.get(name, '?')}"
                             for name in form.packages)
@@ -177,9 +184,11 @@ def _table(measured, versions):
         ends = [found[jobs] for jobs in (JOBS[0], JOBS[-1]) if jobs in found]
         made = (f"{converted.bytes / MIB:,.0f} MiB, {converted.seconds:.0f} s"
                 if converted else "")
-        print(f"| {form.name} | {version} | {rates} | "
-              f"{', '.join(f'{one.cpu:.2f}' for one in ends)} ms | "
-              f"{', '.join(f'{one.memory:,.0f}' for one in ends)} MiB | {made} |")
+        _lines.append(
+            f"| {form.name} | {version} | {rates} | "
+            f"{', '.join(f'{one.cpu:.2f}' for one in ends)} ms | "
+            f"{', '.join(f'{one.memory:,.0f}' for one in ends)} MiB | {made} |")
+    print(table())
     for form, (found, _, reason) in measured.items():
         if reason:
             print(f"  {form.name}: {'stopped' if found else 'not run'}: {reason}")
@@ -231,5 +240,5 @@ def run():
         else:
             measured[form] = _measure_all(form, uri)
     shutil.rmtree(forms.CONVERTED, ignore_errors=True)
-    _table(measured, environment.versions())
+    _fill_table(measured, environment.versions())
     return _rows(measured)

@@ -1,8 +1,7 @@
 """Runs the benches of tests/bench and prints their figures.
 
-Every figure stands beside a peer or a physical limit that was measured in the
-same run; "ratio" is value / reference. The first row of a bench is its
-headline.
+Every figure stands beside a peer's or a physical limit's, which was measured in the
+same run; "ratio" is value / reference. The first row of a bench is its main result.
 """
 
 import argparse
@@ -12,11 +11,14 @@ import pathlib
 import sys
 import time
 
+import results_page
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FOLDER = ROOT / "tests" / "bench"
 KEYS = {"bench", "metric", "value", "reference", "ratio", "unit"}
-MORE_KEYS = {"digests"}  # of some rows
-# These run only when they are named: they install what nothing else needs.
+MORE_KEYS = {"digests"}  # keys that only some rows have
+# The benches that run only when they are named, as they install packages that nothing
+# else needs.
 ONLY_BY_NAME = {"peers"}
 
 
@@ -35,6 +37,12 @@ def run(name):
     return rows
 
 
+def table(name):
+    """Returns the table of Markdown that a bench that ran has made; None: none."""
+    make = getattr(importlib.import_module(f"bench_{name}"), "table", None)
+    return make() if make else None
+
+
 def _print(rows):
     for row in rows:
         print(f"  {row['metric']:<48} {row['value']:>12,.5g}"
@@ -46,14 +54,18 @@ def main():
     known = names()
     parser = argparse.ArgumentParser(prog="tools/bench", description=__doc__)
     parser.add_argument("name", nargs="*", help=", ".join(known))
-    parser.add_argument("--json", type=pathlib.Path, metavar="FILE")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE",
+                        help="writes all rows")
+    parser.add_argument("--markdown", type=pathlib.Path, metavar="FILE",
+                        help="replaces the sections of these benches in a page")
     args = parser.parse_args()
     unknown = [name for name in args.name if name not in known]
     if unknown:
         parser.error(f"no bench {unknown[0]}; there are: {', '.join(known)}")
 
     sys.path[:0] = [str(FOLDER), str(ROOT / "tools" / "trial")]
-    rows, failed = [], False
+    rows, sections, failed = [], {}, False
+    measured = results_page.origin(ROOT)
     for name in args.name or [one for one in known if one not in ONLY_BY_NAME]:
         begin = time.monotonic()
         print(f"{name}:", flush=True)
@@ -66,8 +78,12 @@ def main():
         _print(found)
         print(f"  ({time.monotonic() - begin:.0f} s)", flush=True)
         rows += found
+        sections[name] = results_page.section(name, found, measured, table(name))
     if args.json:
         args.json.write_text(json.dumps(rows, indent=1) + "\n")
+    if args.markdown:
+        page = args.markdown.read_text() if args.markdown.exists() else "# Results\n"
+        args.markdown.write_text(results_page.replaced(page, sections))
     return 1 if failed else 0
 
 
