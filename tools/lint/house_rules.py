@@ -1,7 +1,6 @@
-"""Checks what no other tool checks: calls that are banned outside a few places,
-words that do not belong in the tree, comments that begin without their subject,
-the length of files, names of C++ tests that no filter can choose, and that the files
-which pages name exist."""
+"""Checks what no other tool checks: calls that are banned outside a few places, words
+that do not belong in the tree, the length of files, names of C++ tests that no filter
+can choose, and that the files which pages name exist."""
 
 import re
 import sys
@@ -9,12 +8,13 @@ import sys
 import tree
 
 MAX_LINES = 400
-# Tables, schemas, the public interface and a class read better in one piece.
+# The files that may be longer: tables, schemas, the public interface and a class read
+# better in one piece.
 LONG_FILES = {"client/forebay.h", "server/cache/disk/store.cc",
               "server/stream/stream.cc"}
 
 CC = (".cc", ".h")
-# Pattern, suffixes, places where it is allowed, and what to do instead.
+# The banned calls: pattern, suffixes, places where it is allowed, and the replacement.
 BANNED = [
     (r"\babsl::(Mutex|CondVar|MutexLock|Notification|BlockingCounter)\b", CC,
      (), "base/mutex.h: ThreadSanitizer misjudges Abseil's"),
@@ -37,7 +37,7 @@ BANNED = [
     (r"(?<![\w:.>])(strcpy|strcat|sprintf|gets|system|popen)\(", CC,
      ("tests/",), "a call that knows its bounds"),
     (r"#\s*if(?!ndef FOREBAY_\w+_H_$).*(CUDA|NVCC)", CC, ("cuda/",),
-     "the interface cuda/device.h"),
+     "the interface cuda/driver.h"),
     (r"\bNOLINT\b(?!.*\(\S+\):? \S)", CC, (),
      "NOLINT(check): and the reason"),
     (r"\btime\.sleep\(", (".py",),
@@ -48,15 +48,14 @@ BANNED = [
     (r"\b(TODO|FIXME|XXX)\b", CC + (".py", ".proto", ".sh", ".md"),
      ("tools/lint/house_rules.py",), "an issue, or the work itself"),
 ]
-# Files that a page links to, or names with their folder.
+# The files that a page links to, or names with their folder.
 NAMED = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)|`((?:[\w.-]+/)+[\w-]+\.\w+)`")
 COMMENT = re.compile(r"^\s*(//|#(?!\s*if)|\*)")
-# A comment or docstring that begins with a clause in place of its subject.
-# The name of a case of Catch2, in pieces, and characters with a meaning in filters.
+# The name of a test case of Catch2, in pieces, and the characters that have a meaning
+# in filters.
 CASE = re.compile(r'^(?:TEST_CASE|TEST_CASE_METHOD|SUITE_CASE)\(\s*(?:\w+,\s*)?'
                   r'((?:"(?:[^"\\]|\\.)*"\s*)+)', re.M)
 IN_FILTERS = re.compile(r'[,\[\]*\\]')
-SUBJECTLESS = re.compile(r'\s*(//|#|r?""")\s*(What|Who|Whose|Of which)\b')
 
 
 def banned(path, lines):
@@ -69,21 +68,6 @@ def banned(path, lines):
             found = re.search(pattern, line)
             if found and not (only_code and COMMENT.match(line)):
                 yield f"{path}:{number}: {found.group(0)}: use {instead}"
-
-
-def subjectless(path, lines):
-    """Findings of comments and docstrings that begin without their subject. A
-    line that continues a comment may begin with any word."""
-    mark = "//" if path.endswith(CC + (".proto",)) else "#"
-    continues = False
-    for number, line in enumerate(lines, 1):
-        found = SUBJECTLESS.match(line)
-        if found and (found.group(1).endswith('"') or
-                      found.group(1) == mark and not continues):
-            yield (f"{path}:{number}: {found.group(2)}: subject first: name "
-                   "the actor")
-        text = line.lstrip()
-        continues = text.startswith(mark) and not text.startswith("#!")
 
 
 def unfilterable(path, text):
@@ -120,8 +104,6 @@ def main():
             findings += unfilterable(path, text)
         if path.endswith(".md"):
             findings += missing(path, lines)
-        else:
-            findings += subjectless(path, lines)
         if len(lines) > MAX_LINES and path not in LONG_FILES:
             findings.append(f"{path}: {len(lines)} lines, more than "
                             f"{MAX_LINES}: more than one job?")
