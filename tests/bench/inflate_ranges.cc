@@ -1,7 +1,7 @@
 // Inflates ranges of a compressed file, each from the access point before it,
 // by zlib or zstd alone, on several threads, and prints how long that took.
-// Ranges are lines of standard input: the offset and the length in the decompressed
-// file.
+// Ranges are lines of standard input: the offset and the length in the
+// decompressed file.
 
 #include <zlib.h>
 #include <zstd.h>

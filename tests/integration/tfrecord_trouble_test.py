@@ -30,7 +30,7 @@ def test_truncated_files(good):
             (-1, "at byte 43: is truncated: a record has 5 bytes, of which 4 are "
              "there"),
             (43 + 15, "at byte 43: is truncated: 15 bytes are left, which are not "
-             "record"),
+             "a record"),
             (1, "at byte 0: is truncated: 1 bytes are left, which are not a record")):
         good.write_bytes(whole[:length])
         assert refusal(forebay.DataError, good, fields="bytes") == (

@@ -250,7 +250,7 @@ TEST_CASE_METHOD(RecordCatalogTest,
           absl::DataLossError(absl::StrCat(
               memory_.root()->uri(),
               ": a: at byte 17: is truncated: 4 bytes are left, which are "
-              "no record")));
+              "not a record")));
   }
   files_.clear();
   CHECK_THAT(Open({""}, {"bytes"}), HasCode(absl::StatusCode::kNotFound));

@@ -1,3 +1,5 @@
+#include "tests/unit/server/storage/compressed/compressed_files.h"
+
 #include <zlib.h>
 #include <zstd.h>
 
@@ -12,7 +14,6 @@
 #include "server/storage/compressed/point_windows.h"
 #include "server/storage/compressed/scan_of.h"
 #include "tests/unit/server/base/ample_budget.h"
-#include "tests/unit/server/storage/compressed/compressed_files.h"
 
 namespace forebay::storage::compressed {
 namespace {

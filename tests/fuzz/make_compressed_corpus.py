@@ -65,16 +65,16 @@ def main():
     put("inflate/garbage", b"\4" + packed(text, 31) + b"garbage")
     put("inflate/truncated", b"\6" + packed(text, 31)[:-5])
     put_zstd(text)
-    put("inflating_parser/tar", b"\6" + tar([("a.txt", b"some text"),
-                                             ("b.txt", b""), ("c.txt", b"c" * 600)]))
-    put("inflating_parser/pax", b"\0" + tar([("a" * 150 + ".cls", b"7")],
-                                            tarfile.PAX_FORMAT))
+    put("decompressing_parser/tar", b"\6" + tar([
+        ("a.txt", b"some text"), ("b.txt", b""), ("c.txt", b"c" * 600)]))
+    put("decompressing_parser/pax", b"\0" + tar([
+        ("a" * 150 + ".cls", b"7")], tarfile.PAX_FORMAT))
     gzipped = tar([("a.cls.gz", packed(b"7", 31)), ("b.cls", b"8"),
                    ("c.cls.gz", packed(b"9" * 600, 31, 0))])
-    put("inflating_parser/gzipped", b"\5" + gzipped)
+    put("decompressing_parser/gzipped", b"\5" + gzipped)
     # Nothing behind the last member.
-    put("inflating_parser/unended", b"\5" + gzipped[:7 * 512])
-    put("inflating_parser/records", b"\1" + (
+    put("decompressing_parser/unended", b"\5" + gzipped[:7 * 512])
+    put("decompressing_parser/records", b"\1" + (
         HERE.parent / "golden" / "tfrecord" / "plain.tfrecord").read_bytes())
 
 
