@@ -139,7 +139,7 @@ TEST_CASE_METHOD(SeveralDatasetsTest,
                  "The chunks of an HDF5 row may lie far apart",
                  "[hdf5][several_datasets]") {
   const std::string file = GoldenFile("apart_latest.h5");
-  for (const char* const path : {"compressed", "plain"}) {
+  for (const char* const path : {"packed", "plain"}) {
     const auto column = FindColumn(file, path, false, &memory_);
     REQUIRE_THAT(column, IsOk());
     const Hdf5Format format({*column}, nullptr);
