@@ -162,7 +162,7 @@ def test_what_unpacks_to_too_much_is_refused(tmp_path):
             text = refusal(forebay.ResourceExhausted, path, fields="image",
                            transform=SMALL)
             assert text.startswith(f"sample 1 (record 1) of {tmp_path}: "
-                                   "a.array_record: unpacking needs ")
+                                   "a.array_record: decompressing needs ")
             assert "image.scratch_limit" in text
         dataset = forebay.Dataset(forebay.array_record(path, fields="image"),
                                   autostart=False, decode=False)

@@ -259,7 +259,8 @@ def test_hostile_parts(session, photos):
     refuses(formats(format=formats.SUBSET), [sealed(zero)], "of one dataset")
     made = formats(uri=b"mine", format=formats.PRODUCED, samples=1,
                    identity=b"i" * 16)
-    made.arrays.add(name=b"x", kind=job.ArrayField.ARRAY)
+    made.arrays.add(name=b"x", kind=job.ArrayField.ARRAY,
+                    dtype=job.FLOAT32)
     refuses(formats(format=formats.SUBSET, parts=[made]), [sealed(zero)],
             "cannot be a part of another")
     refuses(formats(format=formats.CONCATENATION, parts=[made, made]), [],

@@ -142,7 +142,7 @@ def test_chunks_are_unpacked_in_scratch(tmp_path):
     with limited(tmp_path, 2 * LIMIT) as daemon, Watch(daemon) as watch:
         text = refusal(forebay.ResourceExhausted, tmp_path / "a.h5", batch_size=1,
                        fields=("x",))
-        assert "unpacking needs" in text and "image.scratch_limit" in text
+        assert "decompressing needs" in text and "image.scratch_limit" in text
         assert watch.largest <= 2 * LIMIT
 
 

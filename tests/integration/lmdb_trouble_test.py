@@ -127,7 +127,7 @@ def test_databases_that_are_missing_or_cannot_be_read(tmp_path):
     (b"\x08\x02\x10\x02\x18\x02", "datum", forebay.InvalidArgument,
      "entry k: is a Datum that contradicts itself: 2 x 2 x 2 elements, but 0 bytes "
      "and 0 numbers"),
-    (b"no example", {"a": "int64"}, forebay.DataError, "no tf.train.Example")])
+    (b"no example", {"a": "int64"}, forebay.DataError, "not a tf.train.Example")])
 def test_values_of_another_kind_are_named(tmp_path, value, fields, error, says):
     write(tmp_path / "env", {b"k": value})
     transform = T.CenterCrop(CROP) if fields in ("jpg", "image") else None

@@ -274,7 +274,7 @@ def test_what_is_inflated_is_counted(tmp_path):
     (tmp_path / "f").mkdir()
     numpy.savez_compressed(tmp_path / "f" / "0.npz", x=numpy.zeros(100 << 20, "u1"))
     with limited(tmp_path) as daemon, Watch(daemon) as watch:
-        assert "unpacking the first sample" in refusal(
+        assert "decompressing the first sample" in refusal(
             forebay.ResourceExhausted,
             forebay.npz(tmp_path / "f", fields=("x",), rows=False))
         assert watch.largest <= LIMIT

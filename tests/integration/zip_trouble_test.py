@@ -146,11 +146,11 @@ def test_what_inflates_to_too_much_is_refused(tmp_path, photos):
         for _ in range(2):
             text = refusal(forebay.ResourceExhausted, path)
             assert text.startswith(f"sample 1 (cat/1.png) of {tmp_path}: a.zip: "
-                                   "image: unpacking needs ")
+                                   "image: decompressing needs ")
             assert "image.scratch_limit" in text
         dataset = forebay.Dataset(path, autostart=False, decode=False)
         assert bytes(dataset[0][0]) == png()
-        with pytest.raises(forebay.ResourceExhausted, match="unpacking a sample"):
+        with pytest.raises(forebay.ResourceExhausted, match="decompressing a sample"):
             dataset[1]
         peak = int(next(
             line for line in open(f"/proc/{daemon.process.pid}/status")

@@ -79,4 +79,5 @@ def test_a_name_that_fits_nothing_is_refused(monkeypatch, name):
 def test_a_folder_is_named_as_paths_are(monkeypatch, name):
     monkeypatch.setattr(run, "_query", lambda _: [])
     assert run.tests_named([name], None) == (
-        [], ["tests/unit/tools/suite/junit_results_test.py"])
+        [], ["tests/unit/tools/suite/junit_results_test.py",
+             "tests/unit/tools/suite/results_page_test.py"])
