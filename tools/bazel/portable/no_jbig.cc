@@ -8,6 +8,8 @@
 
 extern "C" {
 
+// NOLINTBEGIN(readability-identifier-naming): the names are JBIG-KIT's.
+
 // JBG_EINVAL | 0: a malformed file.
 constexpr int kMalformed = 0x30;
 
@@ -30,5 +32,7 @@ void jbg_enc_init(void* /*state*/, std::uint64_t /*width*/,
 void jbg_enc_out(void* /*state*/) {}
 void jbg_enc_free(void* /*state*/) {}
 const char* jbg_strerror(int /*number*/) { return "JBIG is not part of this"; }
+
+// NOLINTEND(readability-identifier-naming)
 
 }  // extern "C"
