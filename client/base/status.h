@@ -9,7 +9,8 @@
 namespace forebay::client {
 
 // The outcome of a call inside the library: a code of the C interface and one
-// sentence for people. A value type, as thread-safe as one. Never blocks.
+// sentence for people. A plain value: several threads may read a Status at
+// once, unless another thread writes it. Never blocks.
 struct [[nodiscard]] Status {
   Status() = default;
   Status(forebay_status code, std::string message)

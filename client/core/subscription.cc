@@ -18,9 +18,10 @@ constexpr char kNoSuchField[] = "the batch has no such field";
 constexpr char kOnHost[] = "the field lies on the host";
 constexpr std::uintptr_t kPerThreadStream = 2;  // CU_STREAM_PER_THREAD
 
-// The batches of all subscriptions whose streams are done, until a call of the
-// user's frees them: freeing their memory needs CUDA, which a thread of the
-// driver's may not use. Thread-safe; lives as long as the process.
+// Batches of any subscription that wait to be freed; the CUDA streams that used
+// them are done. The CUDA driver's thread adds them. That thread must not call
+// CUDA, which freeing memory needs, so a later call of the user's frees them.
+// Thread-safe; lives as long as the process.
 class DoneBatches {
  public:
   static DoneBatches& Get() {

@@ -15,8 +15,8 @@
 namespace forebay::dataset {
 namespace {
 
-// Indexes may take half of the disk's free bytes and of the bytes that they
-// take already.
+// Indexes may take half of the bytes that would be free on the disk without
+// them.
 constexpr std::uint64_t kDiskPart = 2;
 constexpr std::string_view kDigits = "0123456789abcdef";
 // An IndexStore's files begin with a digest of 128 bits, in hexadecimal digits

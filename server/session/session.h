@@ -112,7 +112,8 @@ class Session {
   absl::Status GetSlots(const proto::GetSlots& request, Fds& slot_fds);
   // Returns the open loader of that number. NOT_FOUND: there is none.
   absl::StatusOr<std::shared_ptr<job::Loader>> Find(std::uint64_t id) const;
-  // Shows the place that the request being answered waits for.
+  // Adds the place to the note that shows the current request (`pending_`), if
+  // there are both: the request may have to wait for that place.
   void DescribePending(const std::optional<AwaitedPlace>& place);
 
   const std::uint64_t id_;

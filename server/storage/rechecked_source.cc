@@ -69,8 +69,8 @@ struct RecheckedSource::Watched {
 };
 
 struct RecheckedSource::Look {
-  // The ticket of the read that began the check. The check's own reads have it,
-  // since that read is not in flight meanwhile.
+  // The ticket of the read that began the check. The check's own reads use the
+  // same ticket, because the first read is not in flight until the check ends.
   std::uint64_t ticket = 0;
   LookKey key;
   // The source's mutex guards `waiting` and `urgencies`. `waiting` has the

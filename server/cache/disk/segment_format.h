@@ -56,8 +56,9 @@ std::string EncodeFooter(std::uint64_t serial,
 std::optional<std::uint64_t> FooterBytesAt(
     absl::Span<const std::uint8_t> last_page, std::uint64_t serial,
     std::uint64_t segment_bytes);
-// Returns the locations of a whole `footer`, all of which lie between the
-// segment's header and its footer. Returns nullopt if the footer is damaged.
+// Returns the locations of the records that `footer`, a whole footer, lists.
+// Each lies between the segment's header and the footer. Returns nullopt if the
+// footer is damaged.
 std::optional<std::vector<RecordLocation>> ParseFooter(
     absl::Span<const std::uint8_t> footer, std::uint64_t serial,
     std::uint64_t segment_bytes);

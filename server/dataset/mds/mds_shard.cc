@@ -23,7 +23,7 @@ constexpr std::uint64_t kNumberBytes = sizeof(std::uint32_t);
 // The most bytes of a configuration. It is parsed as a whole.
 constexpr std::uint64_t kLongestConfiguration = std::uint64_t{1} << 20;
 
-// Returns number `i` of a part of the table.
+// Returns the number at index `i` in `bytes`, a part of the table.
 std::uint64_t NumberAt(absl::Span<const std::uint8_t> bytes, std::size_t i) {
   std::uint32_t number = 0;
   std::memcpy(&number, bytes.data() + i * kNumberBytes, kNumberBytes);

@@ -21,9 +21,9 @@ namespace forebay::dataset::shards {
 
 // Finds the samples of one shard, by the headers of its tar archive.
 //
-// Threads, ownership and blocking are as ObjectParser says. `fields` and
-// `memory`, which counts the samples, outlive the parser. Errors are those of
-// TarWalk, SampleGrouping, Pack and `memory`.
+// Threads, ownership and blocking are as ObjectParser says. `fields`,
+// and `memory`, which counts the samples' memory, outlive the parser. Errors
+// are those of TarWalk, SampleGrouping, Pack and `memory`.
 class ShardParser final : public ObjectParser {
  public:
   // Begins to parse a shard, with reads of `read_sizes`.

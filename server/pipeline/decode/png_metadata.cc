@@ -25,8 +25,8 @@ std::string_view AsText(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Takes the bytes up to the next 0 byte off the front, and returns them without
-// the 0 byte. Returns nullopt if there is no 0 byte.
+// Removes the front of `*bytes` through the first 0 byte, and returns the bytes
+// before that 0 byte. Returns nullopt if there is no 0 byte.
 std::optional<std::string_view> TakeWord(Bytes* bytes) {
   const auto* const end = std::find(bytes->begin(), bytes->end(), 0);
   if (end == bytes->end()) return std::nullopt;

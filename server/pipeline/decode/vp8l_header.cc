@@ -17,7 +17,8 @@ namespace {
 
 using Bytes = absl::Span<const std::uint8_t>;
 
-// Most bits of an index of the color cache (RFC 9649, "Color Cache Coding").
+// The most bits that an index into the color cache may have (RFC 9649, "Color
+// Cache Coding").
 constexpr std::uint32_t kMostCacheBits = 11;
 // Symbols of the prefix codes (RFC 9649, "Image Data"): literals, and prefixes
 // of lengths and of distances.

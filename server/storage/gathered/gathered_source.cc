@@ -242,8 +242,9 @@ bool GatheredSource::Gathering::IsOver() {
 }
 
 void GatheredSource::Gathering::ReadOn() {
-  // Reads may be done before Read returns. A loop then makes the next ones,
-  // since a call within a call would grow the stack with each.
+  // The reads may already have finished when Read returns. This loop then
+  // begins the next reads. If their callbacks called ReadOn instead, the stack
+  // would grow with each round of reads.
   while (!IsOver()) {
     std::vector<ReadRequest> reads;
     BeginReads(&reads);

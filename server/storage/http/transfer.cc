@@ -13,7 +13,8 @@ namespace {
 
 // The bytes of an error's body that are kept.
 constexpr std::size_t kErrorBodyBytes = 4096;
-// The longest body of an error that is read. A longer one ends the connection.
+// The most bytes of an error's body that are read. A longer body ends the
+// connection.
 constexpr std::uint64_t kMaxErrorBytes = 1 << 20;
 // A server's Retry-After is cut to this, so that nanoseconds do not overflow.
 constexpr std::int64_t kMaxRetryAfterSeconds = 1 << 20;
