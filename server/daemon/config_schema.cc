@@ -154,7 +154,9 @@ std::string NearestConfigKey(std::string_view name) {
 absl::Status CheckNumber(const google::protobuf::FieldDescriptor& key,
                          double value) {
   const proto::Takes& takes = key.options().GetExtension(proto::takes);
-  if (takes.has_min() && !(value >= takes.min() && value <= takes.max())) {
+  // NaN is in no range.
+  const bool is_in_range = value >= takes.min() && value <= takes.max();
+  if (takes.has_min() && !is_in_range) {
     return absl::InvalidArgumentError(
         absl::StrCat("must be from ", static_cast<std::int64_t>(takes.min()),
                      " to ", static_cast<std::int64_t>(takes.max())));
