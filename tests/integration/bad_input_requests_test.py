@@ -125,7 +125,7 @@ def test_message_that_nests_deep(connect):
     ({"format": 2, "shards": [b"a.tar"]}, "1 to 15 fields"),
     ({"format": 2, "shards": [b"a.tar"], "fields": [b"x"] * 16},
      "1 to 15 fields"),
-    ({"format": 2, "shards": [b"a.tar"], "fields": [b"a\0b"]}, "no field"),
+    ({"format": 2, "shards": [b"a.tar"], "fields": [b"a\0b"]}, "is not a field"),
     ({"format": 2, "shards": [b"a\0b"], "fields": [b"x"]}, "a"),
     ({"format": 2, "shards": [b"../*"], "fields": [b"x"]}, "../*"),
     ({"format": 2, "shards": [b"/etc/passwd"], "fields": [b"x"]}, "passwd"),
