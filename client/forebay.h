@@ -521,10 +521,11 @@ typedef struct forebay_loader_options {
   /* The dataset's folder. If it is NULL, `uri` is a path. For
    * FOREBAY_IMAGE_FOLDER, the path is that of the folder; for FOREBAY_MANIFEST,
    * that of the manifest. For all other formats, the path is that of the files.
-   * It may have braces ("{00..12}.tar", "{a,b}.tar"), which are expanded first,
-   * and *, ? and [...]. The daemon itself reads "gs://bucket/...",
-   * "s3://bucket/...", "hdfs://host/...", "webhdfs://host:port/...",
-   * "http://..." and "https://...", with its own credentials. */
+   * A path of files may have braces ("{00..12}.tar", "{a,b}.tar"), which are
+   * expanded first, and *, ? and [...]. The daemon itself reads
+   * "gs://bucket/...", "s3://bucket/...", "hdfs://host/...",
+   * "webhdfs://host:port/...", "http://..." and "https://...", with its own
+   * credentials. */
   const char* root;
   forebay_format format; /* default FOREBAY_IMAGE_FOLDER */
   /* Further folders that links inside the dataset may lead to; at most 8, and

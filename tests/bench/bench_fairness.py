@@ -6,7 +6,7 @@ three quarters of the cores, so that its trainers, a process each, which take
 batches and do nothing with them, have the rest and are never what is waited
 for; all that a trainer gets is decoded for it alone.
 
-Of N jobs that all want more, each is due its weight's part. When one stops, the
+Each of N jobs that all want more is due its weight's part. When one stops, the
 others are due all. A light job, which wants 5% of what there is, is due its
 batches in time whatever a greedy one does: at the 99th percentile it may wait
 twice as long as alone or, if that is more, 5% of its step.

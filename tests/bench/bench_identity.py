@@ -39,7 +39,7 @@ def _digests(uri, dtypes, cpu, environment=None):
 def run():
     """Rows: distinct digests of each dtype; how many widths were tried.
 
-    Those of a dtype name its digests, so that versions can be compared.
+    The row of a dtype names its digests, so that versions can be compared.
     """
     uri = str(photos.make(COUNT))
     widest, digests = _digests(uri, DTYPES + SMALL_DTYPES, "")

@@ -1,6 +1,6 @@
 """Forebay beside DALI, FFCV, tf.data, litdata, SPDL, TensorSocket and torch.
 
-One, two and four jobs at once read the same photographs, and make float32 crops of
+Jobs, one, two or four at once, read the same photographs, and make float32 crops of
 them. For each loader: the images a second of all jobs together, the CPU time of an
 image and the memory of all processes, servers included. Some read files of their
 own, which are written first.

@@ -26,7 +26,7 @@ def row(bench, metric, value, reference, unit):
 def in_turns(rounds, *measures):
     """Calls measures one after the other, again and again.
 
-    So a machine that gets slower or faster meanwhile treats all alike. Each
+    A machine that gets slower or faster meanwhile thus treats all alike. Each
     second round goes backwards: some disks favour who comes after somebody.
 
     Args:

@@ -60,8 +60,8 @@ def trainer_cost(shape, dtype, mode, times):
     """Nanoseconds of CPU that a trainer's own part of a batch costs: what this
     one does with it, done with ordinary memory.
 
-    As with a batch, another thread has written all of the memory, and a part of
-    the next batch since; and this core has been at other work meanwhile.
+    Another thread has written all of the memory, as that of a batch, and a part of
+    the next batch since. This core has been at other work meanwhile.
     """
     batches = numpy.zeros(shape, dtype), numpy.zeros(shape, dtype)
     batch = batches[0], numpy.zeros(len(batches[0]), numpy.int64)

@@ -1,7 +1,7 @@
 """A torch DataLoader that one process iterates for all trainers: by forebay.share,
 or by TensorSocket.
 
-As a script: TensorSocket's producer, which runs until it is ended. The argument is
+The script is TensorSocket's producer, which runs until it is ended. The argument is
 JSON: the arguments of `serve`.
 """
 

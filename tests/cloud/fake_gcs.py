@@ -1,6 +1,6 @@
 """A server of Cloud Storage's API on this machine: the real fake-gcs-server.
 
-It holds its objects in memory. It ignores the preconditions of reads, and
+The server holds its objects in memory. It ignores the preconditions of reads, and
 knows no tokens: FaultProxy adds both.
 """
 

@@ -1,6 +1,6 @@
 """A server of S3's API on this machine: moto, which checks signatures.
 
-It computes the signature of each request by Amazon's own code (botocore), and
+The server computes the signature of each request by Amazon's own code (botocore), and
 refuses what was signed otherwise, or by nobody it knows. It holds its objects in
 memory, and checks neither clocks nor that sessions end.
 """

@@ -96,7 +96,7 @@ class S3:
 class FaultProxy:
     """A running proxy; a context manager. Thread-safe.
 
-    It also refuses what a media read's `generation` or `ifGenerationMatch`
+    The proxy also refuses what a media read's `generation` or `ifGenerationMatch`
     does not fit, with 412, as Cloud Storage does and emulators do not.
 
     Attributes:

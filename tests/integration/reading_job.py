@@ -1,7 +1,7 @@
 """A trainer that reads one epoch after another, in order, without end.
 
-It says "open", and then of each batch its number and a digest of its samples and
-bytes. Started with JSON: the dataset, whether Python code makes the samples, and
+The trainer says "open", and then of each batch its number and a digest of its samples
+and bytes. Started with JSON: the dataset, whether Python code makes the samples, and
 further options of its loader.
 """
 

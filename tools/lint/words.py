@@ -41,34 +41,41 @@ PROGRAMS = (("server/", "cuda/", "proto/"), ("client/", "proto/"), ("tools/",))
 CLASS = re.compile(r"^(?:class|struct|enum class|union)\s+(?:alignas\([^)]*\)\s*)?"
                    r"(\w+)\b(?!::)[^;{]*\{", re.M)
 
+# How a comment of several lines opens, and how it closes.
+OPENS = {"//": re.compile(r"(/\*)\**\s*(.*)"),
+         "#": re.compile(r"[rbf]?(\"\"\"|\'\'\')(.*)")}
+CLOSES = {"/*": "*/", '"""': '"""', "'''": "'''"}
+
 
 def comments(path, lines):
-    """Yields (line number, text) of each comment, docstring or paragraph."""
+    """Yields (line number, text) of each comment, docstring or paragraph. Paragraphs
+    of a docstring or of a comment between /* and */ are yielded one by one."""
     if path.endswith(".md"):
         yield from _paragraphs(lines)
         return
     mark = "//" if path.endswith(CC) else "#"
-    block, start, quotes = [], 0, None
+    block, start, close, begins = [], 0, None, False
     for number, line in enumerate(lines + [""], 1):
         text = line.strip()
-        if quotes is None and text.startswith(mark) and not text.startswith("#!"):
+        if close is None and text.startswith(mark) and not text.startswith("#!"):
             start = start if block else number
             block.append(text.lstrip(mark[0]).lstrip("<").strip())
             continue
         if block:
             yield start, " ".join(block)
             block = []
-        if mark == "#":
-            opens = re.match(r'[rbf]?("""|\'\'\')(.*)', text)
-            if quotes is None and opens:
-                quotes, start = opens.group(1), number
-                yield number, opens.group(2)
-                if quotes in opens.group(2):
-                    quotes = None
-            elif quotes is not None and quotes in text:
-                quotes = None
-        if text.startswith("/*"):
-            yield number, text.lstrip("/* ")
+        if close is not None:
+            words = text.lstrip("* ").strip()
+            if begins and words and not text.startswith(close):
+                yield number, words
+            begins = not words
+            close = None if close in text else close
+            continue
+        opens = OPENS[mark].match(text)
+        if opens:
+            yield number, opens.group(2)
+            close = CLOSES[opens.group(1)]
+            close, begins = None if close in opens.group(2) else close, False
         trailing = re.search(r"\S\s+%s (\S.*)" % mark, line)
         if trailing and '"' not in trailing.group(1):
             yield number, trailing.group(1)

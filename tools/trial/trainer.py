@@ -1,7 +1,7 @@
 """A trainer without a model, which reads whole batches and reports its rate.
 
-It says "ready" when its loader is open, starts at a line on standard input, says
-"reading" at its first batch, and ends with a line of JSON.
+The trainer says "ready" when its loader is open, starts at a line on standard input,
+says "reading" at its first batch, and ends with a line of JSON.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Reads Albumentations' transforms by class names and attributes.
 
-It imports nothing: a transform tells its class and its arguments. Albumentations
+This module imports nothing: a transform tells its class and arguments. Albumentations
 rounds some lengths differently from torchvision, and so from Forebay. An op with
 such a length has a counterpart only if the image's size is known and makes no
 difference.

@@ -1,7 +1,7 @@
 """Reads the batches of a native loader: the code that runs for each batch.
 
-It is C++ where the interpreter can load the module _cbatch_reader (CPython). Other
-interpreters read by ctypes, which is the same to callers, but slower.
+This code is C++ where the interpreter can load the module _cbatch_reader (CPython).
+Other interpreters read by ctypes, which is the same to callers, but slower.
 """
 
 from __future__ import annotations

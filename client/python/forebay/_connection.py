@@ -27,7 +27,8 @@ def _build_pipeline(transform):
 class Connection:
     """A native loader.
 
-    One thread at a time uses it, except `close`, `stats` and the attributes.
+    A single thread at a time uses it, but any thread may use `close`, `stats` and the
+    attributes.
     Batches outlive it.
 
     Attributes:

@@ -34,7 +34,7 @@ def parse(device: Any) -> Optional[str]:
 class Gpu:
     """Makes the fields of batches on one GPU, for one framework.
 
-    One thread at a time uses it.
+    A single thread at a time uses it.
 
     Attributes:
       ordinal: CUDA's number of the GPU in this process.

@@ -89,8 +89,8 @@ def _with_retry(place: Place, client: Client, attempt, opens: bool):
 class Object:
     """A file or object that is open for reading.
 
-    It is read by blocks, which the daemon caches. A reader that reads on where the
-    last read ended gets ever more bytes at once, and the next blocks are asked for
+    The object is read by blocks, which the daemon caches. A reader that reads on where
+    the last read ended gets ever more bytes at once, and the next blocks are asked for
     meanwhile. One thread at a time uses it. All calls but `close` may block.
 
     Attributes:

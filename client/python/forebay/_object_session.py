@@ -55,7 +55,7 @@ class Client:
 class Session:
     """A native reader of objects, connected to one daemon.
 
-    One thread at a time uses it, in the process that created it.
+    A single thread at a time uses it, in the process that created it.
     """
 
     def __init__(self, client: Client, key):

@@ -22,7 +22,7 @@ class OpenedLoader:
     """The part of a DataLoader that opens it, and opens it again if its dataset object
     has changed since.
 
-    One thread at a time uses it.
+    A single thread at a time uses it.
     """
 
     _closed = True  # until it is open

@@ -88,7 +88,7 @@ class _Numbers:
 class PortionSource:
     """Draws the portions of one epoch.
 
-    One thread at a time uses it.
+    A single thread at a time uses it.
 
     Attributes:
       origin: the random generators before the first sample: see drawing.origin_of.

@@ -63,7 +63,7 @@ INPUTS = {"pil": _to_pil, "tensor": _to_tensor, "array": _to_array}
 class PostProcessing:
     """Turns the daemon's batches into the batches that the user gets.
 
-    As thread-safe as the user's functions are.
+    Threads may share it if they may share the user's functions.
     """
 
     def __init__(self, framework: str, trailing: Sequence[Callable] = (),

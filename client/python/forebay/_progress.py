@@ -27,7 +27,7 @@ def _reference(iterator: Any) -> Callable[[], Any]:
 class Progress:
     """Leads a loader from epoch to epoch.
 
-    One thread at a time uses it, except for the samples of the running position.
+    A single thread at a time uses it, except for the samples of the running position.
 
     Attributes:
       keeps_shards: whether the workers of an iterable dataset stay between epochs.

@@ -15,7 +15,7 @@ MAX_FETCH = 1024  # the most samples of one fetch
 class Reader:
     """A native reader, open at one daemon.
 
-    One thread at a time uses it, in the process that created it.
+    A single thread at a time uses it, in the process that created it.
 
     Attributes:
       dataset_version: bytes.

@@ -1,9 +1,10 @@
 """A cgroup of its own for a daemon that a trainer starts.
 
-Such a daemon also serves later trainers. In the cgroup of the first one, it
-would end with that trainer's session and be charged to it. It leaves that cgroup
-only in a login session, or beneath the user's own systemd. Containers, batch
-schedulers and system services rely on their processes staying in place.
+A daemon that a trainer starts also serves later trainers. In the cgroup of the first
+trainer, the daemon would end with that trainer's session and be charged to it. The
+daemon leaves that cgroup only in a login session, or beneath the user's own systemd.
+Containers, batch schedulers and system services rely on their processes staying in
+place.
 """
 
 from __future__ import annotations

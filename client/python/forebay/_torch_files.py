@@ -1,7 +1,7 @@
 """Reads torchvision's datasets whose samples are image files with targets.
 
-It knows where each class keeps its paths and targets. It imports nothing: a dataset
-tells its class and its attributes.
+This module knows where each class keeps its paths and targets. It imports nothing: a
+dataset tells its class and its attributes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reads torchvision's datasets of class folders: each sample is a file, labelled by
 its folder.
 
-It imports nothing: a dataset tells its class and its attributes.
+This module imports nothing: a dataset tells its class and its attributes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reads torchaudio's transforms by class names and attributes.
 
-It imports nothing: a transform tells its class and its arguments. torchaudio's
+This module imports nothing: a transform tells its class and arguments. torchaudio's
 (channel, time) is (time, channel) here, and its (channel, frequency, time) is (time,
 channel, frequency).
 """

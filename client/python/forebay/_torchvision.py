@@ -1,6 +1,6 @@
 """Reads torchvision's transforms, v1 and v2, by class names and attributes.
 
-It imports nothing: a transform tells its class and its arguments.
+This module imports nothing: a transform tells its class and arguments.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Tells whether a dataset object has changed since a loader was opened for it.
 
-It notes the parts of the object and of its transforms on which a loader's plan can
-depend. Objects of the user's own classes count by their identity alone: the trainer and
-the workers run their code as it is.
+This module notes the parts of the object and of its transforms on which a loader's plan
+can depend. Objects of the user's own classes count by their identity alone: the trainer
+and the workers run their code as it is.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The daemon's random draws, for torch's random functions to give out.
 
-As server/base/philox.h, and server/pipeline/transform/{draws.h,color.cc} say.
+The files server/base/philox.h and server/pipeline/transform/{draws.h,color.cc}
+specify these draws.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
 """The worker host: the process that maps slots for a loader's workers and forks them.
 
-It runs none of the user's code itself, so it can always fork another unused worker.
+The host runs none of the user's code itself, so it can always fork an unused worker.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _INTERVAL = 10_000  # one in this many samples is compared
 class SharedCheck:
     """Chooses shared samples at random, and compares them with samples of its own.
 
-    One thread at a time uses it.
+    A single thread at a time uses it.
     """
 
     def __init__(self, name: str, key: str, whose: str,

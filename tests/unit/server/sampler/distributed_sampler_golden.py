@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Writes distributed_sampler_golden.inc: what torch's DistributedSampler gives.
 
-One row a case: {dataset size, world size, rank, drop_last, {indices}}.
+Each case has a row: {dataset size, world size, rank, drop_last, {indices}}.
 Usage: distributed_sampler_golden.py > distributed_sampler_golden.inc
 """
 

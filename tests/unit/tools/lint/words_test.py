@@ -22,6 +22,7 @@ def openers(path, text):
     ("int a;  // Assigned once.", []),
     ('Call("http://a");  // Else b.', ["opens with Else"]),
     ("/* It is so. */", ["opens with It"]),
+    ("/* The first.\n *\n * Of these, two. */", ["opens with Of"]),
     ("// Its bytes.", []),
     ("// One for each.\n\n// Those that wait.", ["opens with One", "opens with Those"]),
 ])
@@ -31,9 +32,11 @@ def test_comments_of_cc(text, wanted):
 
 @pytest.mark.parametrize("text, wanted", [
     ('"""That of a framework."""', ["opens with That"]),
-    ('def f():\n    """Returns it.\n\n    As said.\n    """\n', []),
+    ('def f():\n    """Returns it.\n\n    As said.\n    """\n', ["opens with As"]),
+    ('def f():\n    """Returns what\n    it said.\n    """\n', []),
     ("# So it is.\nx = 1", ["opens with So"]),
-    ('"""A page.\n\nIt goes on.\n"""\n# Such words.\n', ["opens with Such"]),
+    ('"""A page.\n\nIt goes on.\n"""\n# Such words.\n',
+     ["opens with It", "opens with Such"]),
     ("x = 1  # One of two.", ["opens with One"]),
 ])
 def test_comments_of_python(text, wanted):

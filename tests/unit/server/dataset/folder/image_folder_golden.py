@@ -2,7 +2,7 @@
 """Writes image_folder_golden.inc: trees, and what torchvision's ImageFolder
 makes of them.
 
-One row a tree: {{{kind, path, link target}, ...}, {classes}, {{path, label},
+Each tree has a row: {{{kind, path, link target}, ...}, {classes}, {{path, label},
 ...}, error}. Kinds: 'f' file, 'd' directory, 'l' link, 'p' FIFO; the error is
 empty or the class of the exception.
 Usage: image_folder_golden.py > image_folder_golden.inc
