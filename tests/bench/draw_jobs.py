@@ -13,7 +13,8 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 PAGE, DRAWING = FOLDER / "RESULTS.md", FOLDER / "images_by_jobs.svg"
 # Rows of the table, from the top of the drawing to its foot, and their captions.
 SHOWN = {
-    "Forebay": "Forebay",
+    "Forebay": "Forebay, equal jobs",
+    "Forebay, a seed for each job": "Forebay, a seed for each job",
     "Forebay, `cache.decoded` off": "Forebay, nothing kept decoded",
     "FFCV, raw": "FFCV, its own raw file",
     "FFCV, JPEG": "FFCV, JPEG",

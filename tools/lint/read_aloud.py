@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
 """Prints comments and sentences of pages to be read aloud by somebody who did not
 write them: which of them have to be read twice?
 
-    PYTHONPATH=tools/lint tools/lint/read_aloud.py --seed 37 --count 40
+    python3 tools/lint/read_aloud.py --seed 37 --count 40
 
 Equal seeds draw equally from an equal tree.
 """
