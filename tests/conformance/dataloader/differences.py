@@ -26,8 +26,8 @@ RUNNING = ("batching", "classes", "custom_collate", "datapipes", "datasets",
 _OWN_ORDER = "The order of shuffle=True and RandomSampler is Forebay's own, the " \
     "same on every machine."
 _SCHEDULED = "The daemon says which worker makes which sample."
-_REPLACED = "A worker that dies is replaced; the third death of one sample is an " \
-    "error, in words of its own."
+_REPLACED = "A worker that dies is replaced. If three workers die while they make " \
+    "the same sample, that is an error."
 
 DIFFERENT = {
     "batching::test_an_empty_dataset_in_random_order_is_as_its_sampler_says":
@@ -37,7 +37,7 @@ DIFFERENT = {
         Difference("`shuffle=True` adds the shuffler to a DataPipe without one that "
                    "torch announces, and then forgets."),
     "datasets::test_a_text_is_a_dataset":
-        Difference("A str is a path or a URI.", Exception),
+        Difference("A str given as the dataset is a path or a URI.", Exception),
     "datasets::test_a_tensor_dataset_gives_lists_of_tensors":
         Difference("A TensorDataset gives lists whose items have names."),
     "default_collate::test_errors[backwards]":
@@ -45,8 +45,8 @@ DIFFERENT = {
                    BaseException),
     "processes::test_a_worker_that_leaves_is_an_error": Difference(_REPLACED),
     "processes::test_too_many_workers_are_told":
-        Difference("Workers are forked when there is work for them; no number of "
-                   "them is warned of.", BaseException),
+        Difference("Workers are forked when there is work for them, and a large "
+                   "`num_workers` gives no warning.", BaseException),
     "samplers::test_indices_are_drawn_a_bounded_number_ahead":
         Difference("A sampler without numbers or length is asked 64 batches "
                    "ahead."),
