@@ -280,6 +280,11 @@ FOREBAY_EXPORT forebay_status forebay_pipeline_add_to_dtype(
     forebay_pipeline* pipeline, forebay_dtype dtype, int scale);
 FOREBAY_EXPORT forebay_status forebay_pipeline_add_to_image(
     forebay_pipeline* pipeline, forebay_layout layout);
+/* Adds any op, of images, arrays or audio: `bytes` are a serialized
+ * forebay.proto.Op (proto/job.proto), its fields in the order of their numbers.
+ * INVALID_ARGUMENT if they hold a field that this library does not know. */
+FOREBAY_EXPORT forebay_status forebay_pipeline_add_op(
+    forebay_pipeline* pipeline, const void* bytes, size_t size);
 
 /* The next two ops say how images are decoded. They come before all other
  * transforms, in this order. */

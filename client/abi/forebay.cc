@@ -25,7 +25,7 @@ using client::Nanos;
 using client::Status;
 using client::abi::Guard;
 using client::core::Loader;
-using client::wire::LoaderOpened;
+using forebay::message::LoaderOpened;
 
 namespace {
 
@@ -131,10 +131,9 @@ forebay_status forebay_loader_get_info(const forebay_loader* loader,
     out->dataset_size = opened->dataset_size;
     out->samples_per_epoch = opened->samples_per_epoch;
     out->batches_per_epoch = opened->batches_per_epoch;
-    out->class_count = opened->classes.size();
+    out->class_count = opened->classes->names.size();
     out->slot_bytes = opened->slot_bytes;
-    std::copy(opened->dataset_version.begin(), opened->dataset_version.end(),
-              out->dataset_version);
+    client::abi::CopyVersion(opened->dataset_version, out->dataset_version);
     return Status();
   });
 }
@@ -145,10 +144,10 @@ forebay_status forebay_loader_class_name(const forebay_loader* loader,
   return Guard(loader != nullptr && name != nullptr && length != nullptr, [&] {
     const LoaderOpened* opened = nullptr;
     FOREBAY_CLIENT_RETURN_IF_ERROR(loader->loader->GetOpened(&opened));
-    if (label >= opened->classes.size())
+    if (label >= opened->classes->names.size())
       return Status(FOREBAY_INVALID_ARGUMENT, "there is no such class");
-    *name = opened->classes[label].data();
-    *length = opened->classes[label].size();
+    *name = opened->classes->names[label].data();
+    *length = opened->classes->names[label].size();
     return Status();
   });
 }

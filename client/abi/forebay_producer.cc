@@ -87,10 +87,11 @@ forebay_status forebay_pipeline_add_user_code(forebay_pipeline* pipeline,
   return Guard(pipeline != nullptr && identity != nullptr &&
                    (shape != nullptr || rank == 0),
                [&] {
-                 pipeline->encoder.AddUserCode(
-                     std::string_view(reinterpret_cast<const char*>(identity),
-                                      kIdentityBytes),
-                     dtype, shape, rank, finished != 0);
+                 pipeline->spec.ops.push_back({forebay::message::UserCode{
+                     .identity = {identity, identity + kIdentityBytes},
+                     .dtype = dtype,
+                     .shape = {shape, shape + rank},
+                     .finished = finished != 0}});
                  return Status();
                });
 }

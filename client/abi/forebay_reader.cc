@@ -21,7 +21,7 @@ using forebay::client::abi::DatasetOf;
 using forebay::client::abi::Guard;
 using forebay::client::abi::SpecOf;
 using forebay::client::core::Reader;
-using forebay::client::wire::ReaderOpened;
+using forebay::message::ReaderOpened;
 
 struct forebay_reader {
   std::unique_ptr<Reader> reader;
@@ -67,10 +67,10 @@ forebay_status forebay_reader_get_info(const forebay_reader* reader,
   return IfOpened(reader, out != nullptr, [&](const ReaderOpened& opened) {
     *out = {};
     out->dataset_size = opened.dataset_size;
-    out->class_count = opened.classes.size();
+    out->class_count = opened.classes->names.size();
     out->field_count = static_cast<uint32_t>(opened.fields.size());
-    std::copy(opened.dataset_version.begin(), opened.dataset_version.end(),
-              out->dataset_version);
+    forebay::client::abi::CopyVersion(opened.dataset_version,
+                                      out->dataset_version);
     return Status();
   });
 }
@@ -80,11 +80,11 @@ forebay_status forebay_reader_class_name(const forebay_reader* reader,
                                          size_t* length) {
   return IfOpened(reader, name != nullptr && length != nullptr,
                   [&](const ReaderOpened& opened) {
-                    if (label >= opened.classes.size())
+                    if (label >= opened.classes->names.size())
                       return Status(FOREBAY_INVALID_ARGUMENT,
                                     "there is no such class");
-                    *name = opened.classes[label].data();
-                    *length = opened.classes[label].size();
+                    *name = opened.classes->names[label].data();
+                    *length = opened.classes->names[label].size();
                     return Status();
                   });
 }

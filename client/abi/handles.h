@@ -10,13 +10,13 @@
 #include "client/core/loader.h"
 #include "client/forebay.h"
 #include "client/wire/dataset.h"
-#include "client/wire/pipeline_codec.h"
+#include "proto/job.message.h"
 
 // The objects behind the opaque pointers of the C interface, as far as several
 // files need them. A pointer's owner is the caller; the functions named
 // forebay_*_free delete them.
 struct forebay_pipeline {
-  forebay::client::wire::PipelineEncoder encoder;
+  forebay::message::PipelineSpec spec;
 };
 
 struct forebay_loader {
@@ -45,9 +45,14 @@ inline const wire::Dataset* DatasetOf(const forebay_loader_options& options) {
   return options.dataset != nullptr ? &options.dataset->dataset : nullptr;
 }
 
-// Returns a pipeline as a serialized proto.PipelineSpec; empty for null.
-inline std::string SpecOf(const forebay_pipeline* pipeline) {
-  return pipeline != nullptr ? pipeline->encoder.bytes() : std::string();
+// Returns the spec of a pipeline; without ops for null.
+inline message::PipelineSpec SpecOf(const forebay_pipeline* pipeline) {
+  return pipeline != nullptr ? pipeline->spec : message::PipelineSpec();
+}
+
+// Copies a dataset's version, which the daemon may have sent with any length.
+inline void CopyVersion(const std::string& version, uint8_t (&out)[16]) {
+  memcpy(out, version.data(), std::min(version.size(), sizeof out));
 }
 
 }  // namespace forebay::client::abi

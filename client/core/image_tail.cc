@@ -5,8 +5,7 @@
 namespace forebay::client::core {
 namespace {
 
-constexpr std::uint64_t kValues = 256;      // the values of a uint8
-constexpr std::uint64_t kChannelsLast = 2;  // proto.ToImage.NHWC
+constexpr std::uint64_t kValues = 256;  // the values of a uint8
 
 Status Malformed(const char* what) {
   return Status(FOREBAY_INTERNAL,
@@ -15,11 +14,11 @@ Status Malformed(const char* what) {
 
 }  // namespace
 
-Status ImageTail::Create(const wire::Tail& said, ImageTail* out) {
+Status ImageTail::Create(const message::Tail& said, ImageTail* out) {
   *out = ImageTail();
   if (said.channels == 0) return Status();
   if (said.channels != 1 && said.channels != 3) return Malformed("channels");
-  if (said.dtype > static_cast<std::uint64_t>(proto::DType::kUint64))
+  if (said.dtype < 0 || said.dtype > message::kUint64)
     return Malformed("its type");
   const auto dtype = static_cast<proto::DType>(said.dtype);
   const std::uint64_t element = proto::SizeOf(dtype);
@@ -30,8 +29,8 @@ Status ImageTail::Create(const wire::Tail& said, ImageTail* out) {
   out->needed_ = true;
   out->dtype_ = dtype;
   out->kernel_.element_bytes = static_cast<std::uint32_t>(element);
-  out->kernel_.planar = said.layout != kChannelsLast;
-  out->kernel_.colors = static_cast<std::uint32_t>(said.channels);
+  out->kernel_.planar = said.layout != message::ToImage::kNhwc;
+  out->kernel_.colors = said.channels;
   // Each element of 1, 2 or 4 bytes goes to the low bytes of a 32-bit entry.
   // The daemon's table is little-endian, and so is this CPU.
   for (std::uint64_t i = 0; i < said.channels * kValues; ++i) {

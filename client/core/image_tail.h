@@ -3,7 +3,7 @@
 
 #include "client/base/status.h"
 #include "client/device/gpu.h"
-#include "client/wire/session_codec.h"
+#include "proto/session.message.h"
 #include "proto/shm_layout.h"
 
 namespace forebay::client::core {
@@ -18,7 +18,7 @@ namespace forebay::client::core {
 class ImageTail {
  public:
   // Checks a tail that the daemon has sent. INTERNAL if it is malformed.
-  static Status Create(const wire::Tail& said, ImageTail* out);
+  static Status Create(const message::Tail& said, ImageTail* out);
 
   // Makes a tail for images that come finished, which changes nothing.
   ImageTail() = default;

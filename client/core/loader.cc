@@ -32,11 +32,12 @@ Loader::Loader(std::unique_ptr<const OpenRequest> open_request,
       remote_(std::move(remote)) {}
 
 Status Loader::Create(const forebay_loader_options& options,
-                      const wire::Dataset* dataset, const std::string& pipeline,
+                      const wire::Dataset* dataset,
+                      message::PipelineSpec pipeline,
                       std::unique_ptr<Loader>* out) {
   std::unique_ptr<const OpenRequest> open_request;
-  FOREBAY_CLIENT_RETURN_IF_ERROR(
-      OpenRequest::Create(options, dataset, pipeline, &open_request));
+  FOREBAY_CLIENT_RETURN_IF_ERROR(OpenRequest::Create(
+      options, dataset, std::move(pipeline), &open_request));
   std::shared_ptr<RemoteLoader> remote;
   FOREBAY_CLIENT_RETURN_IF_ERROR(RemoteLoader::Request(*open_request, &remote));
   out->reset(new Loader(std::move(open_request), std::move(remote), options));
@@ -61,7 +62,7 @@ Status Loader::CheckOpen() const {
   return CheckOpened();
 }
 
-Status Loader::GetOpened(const wire::LoaderOpened** out) const {
+Status Loader::GetOpened(const message::LoaderOpened** out) const {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckNotForked());
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpened());
   *out = &opened_;
@@ -106,7 +107,7 @@ Status Loader::OpenLocked(const Deadline& deadline) {
     refused_ = false;
   }
   if (remote_->is_open()) return Status();
-  wire::LoaderOpened opened;
+  message::LoaderOpened opened;
   proto::Fd class_list;
   Status status = remote_->Open(deadline.Remaining(), &opened, &class_list);
   if (status.ok()) status = NoteOpened(std::move(opened), class_list);
@@ -115,10 +116,10 @@ Status Loader::OpenLocked(const Deadline& deadline) {
   return status;
 }
 
-Status Loader::NoteOpened(wire::LoaderOpened opened,
+Status Loader::NoteOpened(message::LoaderOpened opened,
                           const proto::Fd& class_list) {
   if (open_request_->gpu() != nullptr) {
-    refusals_.push_back(opened.placement.refusal);
+    refusals_.push_back(opened.placement ? opened.placement->refusal : "");
     refusal_ = refusals_.back().c_str();
   }
   if (open_.load()) {
@@ -129,9 +130,10 @@ Status Loader::NoteOpened(wire::LoaderOpened opened,
         open_request_->uri() +
             " has changed since this loader was opened: open another");
   }
+  if (!opened.classes) opened.classes.emplace();
   if (class_list) {
     FOREBAY_CLIENT_RETURN_IF_ERROR(
-        wire::ReadClassList(class_list, &opened.classes));
+        wire::ReadClassList(class_list, &*opened.classes));
   }
   opened_ = std::move(opened);
   open_.store(true);
@@ -174,7 +176,7 @@ Status Loader::Start(EpochPosition position) {
 }
 
 Status Loader::StartEpochLocked() {
-  wire::EpochStarted started;
+  message::EpochStarted started;
   std::vector<proto::Fd> slots;
   FOREBAY_CLIENT_RETURN_IF_ERROR(
       remote_->StartEpoch(position_, &started, &slots));

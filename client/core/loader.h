@@ -18,8 +18,9 @@
 #include "client/core/remote_loader.h"
 #include "client/forebay.h"
 #include "client/wire/dataset.h"
-#include "client/wire/session_codec.h"
 #include "proto/fd.h"
+#include "proto/job.message.h"
+#include "proto/session.message.h"
 
 namespace forebay::client::core {
 
@@ -40,11 +41,10 @@ namespace forebay::client::core {
 class Loader {
  public:
   // Connects to a daemon and asks it for the loader. `dataset`: null for the
-  // dataset that the options describe. `pipeline`: a serialized
-  // proto.PipelineSpec.
+  // dataset that the options describe.
   static Status Create(const forebay_loader_options& options,
                        const wire::Dataset* dataset,
-                       const std::string& pipeline,
+                       message::PipelineSpec pipeline,
                        std::unique_ptr<Loader>* out);
   ~Loader() { Close(); }
 
@@ -54,7 +54,7 @@ class Loader {
   // Finds the first daemon's answer to the request to open the loader. The
   // answer lives as long as the loader, also after Close. FAILED_PRECONDITION
   // until Open has succeeded.
-  Status GetOpened(const wire::LoaderOpened** out) const;
+  Status GetOpened(const message::LoaderOpened** out) const;
   Status StartEpoch(std::uint64_t epoch, std::uint64_t first_sample);
   // Starts an epoch with a list of samples. If the loader's order is
   // FOREBAY_LISTED, these are the epoch's samples. If the order is
@@ -114,7 +114,7 @@ class Loader {
   Status OpenLocked(const Deadline& deadline);
   // Stores the first daemon's answer, and compares later ones with it:
   // FAILED_PRECONDITION if the dataset has changed.
-  Status NoteOpened(wire::LoaderOpened opened, const proto::Fd& class_list);
+  Status NoteOpened(message::LoaderOpened opened, const proto::Fd& class_list);
   Status Start(EpochPosition position);
   Status StartEpochLocked();
   Status StopEpochLocked();
@@ -143,9 +143,9 @@ class Loader {
   const std::unique_ptr<const OpenRequest> open_request_;
   // The options' reattach_seconds in nanoseconds; negative: without end.
   const std::int64_t reattach_nanos_;
-  const bool is_coordinated_;  // whether the order is FOREBAY_COORDINATED
-  const std::uint64_t forks_;  // ForkHandlers::Forks() at creation
-  wire::LoaderOpened opened_;  // the first daemon's answer; set before open_
+  const bool is_coordinated_;     // whether the order is FOREBAY_COORDINATED
+  const std::uint64_t forks_;     // ForkHandlers::Forks() at creation
+  message::LoaderOpened opened_;  // the first daemon's answer; set before open_
   // The refusal of the daemon that opened the loader last. Callers may keep the
   // pointer, so refusals_ keeps all texts.
   std::atomic<const char*> refusal_;

@@ -6,9 +6,33 @@
 #include <vector>
 
 #include "client/wire/daemon_socket.h"
-#include "client/wire/session_codec.h"
 
 namespace forebay::client::core {
+namespace {
+
+message::ReadObject ToMessage(const forebay_object_range& range) {
+  message::ReadObject read;
+  read.root = range.root;
+  read.name = range.name;
+  if (range.version != nullptr)
+    read.version = {.size = range.version->size,
+                    .stamp = range.version->stamp,
+                    .inode = range.version->inode,
+                    .ctime_nanos = range.version->ctime_nanos};
+  read.offset = range.offset;
+  read.length = range.length;
+  read.block_bytes = range.block_bytes;
+  return read;
+}
+
+forebay_object_version ToVersion(const message::ObjectVersion& version) {
+  return {.size = version.size,
+          .stamp = version.stamp,
+          .inode = version.inode,
+          .ctime_nanos = version.ctime_nanos};
+}
+
+}  // namespace
 
 Status ObjectReader::Open(const forebay_loader_options& options,
                           std::unique_ptr<ObjectReader>* out) {
@@ -48,9 +72,8 @@ Status ObjectReader::Ask(const forebay_object_range& range) {
     return Status(FOREBAY_INVALID_ARGUMENT, "an object needs a name");
   std::vector<int> fds;
   if (range.directory >= 0) fds.push_back(range.directory);
-  const std::uint64_t id = session_->NextRequestId();
-  FOREBAY_CLIENT_RETURN_IF_ERROR(session_->Send(
-      id, wire::EncodeReadObject(id, wire::EncodeObjectRange(range)), fds));
+  std::uint64_t id;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(session_->Send(ToMessage(range), fds, &id));
   request_ = id;
   return Status();
 }
@@ -72,19 +95,20 @@ Status ObjectReader::Await(std::int64_t timeout_nanos,
                   "the Forebay daemon is too old to read single files: "
                   "restart it with this version");
   FOREBAY_CLIENT_RETURN_IF_ERROR(status);
-  const auto* const found = std::get_if<wire::ObjectRead>(&reply.answer.kind);
-  if (found == nullptr) return wire::MalformedAnswer("read an object");
-  const wire::ObjectRead read = *found;
+  const auto* const answer =
+      std::get_if<message::ObjectRead>(&reply.answer.kind);
+  if (answer == nullptr) return wire::MalformedAnswer("read an object");
+  const message::ObjectRead read = *answer;
   FOREBAY_CLIENT_RETURN_IF_ERROR(TakeWindow(std::move(reply), read));
   *out = {};
-  out->version = read.version;
+  if (read.version) out->version = ToVersion(*read.version);
   out->bytes = read.bytes;
   if (read.bytes > 0) out->data = window_.data();
   return Status();
 }
 
 Status ObjectReader::TakeWindow(wire::Reply reply,
-                                const wire::ObjectRead& read) {
+                                const message::ObjectRead& read) {
   if (reply.fds.size() != (read.window_bytes != 0 ? 1 : 0))
     return wire::MalformedAnswer("read an object");
   const std::lock_guard lock(window_mutex_);

@@ -39,7 +39,7 @@ class ObjectReader final : private ForkListener {
   Status CheckProcess() const;
   // Maps the window that came with an answer, if one did. INTERNAL if the
   // answer's bytes do not fit into the window.
-  Status TakeWindow(wire::Reply reply, const wire::ObjectRead& read);
+  Status TakeWindow(wire::Reply reply, const message::ObjectRead& read);
 
   void BeforeFork() override { window_mutex_.lock(); }
   void AfterForkInParent() override { window_mutex_.unlock(); }

@@ -6,9 +6,8 @@
 
 #include "client/core/reattach_seconds.h"
 #include "client/wire/daemon_socket.h"
-#include "client/wire/loader_spec_codec.h"
+#include "client/wire/loader_spec.h"
 #include "client/wire/packet_socket.h"
-#include "client/wire/session_codec.h"
 
 namespace forebay::client::core {
 namespace {
@@ -35,7 +34,7 @@ const char* ZeroOption(const forebay_loader_options& options) {
 
 Status OpenRequest::Create(const forebay_loader_options& options,
                            const wire::Dataset* dataset,
-                           const std::string& pipeline,
+                           message::PipelineSpec pipeline,
                            std::unique_ptr<const OpenRequest>* out) {
   if (options.job_key == nullptr)
     return Status(FOREBAY_INVALID_ARGUMENT, "a loader needs a job key");
@@ -61,16 +60,18 @@ Status OpenRequest::Create(const forebay_loader_options& options,
   if (options.job_name != nullptr) request->job_name_ = options.job_name;
   request->weight_ = options.weight;
   FOREBAY_CLIENT_RETURN_IF_ERROR(request->OpenGpu(options.device));
-  wire::Placement placement;
+  message::LoaderSpec spec = wire::MakeLoaderSpec(options);
+  spec.dataset = request->dataset_.spec();
+  spec.pipeline = std::move(pipeline);
   if (request->gpu_ != nullptr)
-    placement = {.gpu_uuid = request->gpu_->uuid(),
-                 .finished = !request->gpu_->has_tail()};
-  request->spec_ = wire::EncodeLoaderSpec(options, request->dataset_.spec(),
-                                          pipeline, placement);
-  if (request->spec_.size() > kMaxInlineSpec) {
+    spec.placement = {.gpu_uuid = request->gpu_->uuid(),
+                      .finished = !request->gpu_->has_tail()};
+  if (const std::string bytes = message::Serialize(spec);
+      bytes.size() > kMaxInlineSpec) {
     FOREBAY_CLIENT_RETURN_IF_ERROR(
-        wire::SealedMemory(request->spec_, &request->spec_memory_));
-    request->spec_.clear();
+        wire::SealedMemory(bytes, &request->spec_memory_));
+  } else {
+    request->spec_ = std::move(spec);
   }
   *out = std::move(request);
   return Status();
@@ -87,9 +88,9 @@ Status OpenRequest::OpenGpu(std::int32_t device) {
 Status OpenRequest::SendOpenLoader(std::unique_ptr<wire::Session>* session,
                                    std::uint64_t* request) const {
   FOREBAY_CLIENT_RETURN_IF_ERROR(Connect(session));
-  *request = (*session)->NextRequestId();
-  Status sent =
-      Send(**session, *request, wire::EncodeOpenLoader(*request, spec_));
+  Status sent = (*session)->Send(
+      message::OpenLoader{.spec = spec_, .spec_in_memfd = !spec_}, fds(),
+      request);
   // A daemon that has greeted and is gone again does not count as an error
   // here: the caller gets a lost session, and reattaches.
   return sent.code == FOREBAY_UNAVAILABLE ? Status() : sent;
@@ -99,9 +100,10 @@ Status OpenRequest::SendOpenReader(bool decode,
                                    std::unique_ptr<wire::Session>* session,
                                    std::uint64_t* request) const {
   FOREBAY_CLIENT_RETURN_IF_ERROR(Connect(session));
-  *request = (*session)->NextRequestId();
-  return Send(**session, *request,
-              wire::EncodeOpenReader(*request, spec_, decode));
+  return (*session)->Send(
+      message::OpenReader{
+          .spec = spec_, .spec_in_memfd = !spec_, .decode = decode},
+      fds(), request);
 }
 
 Status OpenRequest::Connect(std::unique_ptr<wire::Session>* session) const {
@@ -109,11 +111,10 @@ Status OpenRequest::Connect(std::unique_ptr<wire::Session>* session) const {
                              session);
 }
 
-Status OpenRequest::Send(wire::Session& session, std::uint64_t request,
-                         const std::string& message) const {
+std::vector<int> OpenRequest::fds() const {
   std::vector<int> fds = dataset_.fds();
   if (spec_memory_) fds.push_back(spec_memory_.get());
-  return session.Send(request, message, fds);
+  return fds;
 }
 
 }  // namespace forebay::client::core

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "client/base/status.h"
 #include "client/device/gpu.h"
@@ -11,6 +13,7 @@
 #include "client/wire/dataset.h"
 #include "client/wire/session.h"
 #include "proto/fd.h"
+#include "proto/job.message.h"
 
 namespace forebay::client::core {
 
@@ -30,7 +33,7 @@ class OpenRequest {
   // say why a folder or the GPU cannot be opened.
   static Status Create(const forebay_loader_options& options,
                        const wire::Dataset* dataset,
-                       const std::string& pipeline,
+                       message::PipelineSpec pipeline,
                        std::unique_ptr<const OpenRequest>* out);
 
   // Returns the GPU on which batches are to lie; null: on the host.
@@ -60,8 +63,8 @@ class OpenRequest {
   // host.
   Status OpenGpu(std::int32_t device);
   Status Connect(std::unique_ptr<wire::Session>* session) const;
-  Status Send(wire::Session& session, std::uint64_t request,
-              const std::string& message) const;
+  // Returns the descriptors of the dataset, and that of a spec in a memfd.
+  std::vector<int> fds() const;
 
   std::shared_ptr<device::Gpu> gpu_;
   std::string refusal_;
@@ -70,9 +73,9 @@ class OpenRequest {
   std::string job_key_;
   std::string job_name_;
   double weight_ = 1;
-  // The serialized proto.LoaderSpec; empty if the spec is too long for a
-  // message. It is in the memfd spec_memory_ then.
-  std::string spec_;
+  // Unset if the spec is too long for a message: the memfd spec_memory_ then
+  // holds the serialized spec.
+  std::optional<message::LoaderSpec> spec_;
   proto::Fd spec_memory_;
 };
 

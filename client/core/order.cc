@@ -5,10 +5,8 @@
 #include <string>
 
 #include "client/wire/daemon_socket.h"
-#include "client/wire/loader_spec_codec.h"
-#include "client/wire/order_codec.h"
+#include "client/wire/loader_spec.h"
 #include "client/wire/session.h"
-#include "client/wire/session_codec.h"
 
 namespace forebay::client::core {
 namespace {
@@ -30,21 +28,20 @@ Status DrawOrder(const forebay_loader_options& options,
                                      : wire::RuntimeDirectory(),
       options.job_key, options.job_name != nullptr ? options.job_name : "",
       options.weight, &session));
-  const std::string sampler = wire::EncodeSamplerSpec(options);
+  const message::SamplerSpec sampler = wire::MakeSamplerSpec(options);
   size_t drawn = 0;  // the number of samples written so far
   while (drawn < *count) {
     const size_t wanted = std::min(*count - drawn, kMostAtOnce);
-    const std::uint64_t id = session->NextRequestId();
-    const std::string part =
-        wire::EncodeOrderPart({.dataset_size = dataset_size,
-                               .epoch = epoch,
-                               .first = first + drawn,
-                               .count = static_cast<std::uint32_t>(wanted)},
-                              sampler);
     wire::Reply reply;
-    FOREBAY_CLIENT_RETURN_IF_ERROR(
-        session->Call(id, wire::EncodeDrawOrder(id, part), &reply));
-    const auto* const order = std::get_if<wire::OrderDrawn>(&reply.answer.kind);
+    FOREBAY_CLIENT_RETURN_IF_ERROR(session->Call(
+        message::DrawOrder{.sampler = sampler,
+                           .dataset_size = dataset_size,
+                           .epoch = epoch,
+                           .first = first + drawn,
+                           .count = static_cast<std::uint32_t>(wanted)},
+        &reply));
+    const auto* const order =
+        std::get_if<message::OrderDrawn>(&reply.answer.kind);
     if (order == nullptr || order->samples.size() > wanted ||
         std::any_of(order->samples.begin(), order->samples.end(),
                     [&](std::uint64_t one) { return one >= dataset_size; }))

@@ -11,14 +11,15 @@
 namespace forebay::client::core {
 
 Status Reader::Create(const forebay_loader_options& options,
-                      const wire::Dataset* dataset, const std::string& pipeline,
-                      bool decode, std::unique_ptr<Reader>* out) {
+                      const wire::Dataset* dataset,
+                      message::PipelineSpec pipeline, bool decode,
+                      std::unique_ptr<Reader>* out) {
   if (options.device >= 0)
     return Status(FOREBAY_INVALID_ARGUMENT,
                   "a reader's samples lie on the host: leave device at -1");
   std::unique_ptr<const OpenRequest> open_request;
-  FOREBAY_CLIENT_RETURN_IF_ERROR(
-      OpenRequest::Create(options, dataset, pipeline, &open_request));
+  FOREBAY_CLIENT_RETURN_IF_ERROR(OpenRequest::Create(
+      options, dataset, std::move(pipeline), &open_request));
   std::unique_ptr<wire::Session> session;
   std::uint64_t id;
   FOREBAY_CLIENT_RETURN_IF_ERROR(
@@ -48,7 +49,7 @@ Status Reader::CheckOpen() const {
   return Status(FOREBAY_FAILED_PRECONDITION, "the reader is not open yet");
 }
 
-Status Reader::GetOpened(const wire::ReaderOpened** out) const {
+Status Reader::GetOpened(const message::ReaderOpened** out) const {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
   *out = &opened_;
   return Status();
@@ -60,14 +61,15 @@ Status Reader::Open(std::int64_t timeout_nanos) {
   wire::Reply reply;
   FOREBAY_CLIENT_RETURN_IF_ERROR(
       session_->Await(request_, timeout_nanos, &reply));
-  auto* const opened = std::get_if<wire::ReaderOpened>(&reply.answer.kind);
+  auto* const opened = std::get_if<message::ReaderOpened>(&reply.answer.kind);
   if (opened == nullptr || opened->fields.empty() ||
       opened->fields.size() >= proto::kMaxFields ||
       reply.fds.size() != (opened->classes_in_memfd ? 1 : 0))
     return wire::MalformedAnswer("open a reader");
+  if (!opened->classes) opened->classes.emplace();
   if (opened->classes_in_memfd) {
     FOREBAY_CLIENT_RETURN_IF_ERROR(
-        wire::ReadClassList(reply.fds[0], &opened->classes));
+        wire::ReadClassList(reply.fds[0], &*opened->classes));
   }
   opened_ = std::move(*opened);
   is_open_ = true;
@@ -83,9 +85,10 @@ Status Reader::Ask(const std::int64_t* samples, size_t count) {
   if (count > proto::kMaxFetch)
     return Status(FOREBAY_INVALID_ARGUMENT,
                   "at most 1024 samples are fetched at once");
-  const std::uint64_t id = session_->NextRequestId();
-  FOREBAY_CLIENT_RETURN_IF_ERROR(session_->Send(
-      id, wire::EncodeFetch(id, opened_.reader_id, samples, count), {}));
+  message::Fetch fetch = {.reader_id = opened_.reader_id, .samples = {}};
+  fetch.samples.assign(samples, samples + count);
+  std::uint64_t id;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(session_->Send(std::move(fetch), {}, &id));
   request_ = id;
   asked_ = count;
   shown_ = 0;
@@ -102,7 +105,7 @@ Status Reader::Await(std::int64_t timeout_nanos) {
     return status;
   request_ = 0;
   FOREBAY_CLIENT_RETURN_IF_ERROR(status);
-  const auto* const fetched = std::get_if<wire::Fetched>(&reply.answer.kind);
+  const auto* const fetched = std::get_if<message::Fetched>(&reply.answer.kind);
   if (fetched == nullptr ||
       reply.fds.size() != (fetched->window_bytes != 0 ? 1 : 0))
     return wire::MalformedAnswer("fetch samples");
@@ -118,8 +121,8 @@ Status Reader::Await(std::int64_t timeout_nanos) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(
       window_.Check(asked_, static_cast<std::uint32_t>(opened_.fields.size())));
   shown_ = asked_;
-  if (!fetched->has_failure) return Status();
-  return wire::ToStatus(fetched->failure);
+  if (fetched->failed.empty()) return Status();
+  return wire::ToStatus(fetched->failed[0].error.value_or(message::Error()));
 }
 
 Status Reader::Field(size_t sample, std::uint32_t index,

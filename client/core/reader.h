@@ -16,8 +16,9 @@
 #include "client/shm/window.h"
 #include "client/wire/dataset.h"
 #include "client/wire/session.h"
-#include "client/wire/session_codec.h"
 #include "proto/fd.h"
+#include "proto/job.message.h"
+#include "proto/session.message.h"
 
 namespace forebay::client::core {
 
@@ -28,18 +29,17 @@ namespace forebay::client::core {
 class Reader final : private ForkListener {
  public:
   // Connects to a daemon and asks it for a reader. `dataset`: null for the
-  // dataset that the options describe. `pipeline`: a serialized
-  // proto.PipelineSpec.
+  // dataset that the options describe.
   static Status Create(const forebay_loader_options& options,
                        const wire::Dataset* dataset,
-                       const std::string& pipeline, bool decode,
+                       message::PipelineSpec pipeline, bool decode,
                        std::unique_ptr<Reader>* out);
   ~Reader() { ForkHandlers::Remove(this); }
 
   Status Open(std::int64_t timeout_nanos);
   // Finds the daemon's answer to the request to open the reader. The answer
   // lives as long as the reader. FAILED_PRECONDITION until Open has succeeded.
-  Status GetOpened(const wire::ReaderOpened** out) const;
+  Status GetOpened(const message::ReaderOpened** out) const;
   Status Ask(const std::int64_t* samples, size_t count);
   Status Await(std::int64_t timeout_nanos);
   Status Field(size_t sample, std::uint32_t index, forebay_field* out) const;
@@ -62,7 +62,8 @@ class Reader final : private ForkListener {
   std::uint64_t request_;  // id of the request that is awaited; 0: none
   const pid_t process_;
   bool is_open_ = false;
-  wire::ReaderOpened opened_;
+  // The daemon's answer; it has `classes` once the reader is open.
+  message::ReaderOpened opened_;
   // Held while the window changes. A fork waits for this mutex, so that the
   // child inherits the window whole.
   std::mutex window_mutex_;

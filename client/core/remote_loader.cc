@@ -28,13 +28,14 @@ Status RemoteLoader::Request(const OpenRequest& open_request,
 }
 
 Status RemoteLoader::Open(std::int64_t timeout_nanos,
-                          wire::LoaderOpened* opened, proto::Fd* class_list) {
+                          message::LoaderOpened* opened,
+                          proto::Fd* class_list) {
   wire::Reply reply;
   FOREBAY_CLIENT_RETURN_IF_ERROR(
       subscription_->session().Await(request_, timeout_nanos, &reply));
   // The descriptors are the ready ring, the release ring, the eventfd, and the
   // list of classes if the answer says so.
-  auto* const answer = std::get_if<wire::LoaderOpened>(&reply.answer.kind);
+  auto* const answer = std::get_if<message::LoaderOpened>(&reply.answer.kind);
   if (answer == nullptr ||
       reply.fds.size() != (answer->classes_in_memfd ? 4 : 3))
     return wire::MalformedAnswer("open a loader");
@@ -50,17 +51,18 @@ Status RemoteLoader::Open(std::int64_t timeout_nanos,
   return Status();
 }
 
-Status RemoteLoader::Place(const wire::LoaderOpened& opened) {
+Status RemoteLoader::Place(const message::LoaderOpened& opened) {
   if (gpu_ == nullptr) return Status();
-  const wire::LoaderPlacement& placement = opened.placement;
-  if (!opened.has_placement)
+  if (!opened.placement)
     return Status(FOREBAY_FAILED_PRECONDITION,
                   "the daemon is too old for batches on a GPU: upgrade it");
+  const message::LoaderPlacement& placement = *opened.placement;
   if (placement.gpu_uuid.empty()) return Status();
   if (placement.gpu_uuid != gpu_->uuid())
     return wire::MalformedAnswer("open a loader");
   ImageTail tail;
-  FOREBAY_CLIENT_RETURN_IF_ERROR(ImageTail::Create(placement.tail, &tail));
+  FOREBAY_CLIENT_RETURN_IF_ERROR(
+      ImageTail::Create(placement.tail.value_or(message::Tail()), &tail));
   subscription_->LieOn(gpu_, tail, placement.device_bytes);
   return Status();
 }
@@ -71,7 +73,7 @@ Status RemoteLoader::CheckOpen() const {
 }
 
 Status RemoteLoader::StartEpoch(const EpochPosition& position,
-                                wire::EpochStarted* started,
+                                message::EpochStarted* started,
                                 std::vector<proto::Fd>* slots) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
   proto::Fd seen;
@@ -80,16 +82,17 @@ Status RemoteLoader::StartEpoch(const EpochPosition& position,
   if (position.list()) lists.push_back(position.list().get());
   if (seen) lists.push_back(seen.get());
   wire::Session& session = subscription_->session();
-  const std::uint64_t request = session.NextRequestId();
   wire::Reply reply;
-  FOREBAY_CLIENT_RETURN_IF_ERROR(session.Call(
-      request,
-      wire::EncodeStartEpoch(request, id_, position.epoch(),
-                             position.next_sample(), !lists.empty()),
-      &reply, lists));
-  const auto* answer = std::get_if<wire::EpochStarted>(&reply.answer.kind);
+  FOREBAY_CLIENT_RETURN_IF_ERROR(
+      session.Call(message::StartEpoch{.loader_id = id_,
+                                       .epoch = position.epoch(),
+                                       .first_sample = position.next_sample(),
+                                       .listed = !lists.empty()},
+                   &reply, lists));
+  const auto* answer = std::get_if<message::EpochStarted>(&reply.answer.kind);
   if (answer == nullptr || answer->slot_count > proto::kMaxSlots ||
-      answer->slot_count * subscription_->parts() != reply.fds.size()) {
+      std::uint64_t{answer->slot_count} * subscription_->parts() !=
+          reply.fds.size()) {
     session.Shutdown();
     return wire::MalformedAnswer("start an epoch");
   }
@@ -100,11 +103,10 @@ Status RemoteLoader::StartEpoch(const EpochPosition& position,
 
 Status RemoteLoader::StopEpoch() {
   wire::Session& session = subscription_->session();
-  const std::uint64_t request = session.NextRequestId();
   wire::Reply reply;
   FOREBAY_CLIENT_RETURN_IF_ERROR(session.Call(
-      request, wire::EncodeStopEpoch(request, id_), &reply, {}, kEndNanos));
-  const auto* stopped = std::get_if<wire::EpochStopped>(&reply.answer.kind);
+      message::StopEpoch{.loader_id = id_}, &reply, {}, kEndNanos));
+  const auto* stopped = std::get_if<message::EpochStopped>(&reply.answer.kind);
   if (stopped == nullptr) return wire::MalformedAnswer("stop an epoch");
   Drain(stopped->published);
   return Status();
@@ -115,12 +117,11 @@ Status RemoteLoader::StopEpoch() {
 Status RemoteLoader::FetchSlot(std::uint32_t slot) {
   wire::Session& session = subscription_->session();
   while (subscription_->slots() <= slot && slot < proto::kMaxSlots) {
-    const std::uint64_t request = session.NextRequestId();
     wire::Reply reply;
     FOREBAY_CLIENT_RETURN_IF_ERROR(session.Call(
-        request, wire::EncodeGetSlots(request, id_, subscription_->slots()),
+        message::GetSlots{.loader_id = id_, .first = subscription_->slots()},
         &reply));
-    if (!std::holds_alternative<wire::Slots>(reply.answer.kind) ||
+    if (!std::holds_alternative<message::Slots>(reply.answer.kind) ||
         reply.fds.empty() || reply.fds.size() % subscription_->parts() != 0)
       return Status(FOREBAY_INTERNAL,
                     "the daemon published a slot that it does not have");
@@ -132,11 +133,10 @@ Status RemoteLoader::FetchSlot(std::uint32_t slot) {
 Status RemoteLoader::GetStats(forebay_loader_stats* out) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
   wire::Session& session = subscription_->session();
-  const std::uint64_t request = session.NextRequestId();
   wire::Reply reply;
   FOREBAY_CLIENT_RETURN_IF_ERROR(
-      session.Call(request, wire::EncodeGetStats(request, id_), &reply));
-  const auto* stats = std::get_if<wire::Stats>(&reply.answer.kind);
+      session.Call(message::GetStats{.loader_id = id_}, &reply));
+  const auto* stats = std::get_if<message::Stats>(&reply.answer.kind);
   if (stats == nullptr) return wire::MalformedAnswer("get stats");
   const shm::Rings& rings = subscription_->rings();
   *out = {.samples_delivered = stats->samples_delivered,
@@ -156,12 +156,12 @@ Status RemoteLoader::StartWorkers(std::uint32_t workers, bool are_persistent,
                                   proto::Fd* socket) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
   wire::Session& session = subscription_->session();
-  const std::uint64_t request = session.NextRequestId();
   wire::Reply reply;
   FOREBAY_CLIENT_RETURN_IF_ERROR(session.Call(
-      request, wire::EncodeStartWorkers(request, id_, workers, are_persistent),
+      message::StartWorkers{
+          .loader_id = id_, .workers = workers, .persistent = are_persistent},
       &reply));
-  if (!std::holds_alternative<wire::WorkersStarted>(reply.answer.kind) ||
+  if (!std::holds_alternative<message::WorkersStarted>(reply.answer.kind) ||
       reply.fds.size() != 1)
     return wire::MalformedAnswer("start workers");
   *socket = std::move(reply.fds[0]);
@@ -171,11 +171,10 @@ Status RemoteLoader::StartWorkers(std::uint32_t workers, bool are_persistent,
 void RemoteLoader::Close() {
   if (is_open() && !IsLost()) {
     wire::Session& session = subscription_->session();
-    const std::uint64_t request = session.NextRequestId();
     wire::Reply reply;
-    const Status status = session.Call(
-        request, wire::EncodeCloseLoader(request, id_), &reply, {}, kEndNanos);
-    const auto* closed = std::get_if<wire::LoaderClosed>(&reply.answer.kind);
+    const Status status = session.Call(message::CloseLoader{.loader_id = id_},
+                                       &reply, {}, kEndNanos);
+    const auto* closed = std::get_if<message::LoaderClosed>(&reply.answer.kind);
     if (status.ok() && closed != nullptr) Drain(closed->published);
   }
   subscription_->EndWithLastLease();

@@ -13,8 +13,8 @@
 #include "client/device/gpu.h"
 #include "client/forebay.h"
 #include "client/wire/session.h"
-#include "client/wire/session_codec.h"
 #include "proto/fd.h"
+#include "proto/session.message.h"
 
 namespace forebay::client::core {
 
@@ -51,14 +51,15 @@ class RemoteLoader {
   // memfd with the classes, if there are too many for the answer.
   // FAILED_PRECONDITION if the daemon does not know of GPUs, but batches are to
   // lie on one.
-  Status Open(std::int64_t timeout_nanos, wire::LoaderOpened* opened,
+  Status Open(std::int64_t timeout_nanos, message::LoaderOpened* opened,
               proto::Fd* class_list);
 
   // Starts production of an epoch at `position`. `slots`: the memfds of the
   // epoch's slots, which are not mapped yet, each with the descriptor of its
   // part on the GPU behind it. UNAVAILABLE if the daemon has not opened the
   // loader.
-  Status StartEpoch(const EpochPosition& position, wire::EpochStarted* started,
+  Status StartEpoch(const EpochPosition& position,
+                    message::EpochStarted* started,
                     std::vector<proto::Fd>* slots);
   // Stops production, and releases the batches that nobody has taken.
   Status StopEpoch();
@@ -80,7 +81,7 @@ class RemoteLoader {
   Status CheckOpen() const;
   // Tells the subscription on which GPU the daemon has put batches, if it has.
   // FAILED_PRECONDITION if the daemon does not know of GPUs.
-  Status Place(const wire::LoaderOpened& opened);
+  Status Place(const message::LoaderOpened& opened);
   // Takes and releases every entry before number `published`, the number of
   // entries that the daemon has published.
   void Drain(std::uint64_t published);

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "client/wire/array_records.h"
-#include "client/wire/dataset_codec.h"
+#include "client/wire/dataset_spec.h"
 #include "client/wire/packet_socket.h"
 
 namespace forebay::client::wire {
@@ -109,8 +109,7 @@ Status Dataset::FromLocation(const forebay_loader_options& options,
   std::vector<proto::Fd> folders;
   FOREBAY_CLIENT_RETURN_IF_ERROR(OpenFolders(options, location, &folders));
   Dataset dataset;
-  dataset.uri_ = location.uri;
-  dataset.spec_ = EncodeLocation(options, location);
+  dataset.spec_ = SpecOfLocation(options, location);
   for (proto::Fd& folder : folders) dataset.Add(std::move(folder));
   *out = std::move(dataset);
   return Status();
@@ -123,8 +122,7 @@ Status Dataset::FromArrays(const char* uri, const forebay_array* arrays,
   proto::Fd memory;
   FOREBAY_CLIENT_RETURN_IF_ERROR(WriteRecords(records, &memory));
   Dataset dataset;
-  dataset.uri_ = uri;
-  dataset.spec_ = EncodeArrays(dataset.uri_, records);
+  dataset.spec_ = SpecOfRecords(uri, message::DatasetSpec::kArrays, records);
   dataset.Add(std::move(memory));
   *out = std::move(dataset);
   return Status();
@@ -137,22 +135,26 @@ Status Dataset::FromWorkers(const char* uri, std::string_view identity,
   FOREBAY_CLIENT_RETURN_IF_ERROR(DescribeRecords(fields, count, &records));
   records.samples = samples;
   Dataset dataset;
-  dataset.uri_ = uri;
-  dataset.spec_ = EncodeProduced(dataset.uri_, identity, records);
+  dataset.spec_ = SpecOfRecords(uri, message::DatasetSpec::kProduced, records);
+  dataset.spec_.identity = identity;
   *out = std::move(dataset);
   return Status();
 }
 
-void Dataset::SetLanes(std::uint32_t lanes) { AppendLanes(lanes, &spec_); }
+void Dataset::SetLanes(std::uint32_t lanes) { spec_.lanes = lanes; }
 
 void Dataset::SetLive() {
   // A live dataset has one lane: a single worker makes all its samples.
-  AppendLanes(1, &spec_);
-  AppendLive(&spec_);
+  spec_.lanes = 1;
+  spec_.live = true;
 }
 
-void Dataset::SetHostFields(std::uint32_t count) {
-  AppendHostFields(count, &spec_);
+void Dataset::SetHostFields(std::uint32_t count) { spec_.host_fields = count; }
+
+message::DatasetSpec Dataset::AsPart() const {
+  message::DatasetSpec part = spec_;
+  part.descriptors = static_cast<std::uint32_t>(fds_.size());
+  return part;
 }
 
 Status Dataset::Subset(const std::int64_t* samples, size_t count,
@@ -175,8 +177,10 @@ Status Dataset::SubsetBy(std::string_view list, std::uint64_t keys,
   proto::Fd memory;
   FOREBAY_CLIENT_RETURN_IF_ERROR(SealedMemory(list, &memory));
   Dataset dataset;
-  dataset.uri_ = uri_;
-  dataset.spec_ = EncodeSubset(uri_, {spec_, fds_.size()}, keys);
+  dataset.spec_.uri = spec_.uri;
+  dataset.spec_.format = message::DatasetSpec::kSubset;
+  dataset.spec_.parts.push_back(AsPart());
+  dataset.spec_.samples = keys;
   dataset.fds_ = fds_;
   dataset.Add(std::move(memory));
   *out = std::move(dataset);
@@ -186,17 +190,17 @@ Status Dataset::SubsetBy(std::string_view list, std::uint64_t keys,
 Status Dataset::Concatenate(const std::vector<const Dataset*>& parts,
                             Dataset* out) {
   Dataset dataset;
-  std::vector<EncodedPart> encoded;
+  std::string& uri = dataset.spec_.uri;
+  dataset.spec_.format = message::DatasetSpec::kConcatenation;
   for (const Dataset* const part : parts) {
-    if (!dataset.uri_.empty()) dataset.uri_ += " + ";
-    dataset.uri_ += part->uri_;
-    encoded.push_back({part->spec_, part->fds_.size()});
+    if (!uri.empty()) uri += " + ";
+    uri += part->uri();
+    dataset.spec_.parts.push_back(part->AsPart());
     dataset.fds_.insert(dataset.fds_.end(), part->fds_.begin(),
                         part->fds_.end());
   }
   // The joined name is for people only, so it may be cut off.
-  dataset.uri_.resize(std::min(dataset.uri_.size(), kMaxUri));
-  dataset.spec_ = EncodeConcatenation(dataset.uri_, encoded);
+  uri.resize(std::min(uri.size(), kMaxUri));
   *out = std::move(dataset);
   return Status();
 }

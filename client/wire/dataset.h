@@ -11,6 +11,7 @@
 #include "client/base/status.h"
 #include "client/forebay_producer.h"
 #include "client/wire/dataset_location.h"
+#include "proto/dataset.message.h"
 #include "proto/fd.h"
 
 namespace forebay::client::wire {
@@ -52,9 +53,8 @@ class Dataset {
                             Dataset* out);
 
   // Returns the dataset's name for people.
-  const std::string& uri() const { return uri_; }
-  // Returns a serialized proto.DatasetSpec.
-  const std::string& spec() const { return spec_; }
+  const std::string& uri() const { return spec_.uri; }
+  const message::DatasetSpec& spec() const { return spec_; }
   // Returns the descriptors in the order in which the spec counts them. They
   // stay the dataset's.
   std::vector<int> fds() const;
@@ -71,8 +71,11 @@ class Dataset {
     fds_.push_back(std::make_shared<const proto::Fd>(std::move(fd)));
   }
 
-  std::string uri_;
-  std::string spec_;
+  // Returns the spec as that of a part of another dataset, with the number of
+  // its descriptors.
+  message::DatasetSpec AsPart() const;
+
+  message::DatasetSpec spec_;
   std::vector<std::shared_ptr<const proto::Fd>> fds_;
 };
 

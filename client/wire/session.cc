@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "client/base/deadline.h"
-#include "client/wire/class_list_codec.h"
 #include "client/wire/daemon_socket.h"
 #include "client/wire/packet_socket.h"
 #include "proto/shm_layout.h"
+#include "proto/version.h"
 
 namespace forebay::client::wire {
 namespace {
@@ -28,7 +28,7 @@ Status Silent() {
 
 }  // namespace
 
-Status ToStatus(const ErrorAnswer& error) {
+Status ToStatus(const message::Error& error) {
   const forebay_status code = FromDaemonCode(error.code);
   return Status(code == FOREBAY_OK ? FOREBAY_INTERNAL : code, error.message);
 }
@@ -38,12 +38,12 @@ Status MalformedAnswer(const char* request) {
                 std::string("the daemon's answer is malformed: ") + request);
 }
 
-Status ReadClassList(const proto::Fd& memory,
-                     std::vector<std::string>* classes) {
+Status ReadClassList(const proto::Fd& memory, message::ClassList* classes) {
   std::string bytes;
   FOREBAY_CLIENT_RETURN_IF_ERROR(
       ReadMemory(memory.get(), kMaxClassListBytes, &bytes));
-  return DecodeClassList(bytes, classes);
+  if (message::Parse(bytes, classes)) return Status();
+  return Status(FOREBAY_INTERNAL, "the daemon sent a malformed class list");
 }
 
 Status Session::Open(const std::string& runtime_dir, const std::string& job_key,
@@ -62,10 +62,13 @@ Status Session::Open(const std::string& runtime_dir, const std::string& job_key,
     return ErrnoStatus(errno, "cannot make a pipe");
   const proto::Fd watched(ends[0]);
   session->lifeline_ = proto::Fd(ends[1]);
-  const std::uint64_t id = session->NextRequestId();
+  message::Hello hello;
+  hello.protocol_version = proto::kProtocolVersion;
+  hello.client_version = proto::kVersion;
+  hello.job = {.key = job_key, .name = job_name, .weight = weight};
+  std::uint64_t id;
   FOREBAY_CLIENT_RETURN_IF_ERROR(
-      session->Send(id, EncodeHello(id, job_key, job_name, weight),
-                    {self.get(), watched.get()}));
+      session->Send(std::move(hello), {self.get(), watched.get()}, &id));
   Reply reply;
   const Deadline deadline(kHelloNanos);
   Status status;
@@ -74,7 +77,7 @@ Status Session::Open(const std::string& runtime_dir, const std::string& job_key,
   } while (status.code == FOREBAY_INTERRUPTED);
   if (status.code == FOREBAY_TIMEOUT) return Silent();
   FOREBAY_CLIENT_RETURN_IF_ERROR(status);
-  const Welcome* welcome = std::get_if<Welcome>(&reply.answer.kind);
+  const auto* welcome = std::get_if<message::Welcome>(&reply.answer.kind);
   if (welcome == nullptr) return MalformedAnswer("hello");
   if (welcome->protocol_version != proto::kProtocolVersion)
     return Status(
@@ -86,12 +89,15 @@ Status Session::Open(const std::string& runtime_dir, const std::string& job_key,
   return Status();
 }
 
-Status Session::Send(std::uint64_t request_id, const std::string& request,
-                     const std::vector<int>& fds) {
+Status Session::Send(Request request, const std::vector<int>& fds,
+                     std::uint64_t* request_id) {
+  *request_id = ++last_request_id_;
+  const std::string bytes = message::Serialize(message::ClientMessage{
+      .request_id = *request_id, .kind = std::move(request)});
   const std::lock_guard lock(mutex_);
-  Status status = SendPacket(socket_.get(), request, fds);
+  Status status = SendPacket(socket_.get(), bytes, fds);
   if (!status.ok()) return status;
-  unanswered_.insert(request_id);
+  unanswered_.insert(*request_id);
   return Status();
 }
 
@@ -109,14 +115,14 @@ Status Session::Await(std::uint64_t request_id, std::int64_t timeout_nanos,
     }
     FOREBAY_CLIENT_RETURN_IF_ERROR(ReceiveLocked(deadline.Remaining()));
   }
-  const auto* error = std::get_if<ErrorAnswer>(&reply->answer.kind);
+  const auto* error = std::get_if<message::Error>(&reply->answer.kind);
   return error == nullptr ? Status() : ToStatus(*error);
 }
 
-Status Session::Call(std::uint64_t request_id, const std::string& request,
-                     Reply* reply, const std::vector<int>& fds,
+Status Session::Call(Request request, Reply* reply, const std::vector<int>& fds,
                      std::int64_t timeout_nanos) {
-  FOREBAY_CLIENT_RETURN_IF_ERROR(Send(request_id, request, fds));
+  std::uint64_t request_id;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(Send(std::move(request), fds, &request_id));
   const Deadline deadline(timeout_nanos);
   while (true) {
     Status status = Await(request_id, deadline.Remaining(), reply);
@@ -134,10 +140,11 @@ Status Session::ReceiveLocked(std::int64_t timeout_nanos) {
       ReceivePacket(socket_.get(), timeout_nanos, &bytes, &reply.fds);
   if (status.code == FOREBAY_TIMEOUT || status.code == FOREBAY_INTERRUPTED)
     return status;
-  if (status.ok()) status = DecodeAnswer(bytes, &reply.answer);
+  if (status.ok() && !message::Parse(bytes, &reply.answer))
+    status = Status(FOREBAY_INTERNAL, "the daemon sent a malformed message");
   if (!status.ok()) return FailLocked(status);
   const std::uint64_t id = reply.answer.request_id;
-  const auto* error = std::get_if<ErrorAnswer>(&reply.answer.kind);
+  const auto* error = std::get_if<message::Error>(&reply.answer.kind);
   if (id == kNoRequest && error != nullptr) return FailLocked(ToStatus(*error));
   // A second answer to a request counts as an answer to none.
   if (unanswered_.erase(id) == 0)

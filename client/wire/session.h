@@ -11,19 +11,22 @@
 #include <vector>
 
 #include "client/base/status.h"
-#include "client/wire/session_codec.h"
 #include "proto/fd.h"
+#include "proto/session.message.h"
 
 namespace forebay::client::wire {
 
+// A request of any kind, without its id.
+using Request = decltype(message::ClientMessage::kind);
+
 // An answer of the daemon's, and the descriptors that came with it.
 struct Reply {
-  Answer answer;
+  message::DaemonMessage answer;
   std::vector<proto::Fd> fds;
 };
 
 // Returns the status that an error answer means to the caller.
-Status ToStatus(const ErrorAnswer& error);
+Status ToStatus(const message::Error& error);
 
 // Returns INTERNAL: the daemon's answer to a request, such as "open a loader",
 // is malformed.
@@ -31,8 +34,7 @@ Status MalformedAnswer(const char* request);
 
 // Reads the classes of an answer from the memfd that came with it. INTERNAL if
 // the memfd is larger than 256 MiB or malformed.
-Status ReadClassList(const proto::Fd& memory,
-                     std::vector<std::string>* classes);
+Status ReadClassList(const proto::Fd& memory, message::ClassList* classes);
 
 // A connection to the daemon: requests and their answers. Each request has an
 // id, which its answer repeats, so a request may be sent long before its answer
@@ -58,12 +60,10 @@ class Session {
 
   explicit Session(proto::Fd socket) : socket_(std::move(socket)) {}
 
-  std::uint64_t NextRequestId() { return ++last_request_id_; }
-
-  // Sends `request`, which contains the id, and the descriptors `fds`, which
-  // stay the caller's. The caller must await the answer.
-  Status Send(std::uint64_t request_id, const std::string& request,
-              const std::vector<int>& fds);
+  // Sends `request` and the descriptors `fds`, which stay the caller's. The
+  // caller must await the answer. Sets `*request_id` also if sending fails.
+  Status Send(Request request, const std::vector<int>& fds,
+              std::uint64_t* request_id);
 
   // Waits for the answer to a sent request, at most `timeout_nanos`. After
   // TIMEOUT and INTERRUPTED, the caller may await the answer again. An error
@@ -73,8 +73,7 @@ class Session {
 
   // Sends a request and awaits its answer, also across signals. A daemon that
   // is silent for `timeout_nanos` nanoseconds counts as gone.
-  Status Call(std::uint64_t request_id, const std::string& request,
-              Reply* reply, const std::vector<int>& fds = {},
+  Status Call(Request request, Reply* reply, const std::vector<int>& fds = {},
               std::int64_t timeout_nanos = kAnswerNanos);
 
   // Whether the daemon has hung up. Never blocks, not even for other calls.

@@ -1,4 +1,4 @@
-"""C++ code from .proto files, by Debian's protoc and gRPC plug-in."""
+"""C++ code from .proto files, by Debian's protoc with its gRPC plugin and the project's own."""
 
 def cc_proto(name, src, deps = [], visibility = None):
     """The messages of one .proto file as a cc_library.
@@ -28,6 +28,33 @@ def cc_proto(name, src, deps = [], visibility = None):
         copts = ["-Wno-unused-parameter"],
         visibility = visibility,
         deps = deps + ["//tools/bazel:protobuf"],
+    )
+
+def cc_message(name, src, deps = [], visibility = None):
+    """The messages of one .proto file as structs, for programs that do not link protobuf.
+
+    Args:
+      name: the library; it needs the cc_proto library of the file to be in the same package.
+      src: the .proto file.
+      deps: cc_message libraries of the files that it imports; `x_message` is that of x.proto.
+      visibility: as usual.
+    """
+    base = src[:-len(".proto")]
+    plugin = "//tools/protoc:protoc-gen-message"
+    native.genrule(
+        name = name + "_protoc",
+        srcs = [":" + base + "_src"],
+        outs = [base + ".message.h", base + ".message.cc"],
+        cmd = "protoc --proto_path=. --message_out=$(GENDIR) " +
+              "--plugin=$(location %s) %s/%s" % (plugin, native.package_name(), src),
+        tools = [plugin, "//tools/protoc:cpp_messages.py"],
+    )
+    native.cc_library(
+        name = name,
+        srcs = [base + ".message.cc"],
+        hdrs = [base + ".message.h"],
+        visibility = visibility,
+        deps = deps + ["//tools/bazel:protozero"],
     )
 
 def cc_grpc(name, src, deps, visibility = None):

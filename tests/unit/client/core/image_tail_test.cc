@@ -13,10 +13,11 @@ using tests::IsOk;
 
 using proto::DType;
 
-wire::Tail Said(DType dtype, std::uint64_t channels, bool channels_last) {
-  wire::Tail said;
-  said.dtype = static_cast<std::uint64_t>(dtype);
-  said.layout = channels_last ? 2 : 1;
+message::Tail Said(DType dtype, std::uint32_t channels, bool channels_last) {
+  message::Tail said;
+  said.dtype = static_cast<std::int32_t>(dtype);
+  said.layout =
+      channels_last ? message::ToImage::kNhwc : message::ToImage::kNchw;
   said.channels = channels;
   said.table.assign(channels * 256 * proto::SizeOf(dtype), '\x01');
   return said;
@@ -88,15 +89,15 @@ TEST_CASE("An empty image tail leaves finished images alone",
 TEST_CASE("The client refuses an image tail that makes no sense",
           "[core][image_tail]") {
   ImageTail tail;
-  for (const auto& spoil : {+[](wire::Tail& t) { t.channels = 2; },
-                            +[](wire::Tail& t) { t.channels = UINT64_MAX; },
-                            +[](wire::Tail& t) { t.dtype = 0; },
-                            +[](wire::Tail& t) { t.dtype = UINT64_MAX; },
+  for (const auto& spoil : {+[](message::Tail& t) { t.channels = 2; },
+                            +[](message::Tail& t) { t.channels = UINT32_MAX; },
+                            +[](message::Tail& t) { t.dtype = 0; },
+                            +[](message::Tail& t) { t.dtype = -1; },
                             // A type of 8 bytes.
-                            +[](wire::Tail& t) { t.dtype = 5; },
-                            +[](wire::Tail& t) { t.table.pop_back(); },
-                            +[](wire::Tail& t) { t.table.push_back(0); }}) {
-    wire::Tail said = Said(DType::kFloat32, 3, false);
+                            +[](message::Tail& t) { t.dtype = 5; },
+                            +[](message::Tail& t) { t.table.pop_back(); },
+                            +[](message::Tail& t) { t.table.push_back(0); }}) {
+    message::Tail said = Said(DType::kFloat32, 3, false);
     spoil(said);
     CHECK(ImageTail::Create(said, &tail).code == FOREBAY_INTERNAL);
   }

@@ -33,7 +33,7 @@ forebay_loader_options Good() {
 
 Status Refusal(const forebay_loader_options& options) {
   std::unique_ptr<const OpenRequest> request;
-  return OpenRequest::Create(options, nullptr, "", &request);
+  return OpenRequest::Create(options, nullptr, {}, &request);
 }
 
 TEST_CASE("A request to open takes options within their bounds",

@@ -45,8 +45,8 @@ class RemoteLoaderTest {
     REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
     daemon_ = proto::Fd(ends[1]);
     auto session = std::make_unique<wire::Session>(proto::Fd(ends[0]));
-    const std::uint64_t request = session->NextRequestId();
-    REQUIRE_THAT(session->Send(request, "open", {}), IsOk());
+    std::uint64_t request;
+    REQUIRE_THAT(session->Send(message::OpenLoader(), {}, &request), IsOk());
     Heard();
     loader_ = std::make_unique<RemoteLoader>(std::move(session), request,
                                              std::move(gpu));
@@ -94,7 +94,7 @@ class RemoteLoaderTest {
 
   proto::Fd daemon_;
   std::unique_ptr<RemoteLoader> loader_;
-  wire::LoaderOpened opened_;
+  message::LoaderOpened opened_;
   proto::Fd class_list_;
 };
 
@@ -165,7 +165,7 @@ TEST_CASE_METHOD(RemoteLoaderTest,
   answer.mutable_epoch_started()->set_slot_count(1);
   answer.mutable_epoch_started()->set_slot_bytes(kSlotBytes);
   Answer(2, answer, {slot.get()});
-  wire::EpochStarted started;
+  message::EpochStarted started;
   std::vector<proto::Fd> slots;
   CHECK(loader_->StartEpoch(EpochPosition(), &started, &slots).code ==
         FOREBAY_INTERNAL);
@@ -175,7 +175,7 @@ TEST_CASE_METHOD(
     RemoteLoaderTest,
     "A remote loader asks nothing of a daemon that has not opened it",
     "[core][remote_loader]") {
-  wire::EpochStarted started;
+  message::EpochStarted started;
   std::vector<proto::Fd> slots;
   CHECK(loader_->StartEpoch(EpochPosition(), &started, &slots).code ==
         FOREBAY_UNAVAILABLE);
@@ -196,7 +196,7 @@ TEST_CASE_METHOD(
   answer.mutable_epoch_started()->set_slot_count(1);
   answer.mutable_epoch_started()->set_slot_bytes(kSlotBytes);
   Answer(2, answer, {slot.get()});
-  wire::EpochStarted started;
+  message::EpochStarted started;
   std::vector<proto::Fd> slots;
   const Status status = loader_->StartEpoch(position, &started, &slots);
   CAPTURE(status.message);
@@ -219,7 +219,7 @@ TEST_CASE_METHOD(
   proto::DaemonMessage answer;
   answer.mutable_epoch_started()->set_slot_count(1);
   Answer(2, answer, {});
-  wire::EpochStarted started;
+  message::EpochStarted started;
   std::vector<proto::Fd> slots;
   CHECK(loader_->StartEpoch(EpochPosition(), &started, &slots).code ==
         FOREBAY_INTERNAL);

@@ -1,17 +1,15 @@
-#include "client/wire/audio_op_codec.h"
-
+#include "client/abi/handles.h"
+#include "client/forebay.h"
 #include "proto/job.pb.h"
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
 
-namespace forebay::client::wire {
+namespace forebay::client::abi {
 namespace {
 
-using tests::IsOk;
-
-proto::PipelineSpec Parse(const PipelineEncoder& encoder) {
+proto::PipelineSpec Parse(const forebay_pipeline& pipeline) {
   proto::PipelineSpec spec;
-  CHECK(spec.ParseFromString(encoder.bytes()));
+  CHECK(spec.ParseFromString(message::Serialize(pipeline.spec)));
   return spec;
 }
 
@@ -58,22 +56,22 @@ void Check(const proto::MelSpectrogram& op) {
 }
 
 TEST_CASE("A clip's ops arrive as the client encodes them",
-          "[wire][audio_op_codec]") {
+          "[abi][forebay_audio]") {
   const double beta = 8.5;
-  PipelineEncoder encoder;
-  REQUIRE_THAT(AddResample({.orig_freq = 44100,
-                            .new_freq = 16000,
-                            .method = FOREBAY_SINC_KAISER,
-                            .lowpass_filter_width = 16,
-                            .rolloff = 0.85,
-                            .beta = &beta,
-                            .lowest_freq = 8000},
-                           &encoder),
-               IsOk());
-  AddToMono(&encoder);
-  REQUIRE_THAT(AddVol(-3, FOREBAY_GAIN_DB, &encoder), IsOk());
+  forebay_pipeline pipeline;
+  const forebay_resampling resampling = {.orig_freq = 44100,
+                                         .new_freq = 16000,
+                                         .method = FOREBAY_SINC_KAISER,
+                                         .lowpass_filter_width = 16,
+                                         .rolloff = 0.85,
+                                         .beta = &beta,
+                                         .lowest_freq = 8000};
+  REQUIRE(forebay_pipeline_add_resample(&pipeline, &resampling) == FOREBAY_OK);
+  REQUIRE(forebay_pipeline_add_to_mono(&pipeline) == FOREBAY_OK);
+  REQUIRE(forebay_pipeline_add_vol(&pipeline, -3, FOREBAY_GAIN_DB) ==
+          FOREBAY_OK);
 
-  const proto::PipelineSpec spec = Parse(encoder);
+  const proto::PipelineSpec spec = Parse(pipeline);
   REQUIRE(spec.ops_size() == 3);
   const proto::Resample& resample = spec.ops(0).resample();
   CHECK(resample.orig_freq() == 44100);
@@ -89,19 +87,26 @@ TEST_CASE("A clip's ops arrive as the client encodes them",
 }
 
 TEST_CASE("Spectrogram ops arrive as the client encodes them",
-          "[wire][audio_op_codec]") {
+          "[abi][forebay_audio]") {
   const double f_max = 7600;
   const double top_db = 80;
-  PipelineEncoder encoder;
-  REQUIRE_THAT(AddSpectrogram(kSpectrogram, &encoder), IsOk());
-  REQUIRE_THAT(AddMelSpectrogram(MelOf(&f_max), &encoder), IsOk());
-  REQUIRE_THAT(AddMfcc(MelOf(nullptr), 13, false, true, &encoder), IsOk());
-  REQUIRE_THAT(AddAmplitudeToDb(FOREBAY_MAGNITUDE, &top_db, &encoder), IsOk());
-  REQUIRE_THAT(AddAmplitudeToDb(FOREBAY_POWER, nullptr, &encoder), IsOk());
-  AddTimeMasking(30, 0.5, &encoder);
-  AddFrequencyMasking(12, &encoder);
+  forebay_pipeline pipeline;
+  REQUIRE(forebay_pipeline_add_spectrogram(&pipeline, &kSpectrogram) ==
+          FOREBAY_OK);
+  const forebay_mel_spectrogram bounded = MelOf(&f_max);
+  const forebay_mel_spectrogram unbounded = MelOf(nullptr);
+  REQUIRE(forebay_pipeline_add_mel_spectrogram(&pipeline, &bounded) ==
+          FOREBAY_OK);
+  REQUIRE(forebay_pipeline_add_mfcc(&pipeline, &unbounded, 13, false, true) ==
+          FOREBAY_OK);
+  REQUIRE(forebay_pipeline_add_amplitude_to_db(&pipeline, FOREBAY_MAGNITUDE,
+                                               &top_db) == FOREBAY_OK);
+  REQUIRE(forebay_pipeline_add_amplitude_to_db(&pipeline, FOREBAY_POWER,
+                                               nullptr) == FOREBAY_OK);
+  REQUIRE(forebay_pipeline_add_time_masking(&pipeline, 30, 0.5) == FOREBAY_OK);
+  REQUIRE(forebay_pipeline_add_frequency_masking(&pipeline, 12) == FOREBAY_OK);
 
-  const proto::PipelineSpec spec = Parse(encoder);
+  const proto::PipelineSpec spec = Parse(pipeline);
   REQUIRE(spec.ops_size() == 7);
   Check(spec.ops(0).spectrogram());
   Check(spec.ops(1).mel_spectrogram());
@@ -122,30 +127,41 @@ TEST_CASE("Spectrogram ops arrive as the client encodes them",
   CHECK(spec.ops(6).frequency_masking().freq_mask_param() == 12);
 }
 
-TEST_CASE("The audio op codec refuses what it cannot write",
-          "[wire][audio_op_codec]") {
-  PipelineEncoder encoder;
+TEST_CASE(
+    "The functions for ops of audio refuse unknown enums and null pointers",
+    "[abi][forebay_audio]") {
+  forebay_pipeline pipeline;
   forebay_spectrogram spectrogram = kSpectrogram;
   spectrogram.window = static_cast<forebay_fft_window>(0);
-  CHECK(AddSpectrogram(spectrogram, &encoder).code == FOREBAY_INVALID_ARGUMENT);
+  CHECK(forebay_pipeline_add_spectrogram(&pipeline, &spectrogram) ==
+        FOREBAY_INVALID_ARGUMENT);
   spectrogram = kSpectrogram;
   spectrogram.normalized = static_cast<forebay_normalized>(4);
-  CHECK(AddSpectrogram(spectrogram, &encoder).code == FOREBAY_INVALID_ARGUMENT);
+  CHECK(forebay_pipeline_add_spectrogram(&pipeline, &spectrogram) ==
+        FOREBAY_INVALID_ARGUMENT);
   spectrogram = kSpectrogram;
   spectrogram.pad_mode = static_cast<forebay_padding_mode>(0);
-  CHECK(AddSpectrogram(spectrogram, &encoder).code == FOREBAY_INVALID_ARGUMENT);
+  CHECK(forebay_pipeline_add_spectrogram(&pipeline, &spectrogram) ==
+        FOREBAY_INVALID_ARGUMENT);
   forebay_mel_spectrogram mel = MelOf(nullptr);
   mel.mel_scale = static_cast<forebay_mel_scale>(3);
-  CHECK(AddMelSpectrogram(mel, &encoder).code == FOREBAY_INVALID_ARGUMENT);
-  CHECK(AddMfcc(mel, 1, true, true, &encoder).code == FOREBAY_INVALID_ARGUMENT);
-  CHECK(AddResample({}, &encoder).code == FOREBAY_INVALID_ARGUMENT);
-  CHECK(AddVol(1, static_cast<forebay_gain_type>(0), &encoder).code ==
+  CHECK(forebay_pipeline_add_mel_spectrogram(&pipeline, &mel) ==
         FOREBAY_INVALID_ARGUMENT);
-  CHECK(AddAmplitudeToDb(static_cast<forebay_amplitude_scale>(3), nullptr,
-                         &encoder)
-            .code == FOREBAY_INVALID_ARGUMENT);
-  CHECK(encoder.bytes().empty());
+  CHECK(forebay_pipeline_add_mfcc(&pipeline, &mel, 1, true, true) ==
+        FOREBAY_INVALID_ARGUMENT);
+  const forebay_resampling resampling = {};
+  CHECK(forebay_pipeline_add_resample(&pipeline, &resampling) ==
+        FOREBAY_INVALID_ARGUMENT);
+  CHECK(forebay_pipeline_add_resample(&pipeline, nullptr) ==
+        FOREBAY_INVALID_ARGUMENT);
+  CHECK(forebay_pipeline_add_vol(&pipeline, 1,
+                                 static_cast<forebay_gain_type>(0)) ==
+        FOREBAY_INVALID_ARGUMENT);
+  CHECK(forebay_pipeline_add_amplitude_to_db(
+            &pipeline, static_cast<forebay_amplitude_scale>(3), nullptr) ==
+        FOREBAY_INVALID_ARGUMENT);
+  CHECK(pipeline.spec.ops.empty());
 }
 
 }  // namespace
-}  // namespace forebay::client::wire
+}  // namespace forebay::client::abi

@@ -1,8 +1,7 @@
-#include "client/wire/loader_spec_codec.h"
+#include "client/wire/loader_spec.h"
 
-#include "client/wire/dataset_codec.h"
-#include "client/wire/session_codec.h"
-#include "proto/session.pb.h"
+#include "client/wire/dataset_spec.h"
+#include "proto/job.pb.h"
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
 
@@ -11,14 +10,15 @@ namespace {
 
 using tests::ElementsAre;
 
-proto::ClientMessage Parse(const std::string& bytes) {
-  proto::ClientMessage message;
-  CHECK(message.ParseFromString(bytes));
-  return message;
+// Returns the spec that protobuf reads in the bytes of the client's.
+proto::LoaderSpec Arrived(const message::LoaderSpec& sent) {
+  proto::LoaderSpec spec;
+  CHECK(spec.ParseFromString(message::Serialize(sent)));
+  return spec;
 }
 
 TEST_CASE("A loader spec arrives as the client encodes it",
-          "[wire][loader_spec_codec]") {
+          "[wire][loader_spec]") {
   const char* const extra[] = {"/a", "/b"};
   forebay_loader_options options = {};
   options.uri = "/data/train";
@@ -35,20 +35,12 @@ TEST_CASE("A loader spec arrives as the client encodes it",
   options.on_error = FOREBAY_SUBSTITUTE;
   options.depth = 4;
   options.name = "train";
-  proto::PipelineSpec pipeline;
-  pipeline.add_ops()->mutable_resize()->set_height(224);
-
-  const proto::ClientMessage message = Parse(EncodeOpenLoader(
-      9, EncodeLoaderSpec(options,
-                          EncodeLocation(options, {.uri = "/data/train",
-                                                   .folder = {},
-                                                   .shards = {},
-                                                   .manifest = {}}),
-                          pipeline.SerializeAsString(),
-                          {.gpu_uuid = "a-gpu", .finished = true})));
-  CHECK(message.request_id() == 9);
-  CHECK_FALSE(message.open_loader().spec_in_memfd());
-  const proto::LoaderSpec& spec = message.open_loader().spec();
+  message::LoaderSpec sent = MakeLoaderSpec(options);
+  sent.dataset = SpecOfLocation(
+      options,
+      {.uri = "/data/train", .folder = {}, .shards = {}, .manifest = {}});
+  sent.placement = {.gpu_uuid = "a-gpu", .finished = true};
+  const proto::LoaderSpec spec = Arrived(sent);
   CHECK(spec.dataset().uri() == "/data/train");
   CHECK(spec.dataset().format() == proto::DatasetSpec::IMAGE_FOLDER);
   CHECK(spec.dataset().extra_roots() == 2);
@@ -58,7 +50,7 @@ TEST_CASE("A loader spec arrives as the client encodes it",
   CHECK(spec.sampler().rank() == 3);
   CHECK(spec.sampler().world_size() == 8);
   CHECK(spec.sampler().pad() == proto::SamplerSpec::NONE);
-  CHECK(spec.pipeline().ops(0).resize().height() == 224);
+  CHECK(spec.has_pipeline());
   CHECK(spec.batch().batch_size() == 256);
   CHECK(spec.batch().drop_last());
   CHECK(spec.batch().on_error() == proto::BatchSpec::SUBSTITUTE);
@@ -69,17 +61,13 @@ TEST_CASE("A loader spec arrives as the client encodes it",
 }
 
 TEST_CASE("Lengths arrive in a loader spec if they are asked for",
-          "[wire][loader_spec_codec]") {
+          "[wire][loader_spec]") {
   forebay_loader_options options = {};
   options.max_length = 1000;
   options.padded = 1;
   options.by_length = 1;
   options.length_field = "tokens";
-  const auto spec_of = [&] {
-    return Parse(EncodeOpenLoader(1, EncodeLoaderSpec(options, "", "", {})))
-        .open_loader()
-        .spec();
-  };
+  const auto spec_of = [&] { return Arrived(MakeLoaderSpec(options)); };
   const proto::LoaderSpec spec = spec_of();
   CHECK(spec.batch().max_length() == 1000u);
   CHECK(spec.batch().padded());
