@@ -523,12 +523,11 @@ typedef struct forebay_loader_options {
   /* The dataset's name for people, at most 4096 bytes; required, unless there
    * is a `dataset`. */
   const char* uri;
-  /* The dataset's folder. If it is NULL, `uri` is a path. For
-   * FOREBAY_IMAGE_FOLDER, the path is that of the folder; for FOREBAY_MANIFEST,
-   * that of the manifest. For all other formats, the path is that of the files.
-   * A path of files may have braces ("{00..12}.tar", "{a,b}.tar"), which are
-   * expanded first, and *, ? and [...]. The daemon itself reads
-   * "gs://bucket/...", "s3://bucket/...", "hdfs://host/...",
+  /* The dataset's folder. If it is NULL, `uri` is a path: of the folder for
+   * FOREBAY_IMAGE_FOLDER, of the manifest for FOREBAY_MANIFEST, of the files
+   * for all other formats. A path of files may have braces ("{00..12}.tar",
+   * "{a,b}.tar"), which are expanded first, and *, ? and [...]. The daemon
+   * itself reads "gs://bucket/...", "s3://bucket/...", "hdfs://host/...",
    * "webhdfs://host:port/...", "http://..." and "https://...", with its own
    * credentials. */
   const char* root;
@@ -561,9 +560,9 @@ typedef struct forebay_loader_options {
    * extension, or several with semicolons between: "jpg;png" is the first of
    * the two that a sample has. The part after the last dot gives the kind: jpg,
    * jpeg, png, webp, avif, gif, bmp, tif, tiff, ppm, pgm, pbm and pnm are
-   * images; cls, cls2, class, count, index, inx and id integers; txt, text and
-   * transcript texts; json and jsn JSON; npy arrays; wav, flac, ogg, opus and
-   * mp3 audio; members with other extensions are bytes.
+   * images; cls, cls2, class, count, index, inx and id are integers; txt, text
+   * and transcript are texts; json and jsn are JSON; npy is an array; wav,
+   * flac, ogg, opus and mp3 are audio. Members with other extensions are bytes.
    *
    * For FOREBAY_MANIFEST: the fields' names, each read from the entry of
    * `columns` with the same index. Just one is "image" or "audio", the path of
@@ -578,8 +577,8 @@ typedef struct forebay_loader_options {
    * an array of that type and shape, "float32[n,4]" one of any length,
    * "float32" a number. Arrays are lists of float32 or int64, or the bytes of
    * their elements, little-endian and in C order. A single field with the name
-   * "" is the whole record, as the field "record". Without fields, they are
-   * guessed.
+   * "" is the whole record, as the field "record". Without fields, the daemon
+   * guesses them.
    *
    * For FOREBAY_LMDB, if values are Examples: the same as for FOREBAY_TFRECORD.
    * A single field with the name "" is the whole value, as the field "value".
@@ -883,9 +882,9 @@ FOREBAY_EXPORT uint64_t forebay_loader_iteration(const forebay_loader* loader);
  * FOREBAY_END_OF_EPOCH after the last batch. FOREBAY_DATA_ERROR (or another
  * status) if the epoch ended early; each later call returns it, too, until
  * another epoch is started. FOREBAY_UNAVAILABLE if the daemon is gone and did
- * not come back (see reattach_seconds); FOREBAY_SOURCE_UNAVAILABLE if it cannot
- * reach the dataset for that long. Batches that are ready come before either
- * error. */
+ * not come back (see reattach_seconds); FOREBAY_SOURCE_UNAVAILABLE if the
+ * daemon has not reached the dataset for as long. Batches that are ready come
+ * before either error. */
 FOREBAY_EXPORT forebay_status forebay_loader_next(forebay_loader* loader,
                                                   double timeout_seconds,
                                                   forebay_batch** out);
@@ -910,12 +909,12 @@ FOREBAY_EXPORT forebay_status forebay_loader_stop_epoch(forebay_loader* loader);
  * again, with growing pauses, until `timeout_seconds` have passed (negative:
  * without end). Belongs to the thread of next.
  *
- * After four statuses, calling again goes on. FOREBAY_UNAVAILABLE: no daemon
- * has come yet. FOREBAY_SOURCE_UNAVAILABLE: a daemon cannot reach the dataset.
- * FOREBAY_TIMEOUT: a daemon is there, and still opens the dataset.
- * FOREBAY_INTERRUPTED: a signal arrived. Any other failure is final, such as
- * FOREBAY_FAILED_PRECONDITION: the new daemon speaks another protocol, or the
- * dataset has changed. */
+ * After each of four statuses, the caller may call again to go on.
+ * FOREBAY_UNAVAILABLE: no daemon has come yet. FOREBAY_SOURCE_UNAVAILABLE: a
+ * daemon cannot reach the dataset. FOREBAY_TIMEOUT: a daemon is there, and
+ * still opens the dataset. FOREBAY_INTERRUPTED: a signal arrived. Any other
+ * failure is final, such as FOREBAY_FAILED_PRECONDITION: the new daemon speaks
+ * another protocol, or the dataset has changed. */
 FOREBAY_EXPORT forebay_status forebay_loader_reattach(forebay_loader* loader,
                                                       double timeout_seconds);
 

@@ -59,15 +59,15 @@ FOREBAY_EXPORT forebay_status
 forebay_dataset_from_arrays(const char* uri, const forebay_array* arrays,
                             size_t count, forebay_dataset** out);
 
-/* Makes a dataset of the samples of `whole` whose numbers `samples` lists, in
- * that order. A number may occur several times. `count` is at most 2^32 - 1.
+/* Makes a dataset of the samples of `whole` that have the numbers in `samples`,
+ * in that order. A number may occur several times. `count` is at most 2^32 - 1.
  * Sample numbers of the new dataset begin at 0. */
 FOREBAY_EXPORT forebay_status
 forebay_dataset_subset(const forebay_dataset* whole, const int64_t* samples,
                        size_t count, forebay_dataset** out);
 
-/* Makes a dataset of the entries of `whole` whose keys `keys` lists, in that
- * order. A key may occur several times. `whole` comes from
+/* Makes a dataset of the entries of `whole` that have the keys in `keys`, in
+ * that order. A key may occur several times. `whole` comes from
  * forebay_dataset_from_place, with the format FOREBAY_LMDB. `keys` has `count`
  * keys, at least one, without gaps; `lengths` has their lengths in bytes. */
 FOREBAY_EXPORT forebay_status forebay_dataset_select(

@@ -73,16 +73,16 @@ typedef struct forebay_object_part {
 FOREBAY_EXPORT forebay_status forebay_object_reader_open(
     const forebay_loader_options* options, forebay_object_reader** out);
 
-/* Asks for a range. The caller must have awaited the range asked for before. */
+/* Asks for a range. The caller must have awaited any earlier range. */
 FOREBAY_EXPORT forebay_status forebay_object_ask(
     forebay_object_reader* reader, const forebay_object_range* range);
 
 /* Waits until the range is there, at most `timeout_seconds` (negative: without
  * end). FOREBAY_INTERRUPTED and FOREBAY_TIMEOUT: call again to go on waiting.
- * FOREBAY_FAILED_PRECONDITION: the object has changed, or is gone, since it had
- * the range's version. FOREBAY_UNAVAILABLE: the daemon is gone.
- * FOREBAY_SOURCE_UNAVAILABLE: the daemon cannot reach the object at present.
- * FOREBAY_UNIMPLEMENTED: the daemon is too old for this. */
+ * FOREBAY_FAILED_PRECONDITION: the object is gone, or no longer has the range's
+ * version. FOREBAY_UNAVAILABLE: the daemon is gone. FOREBAY_SOURCE_UNAVAILABLE:
+ * the daemon cannot reach the object at present. FOREBAY_UNIMPLEMENTED: the
+ * daemon is too old for this. */
 FOREBAY_EXPORT forebay_status
 forebay_object_await(forebay_object_reader* reader, double timeout_seconds,
                      forebay_object_part* out);

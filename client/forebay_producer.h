@@ -45,11 +45,11 @@ FOREBAY_EXPORT forebay_status forebay_dataset_from_producers(
 FOREBAY_EXPORT forebay_status
 forebay_dataset_set_lanes(forebay_dataset* dataset, uint32_t lanes);
 
-/* Makes a dataset of producers live: one producer makes each sample once, one
- * after the other. A loader that starts an epoch joins the other loaders of the
- * same identity where they are. It joins the latest epoch that one of them has
- * under way, if that epoch is its own or a later one. A loader that falls far
- * behind passes over samples. This call takes the place of
+/* Makes a dataset of producers live: a single producer makes the samples one
+ * after the other, each once. A loader that starts an epoch joins the other
+ * loaders of the same identity where they are. It joins the latest epoch that
+ * one of them has under way, if that epoch is its own or a later one. A loader
+ * that falls far behind passes over samples. This call takes the place of
  * forebay_dataset_set_lanes. */
 FOREBAY_EXPORT forebay_status
 forebay_dataset_set_live(forebay_dataset* dataset);

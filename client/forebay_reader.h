@@ -75,7 +75,7 @@ FOREBAY_EXPORT forebay_status forebay_reader_warning(
     const forebay_reader* reader, uint32_t index, const char** text);
 
 /* Asks for 1 to 1024 samples; a number may occur several times. The caller must
- * have awaited the samples asked for before. */
+ * have awaited all samples that it asked for earlier. */
 FOREBAY_EXPORT forebay_status forebay_reader_ask(forebay_reader* reader,
                                                  const int64_t* samples,
                                                  size_t count);

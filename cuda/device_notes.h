@@ -8,8 +8,8 @@
 
 namespace forebay::cuda {
 
-// Returns notes on a GPU for people, as sentences. They say how its compute
-// mode, MPS, MIG or its age affects how it serves batches. The caller prints
+// Returns notes on a GPU for people, as sentences. They say how the GPU's
+// compute mode, MPS, MIG or age affects its use for batches. The caller prints
 // them behind the GPU's name. Thread-safe; never blocks.
 std::vector<std::string> NotesOn(const DeviceInfo& device);
 

@@ -10,7 +10,7 @@
 
 namespace forebay::cuda {
 
-// Memory of the fake GPU. It is a memfd, which other processes can map.
+// Memory of the fake GPU: a memfd, which other processes can map.
 class FakeGpu::Memory final : public GpuMemory {
  public:
   Memory(FakeGpu& gpu, proto::Fd fd, std::uint8_t* data, std::uint64_t bytes)

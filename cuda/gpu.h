@@ -52,10 +52,10 @@ class Gpu {
   // the memory may be queued.
   virtual absl::Status Unregister(void* data) = 0;
 
-  // Queues a copy of `bytes` registered bytes at `from` into `to`, to offset
-  // `offset`. The source must not change until the copy is done. Returns the
-  // copy's number: numbers count from 1, and copies are done in the order of
-  // their numbers.
+  // Queues a copy of `bytes` registered bytes at `from` into `to`, at the
+  // offset `offset`. The source must not change until the copy is done. Returns
+  // the copy's number: numbers count from 1, and copies are done in the order
+  // of their numbers.
   virtual absl::StatusOr<std::uint64_t> StartCopy(const GpuMemory& to,
                                                   std::uint64_t offset,
                                                   const void* from,

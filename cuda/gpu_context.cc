@@ -7,8 +7,8 @@
 // All copies go through one stream, so they end in the order in which they
 // start. An event is recorded behind each copy, and Wait blocks until that
 // event is reached. Copies with lower numbers are then done as well, and their
-// events are dropped. Events are reused: when its last user drops an event,
-// under the mutex, the event returns to `spare_`.
+// events are dropped. Events are reused: an event returns to `spare_` when its
+// last user drops it, under the mutex.
 
 #include "cuda/gpu_context.h"
 
@@ -43,7 +43,7 @@ CUresult GpuContext::Prepare() {
   if (entered.result() != CUDA_SUCCESS) return entered.result();
   // A context reserves memory for kernels. The daemon runs none, so these
   // limits leave that memory to trainers. A driver raises a limit that is too
-  // low to the lowest that it allows.
+  // low to the lowest value that it allows.
   api_.set_limit(CU_LIMIT_STACK_SIZE, 0);
   api_.set_limit(CU_LIMIT_PRINTF_FIFO_SIZE, 0);
   api_.set_limit(CU_LIMIT_MALLOC_HEAP_SIZE, 0);

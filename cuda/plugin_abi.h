@@ -168,7 +168,7 @@ struct PluginTrainerCalls {
   PluginResult (*call_after)(PluginTrainerGpu* gpu, void* stream,
                              void (*call)(void*), void* argument,
                              PluginWords why);
-  // Tells whether the GPU is lost. kLost: the context is lost to an error.
+  // Returns whether the GPU is lost. kLost: the context is lost to an error.
   // Calls that call_after queued and that were not made yet are never made; the
   // caller now does the work of these calls itself. kFailed: the driver does
   // not tell; ask again.
@@ -184,8 +184,8 @@ struct PluginTrainerCalls {
   PluginResult (*allocate)(PluginTrainerGpu* gpu, std::uint64_t bytes,
                            std::uint64_t* address, PluginWords why);
   void (*free)(PluginTrainerGpu* gpu, std::uint64_t address);
-  // Queues a copy from host memory at `from`. That memory must not change until
-  // the copy is done.
+  // Queues a copy from host memory at `from`. The host memory must not change
+  // until the copy is done.
   PluginResult (*upload)(PluginTrainerGpu* gpu, void* stream, const void* from,
                          std::uint64_t to, std::uint64_t bytes,
                          PluginWords why);

@@ -262,8 +262,8 @@ PluginResult AwaitAll(PluginTrainerGpu* gpu, PluginWords words) {
       words, [&](std::string* why) { return TrainerOf(gpu)->AwaitAll(why); });
 }
 
-// The table of functions. It is constant data, so no code has to run when the
-// library is loaded.
+// The table of functions. The table is constant data, so no code has to run
+// when the library is loaded.
 constexpr Plugin kPlugin = {.version = kPluginVersion,
                             .describe = &Describe,
                             .gpu = {.open = &OpenGpu,

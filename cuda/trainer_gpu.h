@@ -49,8 +49,8 @@ class TrainerGpu {
                     std::uint64_t bytes, std::string* why);
   PluginResult CallAfter(CUstream stream, void (*call)(void*), void* argument,
                          std::string* why);
-  // Tells whether the GPU is lost. Once it is, no call that CallAfter queued
-  // runs any more.
+  // Returns whether the GPU is lost. Once it is lost, no call that CallAfter
+  // queued runs any more.
   PluginResult Poll(std::string* why);
   // Sets `captures` to whether work queued on `stream` now would be captured,
   // or would invalidate a capture.
@@ -86,7 +86,7 @@ class TrainerGpu {
 
   TrainerGpu(const DriverApi& api, CUdevice device, CUcontext context)
       : api_(api), device_(device), context_(context) {}
-  // Destroys an object whose Prepare failed; others are never destroyed.
+  // Destroys an object whose Prepare failed; other objects are never destroyed.
   ~TrainerGpu();
 
   // Makes a driver call in the context. `what` says in words that the call

@@ -27,8 +27,8 @@ inline std::size_t EditDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// Returns the largest distance at which a name may still be the one that was
-// meant by `unknown`.
+// Returns the largest EditDistance from `unknown` at which a name is still
+// suggested in its place.
 inline std::size_t MostEdits(std::string_view unknown) {
   return std::max<std::size_t>(2, unknown.size() / 3);
 }

@@ -13,8 +13,8 @@
 
 namespace forebay::proto {
 
-// The bytes 8f 52 41 57 ("\x8fRAW"). No image format begins with them, and no
-// text, because 8f cannot begin a UTF-8 character.
+// The bytes 8f 52 41 57 ("\x8fRAW"). No image format and no text begins with
+// these bytes: 8f cannot begin a UTF-8 character.
 inline constexpr std::uint32_t kRawImageMagic = 0x5741528f;
 
 struct RawImageHeader {

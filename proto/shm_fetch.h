@@ -26,9 +26,9 @@ struct FetchHeader {
   std::uint32_t field_count;  // of each sample; at most kMaxFields - 1
 };
 
-// A field of a sample. An image that is not decoded is its file's bytes. Such
-// images, texts, JSON and bytes have rank 1. All members are 0 if the sample
-// cannot be used.
+// A field of a sample. An image that is not decoded is its file's bytes. Images
+// that are not decoded, texts, JSON and bytes have rank 1. All members are 0 if
+// the sample cannot be used.
 struct FetchedField {
   FieldKind kind;
   DType dtype;

@@ -105,7 +105,7 @@ struct FieldLayout {
   std::uint32_t rank;  // dimensions in use, the batch's included
   Place place;         // of the data; row splits are always in the memfd
   // The extents. shape[0] is the number of samples. With row splits, it is the
-  // sum of the first axes of all samples, which the row splits divide.
+  // number of rows of all samples together, which the row splits divide.
   std::uint64_t shape[kMaxRank];
   std::uint64_t offset;  // bytes, from the first byte of its place
   std::uint64_t bytes;   // of data

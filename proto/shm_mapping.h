@@ -19,8 +19,9 @@ inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 inline void* MapShared(std::size_t bytes, int protection, int flags, int fd) {
   if (bytes < kHugePageBytes)
     return mmap(nullptr, bytes, protection, flags, fd, 0);
-  // Addresses for one huge page more are reserved. Among them is an aligned
-  // range, where the memory is mapped; the addresses around it are given back.
+  // Reserves addresses for one huge page more than the memory needs, so that
+  // they contain an aligned range. The memory is mapped there, and the
+  // addresses around it are given back.
   const std::size_t taken = bytes + kHugePageBytes;
   void* const reserved =
       mmap(nullptr, taken, PROT_NONE,
@@ -35,8 +36,8 @@ inline void* MapShared(std::size_t bytes, int protection, int flags, int fd) {
     return MAP_FAILED;
   }
   if (before > 0) munmap(reserved, before);
-  // The kernel rounds the mapped size up to whole pages, so the addresses that
-  // are left begin at the next page.
+  // The kernel rounds the mapped size up to whole pages, so the addresses
+  // behind the memory begin at the next page.
   constexpr std::size_t kPage = 4096;
   const std::size_t mapped = (bytes + kPage - 1) / kPage * kPage;
   munmap(start + mapped, taken - before - mapped);

@@ -9,8 +9,9 @@
 // client waits. The entries are batches in order, and a closing entry for each
 // epoch: its end, or its error. The daemon never overwrites an entry that the
 // client may not have taken. A loader has at most as many batches, taken or
-// not, as slots were reserved for it. An epoch starts only if all of these and
-// its closing entry fit beside the entries that are not taken yet.
+// not, as slots were reserved for it. An epoch starts only if the ring has room
+// for entries of all these batches and for the closing entry, beside the
+// entries that are not taken yet.
 //
 // The client writes the release ring. `tail` counts the releases. The daemon
 // reads each release once, and checks it, as it trusts no client. The counters
@@ -18,10 +19,11 @@
 //
 // While the daemon's threads work for this loader, they read the release ring
 // between two tasks, and `looking` is 1. While `looking` is 0, the client must
-// write the eventfd after a release. It must also write it when it begins to
-// wait, because the daemon prepares only as much as it has seen to be taken.
-// Each side first writes its own word and then reads the other's, in
-// sequentially consistent order. So at least one of them sees the other's word.
+// write the eventfd after a release. The client must also write the eventfd
+// when it begins to wait, because the daemon prepares only as much as it has
+// seen to be taken. Each side first writes its own word and then reads the word
+// of the other side, in sequentially consistent order. At least one side
+// therefore sees what the other has written.
 
 #include <atomic>
 #include <cstdint>
@@ -93,8 +95,8 @@ struct ReleaseRing {
   std::atomic<std::uint32_t> left;
   std::atomic<std::uint64_t> wait_nanos;      // time spent waiting, in total
   std::atomic<std::uint64_t> batches_copied;  // handed out as private copies
-  // The slot in the low half and the generation in the high half of a word, so
-  // that one load reads both.
+  // Each word has the slot in its low half and the generation in its high half,
+  // so that one load reads both.
   alignas(64) std::atomic<std::uint64_t> entries[kReleaseCapacity];
 
   // Adds a release. The client calls it, on one thread at a time, and then

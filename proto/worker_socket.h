@@ -7,12 +7,12 @@
 // kMaxWorkerMessage bytes. The daemon sends the next task only when the process
 // has answered the last one. A stopped process does not answer.
 //
-// A worker pool is a process that forks workers. It maps each slot for writing
-// before the slot is sealed against new writable mappings. So only the workers
-// that it forks afterwards can write there. A worker makes samples in slots. It
-// has the slots that its task does not name mapped read-only, against mistakes
-// of the user's code; nothing relies on that. A process ends when its socket is
-// closed, and the workers of a pool end with it.
+// A worker pool is a process that forks workers. The pool maps each slot for
+// writing before the slot is sealed against new writable mappings. Only workers
+// that the pool forks afterwards can therefore write there. A worker makes
+// samples in slots. Slots that a worker's task does not name are read-only
+// there, against mistakes of the user's code; nothing relies on that. A process
+// ends when its socket is closed, and the workers of a pool end with it.
 
 #include <cstddef>
 #include <cstdint>
@@ -32,10 +32,10 @@ enum class WorkerCommand : std::uint32_t {
   // The task is followed by `count` offsets of 64 bits. If workers make
   // samples, these are the offsets of the fields, each in the part of the slot
   // that has the field. If workers run user code of a pipeline, there are four
-  // numbers. The first is the offset of the input of sample 0, the second the
-  // distance from there to the input of sample 1. The other two are the same
-  // for the results. An input is a raw image (raw_image.h) of uint8; a result
-  // has no header.
+  // numbers. The first is the offset of the input of sample 0, and the second
+  // is the distance from there to the input of sample 1. The third and the
+  // fourth are the same for the results. An input is a raw image (raw_image.h)
+  // of uint8; a result has no header.
   //
   // The answer comes with a pidfd of the pool. Without one, the daemon cannot
   // kill the pool.
@@ -86,9 +86,9 @@ struct ProducedOnDevice {
 };
 static_assert(sizeof(ProducedOnDevice) == 32);
 
-// The answer to a task. It is followed by a WorkerFailure and its text for each
-// sample that failed. An answer of a pool has at most one failure, which says
-// why the pool cannot do the task.
+// The answer to a task. The answer is followed by a WorkerFailure and its text
+// for each sample that failed. An answer of a pool has at most one failure,
+// which says why the pool cannot do the task.
 struct WorkerAnswer {
   std::uint64_t cpu_nanos;  // that the process spent on the task
   std::uint32_t failures;

@@ -11,9 +11,9 @@
 namespace forebay::client::abi {
 
 // The structs of DLPack 1.0 (github.com/dmlc/dlpack, include/dlpack/dlpack.h)
-// in which tensors go from one framework to another. The names differ, the
-// layouts are the same. Debian's header is of version 0.6, which has neither
-// DLManagedTensorVersioned nor booleans.
+// in which tensors go from one framework to another. Our names differ from
+// DLPack's; the layouts are the same. Debian's header is of version 0.6, which
+// has neither DLManagedTensorVersioned nor booleans.
 
 // A DLDevice.
 struct DlDevice {

@@ -45,8 +45,9 @@ Status CheckExport(int flags, intptr_t stream) {
   return Status();
 }
 
-// Lets the stream use the tensor. The numbers 1 and 2 are CUDA's own for the
-// legacy and the per-thread default stream, so each number is a CUstream.
+// Lets the stream use the tensor. DLPack's numbers 1 and 2, for the legacy and
+// the per-thread default stream, are CUDA's own. Each number is therefore a
+// CUstream.
 Status HandOver(const client::core::Tensor& tensor, intptr_t stream) {
   if (stream == kNoStream) return tensor.HandOverUnordered();
   return tensor.HandOver(reinterpret_cast<void*>(stream));
@@ -73,8 +74,8 @@ Status ReadType(const forebay_tensor_type& given,
   return Status();
 }
 
-// CPython's functions PyCapsule_IsValid and PyCapsule_GetPointer, once
-// forebay_capsule_get_destructor has got them.
+// CPython's functions PyCapsule_IsValid and PyCapsule_GetPointer; null until
+// forebay_capsule_get_destructor is called.
 std::atomic<forebay_capsule_is_valid> capsule_is_valid{nullptr};
 std::atomic<forebay_capsule_pointer> capsule_pointer{nullptr};
 

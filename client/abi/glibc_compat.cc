@@ -57,8 +57,8 @@ int Look(struct dl_phdr_info* object, size_t, void* context) {
 
 }  // namespace
 
-// Has glibc's name and contract: fills in *found and returns 0, or returns -1
-// if no object has the address.
+// Our _dl_find_object, with glibc's contract: fills in *found and returns 0, or
+// returns -1 if no object has the address.
 extern "C" int ForebayFindObject(void* address,
                                  FoundObject* found) asm("_dl_find_object");
 

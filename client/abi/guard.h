@@ -34,7 +34,7 @@ forebay_status Guard(bool arguments_given, const Body& body) {
       return Report(Status(FOREBAY_INVALID_ARGUMENT, "an argument is null"));
     return Report(body());
   } catch (const std::bad_alloc&) {
-    // A message would need memory, too.
+    // No message is stored: it would need memory, too.
     return FOREBAY_RESOURCE_EXHAUSTED;
   } catch (const std::exception& error) {
     return Report(Status(FOREBAY_INTERNAL, error.what()));

@@ -13,8 +13,8 @@
 #include "proto/job.message.h"
 
 // The objects behind the opaque pointers of the C interface, as far as several
-// files need them. A pointer's owner is the caller; the functions named
-// forebay_*_free delete them.
+// files need them. The caller owns each object, and deletes it by the function
+// forebay_*_free of its type.
 struct forebay_pipeline {
   forebay::message::PipelineSpec spec;
 };
@@ -30,8 +30,9 @@ struct forebay_dataset {
 namespace forebay::client::abi {
 
 // Returns the caller's options, with defaults for options that an older header
-// lacks. The struct of such a header is shorter, as options.size says. Options
-// of a newer header than the library's are ignored.
+// lacks. The struct of such a header is shorter, as options.size says. If the
+// header is newer than the library, options that the library does not know are
+// ignored.
 inline forebay_loader_options Complete(const forebay_loader_options& options) {
   forebay_loader_options all;
   forebay_loader_options_init(&all, sizeof all);

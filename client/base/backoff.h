@@ -28,8 +28,9 @@ class Backoff {
   // Makes pauses that depend on `seed` alone, for tests.
   explicit Backoff(std::uint64_t seed) : state_(seed) {}
 
-  // Returns the next pause in nanoseconds: between half of its step and all of
-  // it. Half is the least, so that pauses grow although they are random.
+  // Returns the next pause in nanoseconds: a random time from half of the step
+  // up to all of it. No pause is shorter than half a step, so pauses grow
+  // although they are random.
   std::int64_t Next() {
     const std::int64_t half = step_ / 2;
     step_ = std::min(2 * step_, kLastNanos);
@@ -37,7 +38,7 @@ class Backoff {
            static_cast<std::int64_t>(Draw() % static_cast<std::uint64_t>(half));
   }
 
-  // Makes the next pause one of the first step, once a try has succeeded.
+  // Sets the step back to its first value. Called after a try has succeeded.
   void Reset() { step_ = kFirstNanos; }
 
  private:

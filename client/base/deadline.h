@@ -16,7 +16,8 @@ inline std::int64_t NowNanos() {
 }
 
 // Converts a caller's timeout from seconds to nanoseconds. Returns -1, which
-// means without end, if the seconds are negative, NaN or more than a century.
+// means to wait without end, if the seconds are negative, NaN or more than a
+// century.
 inline std::int64_t Nanos(double seconds) {
   // Seconds: 127 years, which fit into 63 bits of nanoseconds.
   constexpr double kLongest = 4e9;
@@ -24,7 +25,7 @@ inline std::int64_t Nanos(double seconds) {
   return static_cast<std::int64_t>(seconds * 1e9);
 }
 
-// A time of the monotonic clock, up to which a call may wait. An immutable
+// The time of the monotonic clock until which a call may wait. An immutable
 // value, and so thread-safe. Owns nothing. Never blocks. Has no errors.
 class Deadline {
  public:

@@ -5,10 +5,11 @@
 
 namespace forebay::client {
 
-// An object that is told of each fork of the process. The forking thread makes
-// all three calls: BeforeFork may take locks, which the other two release. The
-// calls must not add or remove listeners. The registry does not own listeners.
-// A fork waits for the calls, so they must be short. They have no errors.
+// An object whose methods are called before and after each fork of the process.
+// The forking thread makes all three calls: BeforeFork may take locks, which
+// the two methods named AfterFork release. The methods must not add or remove
+// listeners. The registry does not own listeners. A fork waits for the methods,
+// so they must be short. The methods have no errors.
 class ForkListener {
  public:
   virtual void BeforeFork() = 0;
@@ -28,9 +29,9 @@ class ForkHandlers {
   static void Add(ForkListener* listener);
   static void Remove(ForkListener* listener);
 
-  // Returns the number of forks between this process and its first ancestor,
-  // since the first listener was added. If the number differs from when an
-  // object was made, a forked child has inherited the object.
+  // Returns 0 in the process that added the first listener; a forked child has
+  // its parent's number plus 1. If the number has changed since an object was
+  // made, a forked child has inherited that object.
   static std::uint64_t Forks();
 };
 

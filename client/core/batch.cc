@@ -46,9 +46,10 @@ struct Rooms {
   Room device;
 };
 
-// Checks that a field's bytes are those of its type and shape, and lie in the
-// part of the slot that it names. A user may read the whole field after that
-// without a fault, even if the daemon is another version or misbehaves.
+// Checks that a field has as many bytes as its type and shape say, and that
+// they lie in the part of the slot that `field.place` names. After this check,
+// reading the whole field causes no fault, even if the daemon has another
+// version or misbehaves.
 Status CheckField(const proto::FieldLayout& field,
                   const proto::BatchHeader& header, const Rooms& rooms) {
   if (memchr(field.name, '\0', sizeof field.name) == nullptr)
@@ -91,8 +92,8 @@ Status ReadHeader(const shm::SlotMapping& slot, std::uint64_t device_bytes,
   if (header->field_count > proto::kMaxFields)
     return Malformed("too many fields");
   if (header->sample_count > slot.bytes()) return Malformed("its size");
-  // Only the fields in use are copied: each further cache line would come from
-  // the core that has written it.
+  // Only the fields in use are copied: each further cache line would have to be
+  // fetched from the core that wrote it.
   memcpy(header->fields, slot.data() + offsetof(proto::BatchHeader, fields),
          header->field_count * sizeof header->fields[0]);
   const Rooms rooms = {

@@ -28,7 +28,7 @@ struct forebay_batch {
   std::shared_ptr<forebay::client::shm::SlotMapping> mapping;
   std::uint8_t* data = nullptr;
   std::uint64_t copy_bytes = 0;  // bytes of the private copy; 0: there is none
-  // The number of the sample after the batch's last, in this rank's epoch.
+  // The position, in this rank's epoch, of the sample after the batch's last.
   std::uint64_t next_sample = 0;
   // A checked copy of the slot's header, which a stray write of the user's may
   // change. In the copy, images on a GPU have the type and shape that ImageTail
@@ -39,8 +39,8 @@ struct forebay_batch {
   std::shared_ptr<forebay::client::device::ImportedMemory> part;
   // The streams that use the part. The subscription's mutex guards the list.
   std::vector<void*> streams;
-  // Once the batch is released: the number of these streams that the lease
-  // still waits for. Before that, 0.
+  // The number of `streams` that the lease still waits for; 0 until the batch
+  // is released.
   std::atomic<std::uint32_t> awaited{0};
 
   ~forebay_batch();

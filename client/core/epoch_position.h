@@ -48,8 +48,9 @@ class EpochPosition {
   std::uint64_t next_sample_ = 0;  // the position after the counted samples
   bool is_coordinated_ = false;
   proto::Fd list_;
-  // The next_sample_ samples that were seen, if the order is coordinated: the
-  // daemon picks that order, so a count alone does not tell which they were.
+  // The samples that were seen, next_sample_ of them, if the order is
+  // coordinated. The daemon picks that order, so a count alone would not
+  // identify the samples.
   std::vector<std::int64_t> seen_;
 };
 

@@ -10,11 +10,12 @@ namespace forebay::client::core {
 
 // The last ops of a pipeline, which a trainer's GPU runs on the images of its
 // batches. Images come as uint8, channels last. The tail looks each value up in
-// a table of the daemon's and may put channels first. So it can do the work of
-// ToDtype, Normalize and ToImage.
+// a table of the daemon's and may put channels first. In this way the tail does
+// the work of ToDtype, Normalize and ToImage.
 //
-// Immutable, and so thread-safe. Owns its table. Queues work on a stream, which
-// may wait for room there. Errors: named at each method, and those of the GPU.
+// Immutable, and so thread-safe. Owns its table. Run queues work on a stream,
+// and may block until the stream has room. Errors: named at each method, and
+// those of the GPU.
 class ImageTail {
  public:
   // Checks a tail that the daemon has sent. INTERNAL if it is malformed.
@@ -23,12 +24,12 @@ class ImageTail {
   // Makes a tail for images that come finished, which changes nothing.
   ImageTail() = default;
 
-  // Gives the images of a checked header the type and shape that Run makes.
-  // INTERNAL if the images do not fit the tail.
+  // Changes the type and shape of the images in a checked header to those that
+  // Run makes. INTERNAL if the images do not fit the tail.
   Status Describe(proto::BatchHeader* header) const;
   // Queues on `stream` the work that makes a field's elements at address `to`
-  // from its bytes at address `from`, both on the GPU. `field` is as Describe
-  // has left it. Fields other than images are only copied.
+  // from its bytes at address `from`, both on the GPU. `field` is part of a
+  // header that Describe has changed. Fields other than images are only copied.
   Status Run(device::Gpu& gpu, void* stream, const proto::FieldLayout& field,
              std::uint64_t from, std::uint64_t to) const;
 

@@ -362,9 +362,9 @@ Status Loader::ResumeLocked(const Deadline& deadline) {
 Status Loader::RetryLocked(Status status, const Deadline& deadline) {
   if (reattach_nanos_ == 0) return status;
   while (true) {
-    // reattach_nanos_ counts from when batches stopped coming. So the wait also
-    // ends for a loader that always attaches at once, but whose source is away
-    // each time.
+    // reattach_nanos_ counts from when batches stopped coming. The wait
+    // therefore also ends for a loader that always attaches at once, but whose
+    // source is away each time.
     if (status.MayPass() && reattach_nanos_ > 0 &&
         away_since_nanos_.has_value() &&
         NowNanos() - *away_since_nanos_ >= reattach_nanos_) {

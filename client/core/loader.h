@@ -35,9 +35,9 @@ namespace forebay::client::core {
 // The state of the epoch is one of three. No epoch is under way: `ended_` says
 // why. An epoch is under way and a daemon produces it. An epoch is under way
 // but interrupted: no daemon produces it, and `away_` says why; ResumeLocked
-// starts it again. Every method whose name ends in Locked needs reader_, which
-// the thread in Next holds while it waits. It waits in slices of kSliceNanos,
-// so that Close gets its turn.
+// starts it again. Every method whose name ends in Locked needs reader_. A
+// thread in Next holds reader_ while it waits, in slices of kSliceNanos, so
+// that Close gets its turn.
 class Loader {
  public:
   // Connects to a daemon and asks it for the loader. `dataset`: null for the
@@ -146,8 +146,8 @@ class Loader {
   const bool is_coordinated_;     // whether the order is FOREBAY_COORDINATED
   const std::uint64_t forks_;     // ForkHandlers::Forks() at creation
   message::LoaderOpened opened_;  // the first daemon's answer; set before open_
-  // The refusal of the daemon that opened the loader last. Callers may keep the
-  // pointer, so refusals_ keeps all texts.
+  // Why batches lie on the host, by the daemon that opened the loader last: see
+  // refusal(). Callers may keep the pointer, so refusals_ keeps all texts.
   std::atomic<const char*> refusal_;
   std::deque<std::string> refusals_;
   std::atomic<bool> open_{false};
@@ -168,7 +168,7 @@ class Loader {
   Backoff backoff_;
   // The time of the monotonic clock before which there is no further try.
   std::int64_t next_try_nanos_ = 0;
-  // The time at which tries to reattach began; empty once a batch comes.
+  // The time at which tries to reattach began; empty once a batch has come.
   std::optional<std::int64_t> away_since_nanos_;
   Status away_;  // the latest reason why no batch comes
 

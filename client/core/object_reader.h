@@ -37,7 +37,7 @@ class ObjectReader final : private ForkListener {
   }
 
   Status CheckProcess() const;
-  // Maps the window that came with an answer, if one did. INTERNAL if the
+  // If a window came with the answer `reply`, maps the window. INTERNAL if the
   // answer's bytes do not fit into the window.
   Status TakeWindow(wire::Reply reply, const message::ObjectRead& read);
 

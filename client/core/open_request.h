@@ -19,7 +19,8 @@ namespace forebay::client::core {
 
 // The request to open a loader or a reader, which can be sent to one daemon
 // after the other: the socket's directory, the job, the spec, and the dataset's
-// folders. The folders stay the same even if their paths come to mean others.
+// folders. The folders are kept open, so all daemons get the same folders even
+// if their paths lead elsewhere later.
 //
 // Immutable, and so thread-safe. Owns the folders' descriptors. SendOpenLoader
 // and SendOpenReader block for the handshake, at most 10 s. Errors: named at
@@ -28,9 +29,9 @@ class OpenRequest {
  public:
   // Reads the options, which need not outlive the call. `dataset`: null for the
   // dataset that the options describe. Determines the socket's directory once:
-  // a client of the machine's daemon must not go to another daemon while the
-  // machine's one is away. INVALID_ARGUMENT if an option is wrong; other errors
-  // say why a folder or the GPU cannot be opened.
+  // while the machine's daemon is away, its client must not go to another
+  // daemon. INVALID_ARGUMENT if an option is wrong; other errors say why a
+  // folder or the GPU cannot be opened.
   static Status Create(const forebay_loader_options& options,
                        const wire::Dataset* dataset,
                        message::PipelineSpec pipeline,

@@ -55,9 +55,9 @@ class RemoteLoader {
               proto::Fd* class_list);
 
   // Starts production of an epoch at `position`. `slots`: the memfds of the
-  // epoch's slots, which are not mapped yet, each with the descriptor of its
-  // part on the GPU behind it. UNAVAILABLE if the daemon has not opened the
-  // loader.
+  // epoch's slots, which StartEpoch does not map. If batches lie on a GPU, each
+  // memfd is followed by the descriptor of the slot's part on the GPU.
+  // UNAVAILABLE if the daemon has not opened the loader.
   Status StartEpoch(const EpochPosition& position,
                     message::EpochStarted* started,
                     std::vector<proto::Fd>* slots);
@@ -69,7 +69,7 @@ class RemoteLoader {
   // Asks for the loader's counters, and adds those of the rings. UNAVAILABLE if
   // the daemon has not opened the loader.
   Status GetStats(forebay_loader_stats* out);
-  // Asks for the socket of a worker host, which forks at most `workers`
+  // Asks for the socket of a worker pool, which forks at most `workers`
   // workers. UNAVAILABLE if the daemon has not opened the loader.
   Status StartWorkers(std::uint32_t workers, bool are_persistent,
                       proto::Fd* socket);
@@ -79,7 +79,7 @@ class RemoteLoader {
 
  private:
   Status CheckOpen() const;
-  // Tells the subscription on which GPU the daemon has put batches, if it has.
+  // If the daemon puts batches on a GPU, tells the subscription which one.
   // FAILED_PRECONDITION if the daemon does not know of GPUs.
   Status Place(const message::LoaderOpened& opened);
   // Takes and releases every entry before number `published`, the number of

@@ -11,17 +11,17 @@
 namespace forebay::client::core {
 namespace {
 
-// Tries of CallAfter until its failure is reported: a stream's capture, which
-// makes it fail, is soon over.
+// The failed tries of CallAfter after which its failure is reported. CallAfter
+// fails while a stream is captured, which is soon over.
 constexpr int kMaxOwedTries = 10;
 constexpr char kNoSuchField[] = "the batch has no such field";
 constexpr char kOnHost[] = "the field lies on the host";
 constexpr std::uintptr_t kPerThreadStream = 2;  // CU_STREAM_PER_THREAD
 
-// Batches of any subscription that wait to be freed; the CUDA streams that used
-// them are done. The CUDA driver's thread adds them. That thread must not call
-// CUDA, which freeing memory needs, so a later call of the user's frees them.
-// Thread-safe; lives as long as the process.
+// Batches of any subscription that wait to be freed, after the CUDA streams
+// that used them are done. A thread of the CUDA driver adds them. This thread
+// must not call CUDA, by which memory is freed, so a later call of the user's
+// frees the batches. Thread-safe; lives as long as the process.
 class DoneBatches {
  public:
   static DoneBatches& Get() {

@@ -23,19 +23,20 @@
 namespace forebay::client::core {
 
 // The state that a loader and its batches share: the session, the rings, the
-// slots and the leases. It outlives the loader while batches are held.
+// slots and the leases. The subscription outlives the loader while batches are
+// held.
 //
 // Before a fork, the pages of every leased slot become private, so that parent
 // and child keep their content. In the child, the subscription is dead: leased
-// slots stay mapped until released, which then notifies nobody; everything else
-// is given up.
+// slots stay mapped until they are released, and a release notifies nobody. All
+// else is given up at once.
 //
-// The lease of a batch on a GPU ends when the streams that its fields were put
-// on have done that work. A thread of the driver's then calls OnStreamDone,
-// which takes the mutex and must not use CUDA. No CUDA function is called here
-// with the mutex held, as it might wait for that thread. To free the batch's
-// memory takes CUDA, so the next call that a thread of the user's makes frees
-// it.
+// The lease of a batch on a GPU ends when the streams on which copies of its
+// fields were queued have made the copies. A thread of the driver's then calls
+// OnStreamDone, which takes the mutex and must not use CUDA. No CUDA function
+// is called here with the mutex held, as the function might wait for that
+// thread. The batch's memory is freed by CUDA, so a thread of the user's frees
+// it in its next call.
 //
 // LieOn, AttachSlots, AddSlots, DetachSlots, Lease, Discard and CheckDevice
 // belong to one thread at a time; the other methods are thread-safe. The loader
@@ -53,7 +54,7 @@ class Subscription final : public std::enable_shared_from_this<Subscription>,
   shm::Rings& rings() { return rings_; }
 
   // Says that each slot has a part of `device_bytes` bytes on that GPU, and
-  // that images there need `tail`. Comes before the first slot.
+  // that images there need `tail`. Called before slots are attached.
   void LieOn(std::shared_ptr<device::Gpu> gpu, const ImageTail& tail,
              std::uint64_t device_bytes);
   // Whether batches lie on that GPU.
@@ -118,8 +119,8 @@ class Subscription final : public std::enable_shared_from_this<Subscription>,
   // and imports the parts on the GPU.
   Status Import(const std::vector<proto::Fd>& fds,
                 std::vector<proto::Fd>* hosts, Parts* parts);
-  // Checks that the batch can be put to `to` on the stream, and keeps the lease
-  // until the stream has done the work that is queued next.
+  // Checks that fields of the batch can be copied to `to` on the stream. Makes
+  // the lease last until the stream has done the work that is queued next.
   static Status BeginPut(forebay_batch& batch, const void* to, void* stream);
   // Fills in a batch from its slot, and notes that it is held.
   Status TakeLocked(const proto::ReadyEntry& entry, forebay_batch* batch);
@@ -133,8 +134,8 @@ class Subscription final : public std::enable_shared_from_this<Subscription>,
   // Ends the lease of a forebay_batch after the last of its streams. A thread
   // of the driver's calls it.
   static void OnStreamDone(void* batch);
-  // Frees the batches of all subscriptions whose streams are done. Calls
-  // CallAfter again for this subscription's streams that the driver refused.
+  // Frees the released batches whose streams are done, those of other
+  // subscriptions too. Calls CallAfter again for each entry of owed_.
   void Collect();
   // Ends the leases that wait for streams of a lost GPU, whose work is never
   // done.

@@ -8,8 +8,8 @@ namespace forebay::client::core {
 namespace {
 
 // Queues, on the GPU's own stream, the work that writes a field of a batch to
-// `address` on that GPU. This is a copy from the slot's part on the GPU, or an
-// upload from the host.
+// `address` on that GPU. The work is a copy from the slot's part on the GPU, or
+// an upload from the host.
 Status Fill(device::Gpu& gpu, forebay_batch& batch, std::uint32_t index,
             std::uint64_t address) {
   const proto::FieldLayout& field = batch.header.fields[index];
@@ -40,7 +40,7 @@ Status Tensor::Make(device::TensorPool& pool, forebay_batch& batch,
     FOREBAY_CLIENT_RETURN_IF_ERROR(
         Fill(pool.gpu(), batch, index, tensor->address()));
     FOREBAY_CLIENT_RETURN_IF_ERROR(tensor->memory_->Finish());
-    // A driver may read the host's memory later than it says.
+    // The driver may read the host's memory even after Upload has returned.
     if (field.place == proto::Place::kHost)
       FOREBAY_CLIENT_RETURN_IF_ERROR(tensor->memory_->Await());
   }
@@ -76,7 +76,7 @@ Status Tensor::FromHost(device::TensorPool& pool, const void* data,
     FOREBAY_CLIENT_RETURN_IF_ERROR(
         gpu.Upload(gpu.own_stream(), data, tensor->address(), type.bytes));
     FOREBAY_CLIENT_RETURN_IF_ERROR(tensor->memory_->Finish());
-    // A driver may read the host's memory later than it says.
+    // The driver may read the host's memory even after Upload has returned.
     FOREBAY_CLIENT_RETURN_IF_ERROR(tensor->memory_->Await());
   }
   *out = std::move(tensor);

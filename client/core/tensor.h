@@ -30,8 +30,8 @@ class Tensor {
                          std::uint32_t index, std::uint64_t offset,
                          const proto::FieldLayout& type,
                          std::shared_ptr<Tensor>* out);
-  // Makes a tensor of `type` of the elements at `data`, on the host. Waits for
-  // the copy; fails as Make does.
+  // Makes a tensor of `type` from the elements at `data`, which are on the
+  // host. Waits for the copy; fails as Make does.
   static Status FromHost(device::TensorPool& pool, const void* data,
                          const proto::FieldLayout& type,
                          std::shared_ptr<Tensor>* out);
@@ -39,8 +39,8 @@ class Tensor {
   // it was handed to. Waits and fails as Make does.
   Status Copy(std::shared_ptr<Tensor>* out) const;
 
-  // Returns the tensor's type and shape. The offset and the place in the layout
-  // mean nothing.
+  // Returns the tensor's type and shape. The layout's `offset` and `place` mean
+  // nothing.
   const proto::FieldLayout& layout() const { return layout_; }
   // Returns the address of the elements on the GPU; 0 if there are none.
   std::uint64_t address() const {

@@ -88,7 +88,7 @@ Status Gpu::Open(int ordinal, std::shared_ptr<Gpu>* out) {
 Status Gpu::Open(const cuda::Plugin& plugin, int ordinal,
                  std::shared_ptr<Gpu>* out) {
   // The first process, among this one and its ancestors by fork, that has used
-  // CUDA through this library. Its forked children must not.
+  // CUDA through this library. Its forked children must not use CUDA.
   static std::atomic<pid_t> user{0};
   pid_t none = 0;
   if (!user.compare_exchange_strong(none, getpid()) && none != getpid())

@@ -18,16 +18,16 @@ class Event;
 class ImportedMemory;
 class OwnMemory;
 
-// A GPU that this process uses through the plug-in, in the primary context,
-// which is PyTorch's. `stream` is a CUstream of the caller's in that context;
-// null: the legacy default stream. Work is queued on the stream, and no call
-// waits for the work.
+// A GPU that this process uses through the plug-in. The context is the GPU's
+// primary one, which PyTorch uses, too. `stream` is a CUstream of the caller's
+// in that context; null: the legacy default stream. Work is queued on the
+// stream, and no call waits for the work.
 //
 // Thread-safe. Shared by its owners and its memory. Open, Import and the end of
 // memory block for the driver. Methods that queue work may wait for room in the
 // stream. Poll waits for a `call` of CallAfter that is running, so the caller
 // of Poll must not hold a lock that such a `call` takes. Destruction does not
-// block, and calls that are pending still come.
+// block, and calls that CallAfter has queued are still made.
 //
 // Errors: RESOURCE_EXHAUSTED: the GPU has no memory left. FORKED: CUDA does not
 // work in a forked child, where destruction does nothing. INTERNAL: another
@@ -48,15 +48,16 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   // Returns the GPU's UUID, which all processes agree on: 8-4-4-4-12
   // hexadecimal digits, without "GPU-".
   const std::string& uuid() const { return uuid_; }
-  // Whether RunTail works: the GPU may be older than the kernels.
+  // Whether RunTail works. RunTail fails if the GPU is older than the kernels,
+  // or if the driver cannot load them.
   bool has_tail() const;
   // Whether Poll has found the GPU lost.
   bool is_lost() const { return lost_; }
   // Returns FORKED in a child of the process that opened the GPU.
   Status CheckProcess() const;
 
-  // Maps `bytes` bytes of the daemon's GPU memory, which `fd` stands for, for
-  // reading. The descriptor stays the caller's.
+  // Maps `bytes` bytes of the daemon's GPU memory for reading. The descriptor
+  // `fd` stands for that memory, and stays the caller's.
   Status Import(int fd, std::uint64_t bytes,
                 std::unique_ptr<ImportedMemory>* out);
   // Queues the work that makes elements at address `to` from `images` uint8
@@ -74,11 +75,11 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   // fails, as it does if the stream is captured, `call` is never called.
   Status CallAfter(void* stream, void (*call)(void*), void* argument);
   // Asks the driver whether the GPU works. If the GPU is lost, this fails and
-  // is_lost() is true. Calls that CallAfter has queued then never come, so the
-  // caller must do their work itself. Other errors change nothing.
+  // is_lost() is true. Calls that CallAfter has queued are then never made, so
+  // the caller must do their work itself. Other errors change nothing.
   Status Poll();
-  // Finds whether work that is queued now would become part of a CUDA graph, or
-  // spoil one.
+  // Finds whether work that is queued on the stream now would become part of a
+  // CUDA graph, or spoil its capture.
   Status IsCapturing(void* stream, bool* captures);
 
   // Allocates memory of this process's own on the GPU, aligned to 256 bytes.
@@ -101,7 +102,8 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   friend class OwnMemory;
 
   Gpu(const cuda::PluginTrainerCalls& calls, std::string uuid);
-  // Calls the plug-in by `call`, which gets room for the words of an error.
+  // Runs `call`, which calls the plug-in and gets a buffer for the text of an
+  // error.
   template <typename Call>
   Status Ask(Call call) const;
 

@@ -4,16 +4,18 @@
 #include <iterator>
 #include <utility>
 
-// How memory is used again without waiting. A tensor is made on the GPU's own
-// stream, and handed to streams of a framework, which read it later. When the
-// framework drops the tensor, its work may still be queued. Return records an
-// event on each of these streams and puts the block with the idle ones.
+// How memory is reused without waiting. A tensor is made on the GPU's own
+// stream, and handed to streams of a framework, which read the tensor later.
+// When the framework drops the tensor, these reads may still be queued. Return
+// records an event on each of these streams and adds the block to the idle
+// ones.
 //
-// Choose takes, in this order: an idle block whose events are all reached; a
-// new block, while there are fewer than kBlocksAhead of the size; an idle block
-// for whose events it makes the own stream wait, not this thread. Only for a
-// block that unknown streams used does this thread wait, until the GPU is idle.
-// A new block is the last resort.
+// Choose first looks for an idle block whose events are all reached. If there
+// is none, it makes a new block, while there are fewer than kBlocksAhead of the
+// size. Then it takes an idle block and makes the own stream wait for the
+// block's events; the calling thread does not wait. If no idle block has an
+// event for each use, but unknown streams used one, the calling thread waits
+// until the GPU is idle. The last resort is a new block.
 //
 // A stream that is captured into a CUDA graph cannot record an event. Its block
 // stays idle without an event. AskUses tries again each time it looks at the
@@ -31,8 +33,8 @@ constexpr std::uintptr_t kPerThreadStream = 2;  // CU_STREAM_PER_THREAD
 }  // namespace
 
 Status TensorPool::Open(int ordinal, std::shared_ptr<TensorPool>* out) {
-  // A forked child stops here, before the table, whose lock a thread that the
-  // child lacks may hold for ever.
+  // A forked child fails here. The child must not take the lock of the table
+  // below, which a thread that the child lacks may hold for ever.
   std::shared_ptr<Gpu> gpu;
   FOREBAY_CLIENT_RETURN_IF_ERROR(Gpu::Open(ordinal, &gpu));
   struct Table {

@@ -18,22 +18,24 @@ namespace forebay::client::device {
 class TensorMemory;
 
 // The memory of one GPU in which this process makes tensors, on the GPU's own
-// stream, for frameworks that use other streams. Memory that comes back is
-// given out again, after the streams that used it. It goes back to the driver
-// when the last user closes the pool, or when memory is short.
+// stream, for frameworks that use other streams. Memory that comes back is used
+// for later tensors, after the work of the streams that used it. Idle memory
+// goes back to the driver when the last user closes the pool, or when memory is
+// short.
 //
-// Thread-safe. Shared by all that open it and by its memory; it exists until
-// the process ends. Take may wait for the driver. Take may also wait until the
-// GPU is idle, if memory comes back from unknown streams; that ends the capture
-// of a CUDA graph. Close waits for the streams that used what it frees. The end
-// of a TensorMemory waits only for room in a stream, as whoever drops a tensor
-// may hold a lock that the GPU's work needs. Errors: those of Gpu.
+// Thread-safe. Shared by all that open it and by each TensorMemory. A pool that
+// Open has made exists until the process ends, unless its GPU is lost. Take may
+// wait for the driver. Take may also wait until the GPU is idle, if unknown
+// streams used the memory; that wait ends the capture of a CUDA graph. Close
+// waits for the streams that used what it frees. The end of a TensorMemory
+// waits only for room in a stream, as whoever drops a tensor may hold a lock
+// that the GPU's work needs. Errors: those of Gpu.
 class TensorPool : public std::enable_shared_from_this<TensorPool> {
  public:
   // Opens the pool of CUDA's device `ordinal` of this process. Blocks and fails
   // as Gpu::Open does. The caller calls Close once for each Open.
   static Status Open(int ordinal, std::shared_ptr<TensorPool>* out);
-  // Makes a pool that Open does not know, with one user.
+  // Makes a pool that Open never returns. The pool has one user from the start.
   explicit TensorPool(std::shared_ptr<Gpu> gpu) : gpu_(std::move(gpu)) {}
   ~TensorPool();
   TensorPool(const TensorPool&) = delete;
@@ -76,12 +78,14 @@ class TensorPool : public std::enable_shared_from_this<TensorPool> {
   static void Forget(Block* block);
   // Records an event on each stream that uses a block, if it can be recorded.
   void AskUses(Block* block);
-  // Whether all uses are known and `test` is true of the event after each.
+  // Whether all uses of the block are known and `test` returns true for the
+  // event of each use.
   template <typename Test>
   bool All(Block& block, Test test);
   // Whether all uses of the block are over.
   bool IsDone(Block& block);
-  // Allocates a block, if need be after FreeIdle.
+  // Allocates a block. If the GPU has no memory left, calls FreeIdle and tries
+  // again.
   Status Make(std::uint64_t bytes, Block* out);
   // Takes one of the `idle` blocks of a size, or makes a block of that size.
   // `count`: the number of blocks of the size, idle or in use.
@@ -89,13 +93,13 @@ class TensorPool : public std::enable_shared_from_this<TensorPool> {
                 Block* out);
   // Waits for the streams that used idle blocks, and frees those blocks.
   void FreeIdle();
-  // Waits for the own stream. Returns false if the GPU fails.
+  // Waits for the GPU's own stream. Returns false if the GPU fails.
   bool AwaitOwnStream();
-  // Puts the block of a tensor that has ended with the idle blocks.
+  // Adds a block to the idle ones, because its tensor was destroyed.
   void Return(Block block);
 
   const std::shared_ptr<Gpu> gpu_;
-  // Never held during a call of gpu_'s, which may wait for another thread.
+  // Not held while a method of gpu_ runs, as that may wait for another thread.
   std::mutex mutex_;
   // Blocks by their size in bytes. Guarded by mutex_.
   std::map<std::uint64_t, Blocks> sizes_;
@@ -115,8 +119,8 @@ class TensorMemory {
 
   Gpu& gpu() const { return pool_->gpu(); }
   std::uint64_t address() const { return block_.memory->address(); }
-  // Says that the tensor is made once the GPU's own stream has done the work
-  // that is queued on it so far.
+  // Says that all work that makes the tensor is queued: the tensor is made once
+  // the GPU's own stream has done it.
   Status Finish() { return block_.made->Record(gpu().own_stream()); }
   // Waits until the tensor is made.
   Status Await() const { return block_.made->Await(); }
@@ -124,7 +128,8 @@ class TensorMemory {
   // The stream must exist until this object ends. FAILED_PRECONDITION if the
   // stream is captured.
   Status HandOver(void* stream);
-  // Lets unknown streams use the tensor. They do not wait until it is made.
+  // Lets unknown streams use the tensor. These streams do not wait until the
+  // tensor is made.
   Status HandOverUnordered();
   // Makes the GPU's own stream wait for the work that is queued so far on the
   // streams that the tensor was handed to.

@@ -34,8 +34,8 @@ struct Memory {
   unsigned long long next_sample;  // NOLINT(google-runtime-int): as T_ULONGLONG
 };
 
-// The Python object that waits for the batches of a loader. One thread at a
-// time uses it; other Python threads run while it waits.
+// The Python object that waits for the batches of a loader. A single thread at
+// a time uses the object; other Python threads run while it waits.
 struct BatchReader {
   // NOLINTNEXTLINE(readability-identifier-naming): Python's macro names it
   PyObject_HEAD;
@@ -52,7 +52,7 @@ struct BatchReader {
   PyObject* pending;
 };
 
-// Returns a Python object as the C struct that it begins.
+// Casts a Python object to its C struct, which begins with the object's header.
 template <typename Object>
 Object* As(PyObject* object) {
   return reinterpret_cast<Object*>(object);

@@ -45,8 +45,8 @@ constexpr std::uint64_t kEntryFile = std::uint64_t{1} << 61;
 constexpr std::uint64_t kEntrySwapped = std::uint64_t{1} << 62;
 constexpr std::uint64_t kEntryPresent = std::uint64_t{1} << 63;
 
-// Runs a scan whose categories are set. One more region than kMaxPageRuns lets
-// the caller see that there are too many.
+// Runs a scan whose categories are set. Asks for one region more than
+// kMaxPageRuns, so that the caller sees whether there are too many.
 std::optional<PageRuns> Scan(int fd, PageRun range, PagemapScan scan) {
   PageRegion regions[kMaxPageRuns + 1];
   scan.size = sizeof scan;

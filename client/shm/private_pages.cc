@@ -14,9 +14,9 @@ namespace {
 
 constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ, Linux 5.14
 
-// Whether a page that was written shows the shared content after a drop. Create
-// only learns that the kernel permits the search; this trial, on two pages of
-// its own, shows that the search also finds what it must.
+// Whether a page that was written shows the shared content after Drop. Create
+// learns only whether the kernel permits the search. This trial, on two pages
+// of its own, shows whether the search finds private pages, too.
 bool Works(PrivatePages& pages) {
   constexpr size_t kBytes = 2 * kPageBytes;
   const proto::Fd fd(memfd_create("forebay-trial", MFD_CLOEXEC));

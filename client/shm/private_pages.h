@@ -19,7 +19,7 @@ enum class PageSearch {
 // Drops the private pages of MAP_PRIVATE mappings of shared memory. A page
 // becomes private when the user, or the kernel for the user, writes to it; it
 // then no longer shows what the daemon writes. A search looks at each page
-// table entry, of which a huge page has one.
+// table entry; a huge page has a single entry.
 //
 // Thread-safe for different mappings. Belongs to the process that created it: a
 // forked child may only destroy its copy. Owns descriptors, never memory. Never

@@ -50,11 +50,11 @@ class Rings {
   // Tells the daemon that the client takes no more entries. Releases may still
   // be pushed.
   void Leave();
-  // Wakes the daemon by the eventfd, unless it looks into the release ring
-  // anyway. Any thread.
+  // Wakes the daemon by the eventfd, unless the daemon reads the release ring
+  // by itself (`looking`). Any thread.
   void Notify();
 
-  // Adds a batch to the number that were handed out as private copies.
+  // Counts a batch that was handed out as a private copy.
   void CountCopy() {
     release_->batches_copied.fetch_add(1, std::memory_order_relaxed);
   }

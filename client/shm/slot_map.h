@@ -13,8 +13,9 @@
 
 namespace forebay::client::shm {
 
-// The private mapping of a slot, the memory of one batch. It shows what the
-// daemon writes. Only this process sees its own writes, until DropPrivatePages.
+// The private mapping of a slot, the memory of one batch. The mapping shows
+// what the daemon writes. This process's own writes stay private, and
+// DropPrivatePages discards them.
 //
 // As thread-safe as memory; Watch and DropPrivatePages belong to one thread at
 // a time. Owns the mapping. Never blocks. Errors: named at Map.
@@ -37,7 +38,8 @@ class SlotMapping {
   // Prepares the pages for DropPrivatePages. Must come before the user gets the
   // memory and may write to it.
   void Watch();
-  // Makes all pages show what the daemon writes. The user must be done.
+  // Makes all pages show what the daemon writes. The user must no longer use
+  // the memory.
   void DropPrivatePages() { pages_->Drop(data_, bytes_); }
   // Keeps the present content until DropPrivatePages, whatever the daemon
   // writes. Any thread.

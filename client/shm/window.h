@@ -21,7 +21,7 @@ class FetchWindow {
   FetchWindow(const FetchWindow&) = delete;
   FetchWindow& operator=(const FetchWindow&) = delete;
 
-  // Maps `bytes` bytes of another window in place of the present one.
+  // Maps `bytes` bytes of `fd`, a new window, in place of the present window.
   // RESOURCE_EXHAUSTED if there is no memory to map it.
   Status Map(const proto::Fd& fd, std::uint64_t bytes);
   // Checks that the window shows `samples` samples with `fields` fields each.

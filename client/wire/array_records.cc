@@ -77,8 +77,9 @@ std::uint64_t RecordBytes(const Records& records) {
   return bytes;
 }
 
-// Writes the samples to `out`, which has room for all of them. Arrays come by
-// field and go by sample, so that the daemon reads a sample in one piece.
+// Writes the samples to `out`, which has room for all of them. The arrays hold
+// the data field by field, and `out` gets them sample by sample, so that the
+// daemon reads a sample in one piece.
 void Fill(const Records& records, std::uint8_t* out) {
   for (std::uint64_t sample = 0; sample < records.samples; ++sample) {
     for (const RecordField& field : records.fields) {

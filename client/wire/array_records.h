@@ -30,8 +30,8 @@ struct Records {
 // never blocks.
 Status DescribeRecords(const forebay_array* arrays, size_t count, Records* out);
 
-// Writes the samples one after the other, each with all its fields, to a sealed
-// memfd, in the format that proto/dataset.proto defines for ARRAYS. Copies all
+// Writes the samples to a sealed memfd, one after the other, each with all its
+// fields. The format is that of ARRAYS in proto/dataset.proto. Copies all
 // elements. INVALID_ARGUMENT if a field has no data. Thread-safe.
 Status WriteRecords(const Records& records, proto::Fd* out);
 

@@ -91,7 +91,8 @@ Status ConnectToDaemon(const std::string& directory, proto::Fd* socket_out) {
   setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
 
   // The path leads through the descriptor, so that it names the directory that
-  // was checked. It is also short: a socket address holds 107 bytes (unix(7)).
+  // was checked. This path is also short: a socket address holds 107 bytes
+  // (unix(7)).
   struct sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   const std::string by_fd =

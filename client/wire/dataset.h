@@ -44,8 +44,8 @@ class Dataset {
   // Keeps the first `count` fields of a dataset from workers on the host: see
   // forebay_dataset_set_host_fields.
   void SetHostFields(std::uint32_t count);
-  // See forebay_dataset_subset, forebay_dataset_select and
-  // forebay_dataset_concatenate for the next three.
+  // The next three methods do what forebay_dataset_subset,
+  // forebay_dataset_select and forebay_dataset_concatenate say.
   Status Subset(const std::int64_t* samples, size_t count, Dataset* out) const;
   Status Select(const char* keys, const std::uint32_t* lengths, size_t count,
                 Dataset* out) const;
@@ -55,16 +55,16 @@ class Dataset {
   // Returns the dataset's name for people.
   const std::string& uri() const { return spec_.uri; }
   const message::DatasetSpec& spec() const { return spec_; }
-  // Returns the descriptors in the order in which the spec counts them. They
-  // stay the dataset's.
+  // Returns the descriptors in the order in which the spec counts them. The
+  // dataset keeps their ownership.
   std::vector<int> fds() const;
 
  private:
   static Status FromLocation(const forebay_loader_options& options,
                              const DatasetLocation& location, Dataset* out);
-  // Makes a subset of the samples in `list`, the bytes of a memfd. If `keys` is
-  // 0, these are sample numbers. If not, they are the lengths of `keys` keys,
-  // and the keys.
+  // Makes a subset by `list`, which is sent in a memfd. If `keys` is 0, `list`
+  // holds sample numbers. If not, it holds the lengths of `keys` keys, then the
+  // keys themselves.
   Status SubsetBy(std::string_view list, std::uint64_t keys,
                   Dataset* out) const;
   void Add(proto::Fd fd) {

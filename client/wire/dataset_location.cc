@@ -45,8 +45,9 @@ Status FindFiles(const forebay_loader_options& options, std::string_view uri,
   return Status();
 }
 
-// Finds zip archives. Without a root, the options' uri ends in the folder in
-// the archives, "/data/all.zip/train", which is removed first.
+// Finds zip archives. Without a root, the options' uri ends in the folder
+// inside the archives, as in "/data/all.zip/train". The folder is removed from
+// the uri before the files are looked for.
 Status FindArchives(const forebay_loader_options& options,
                     DatasetLocation* location) {
   std::string_view uri = options.uri;

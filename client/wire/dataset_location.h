@@ -27,9 +27,8 @@ struct DatasetLocation {
 Status LocateDataset(const forebay_loader_options& options,
                      DatasetLocation* location);
 
-// Finds the folder that has all files which a table in memory names.
-// INVALID_ARGUMENT if the options do not fit a table. Reads no file; never
-// blocks.
+// Finds the folder of the files that a table in memory names. INVALID_ARGUMENT
+// if the options do not fit a table. Reads no file; never blocks.
 Status LocateTable(const forebay_loader_options& options,
                    DatasetLocation* location);
 

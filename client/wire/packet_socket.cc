@@ -23,8 +23,8 @@ union ControlBuffer {
   char bytes[CMSG_SPACE(kMaxFds * sizeof(int))];
 };
 
-// Takes the descriptors of a received message, which are this process's even if
-// the message is refused later.
+// Takes ownership of a received message's descriptors, so that they are closed
+// even if the message is refused later.
 void TakeFds(struct msghdr* message, std::vector<proto::Fd>* fds) {
   for (struct cmsghdr* header = CMSG_FIRSTHDR(message); header != nullptr;
        header = CMSG_NXTHDR(message, header)) {

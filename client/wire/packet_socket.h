@@ -36,7 +36,7 @@ Status ReceivePacket(int socket, std::int64_t timeout_nanos, std::string* bytes,
 bool IsHungUp(int socket);
 
 // Makes a sealed memfd that holds `bytes`. The daemon takes only sealed memory,
-// which nobody can cut off while it reads.
+// which no client can shorten while the daemon reads it.
 Status SealedMemory(std::string_view bytes, proto::Fd* out);
 
 // Reads all bytes of a memfd. INTERNAL if there are more than `limit`.

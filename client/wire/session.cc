@@ -53,8 +53,8 @@ Status Session::Open(const std::string& runtime_dir, const std::string& job_key,
   FOREBAY_CLIENT_RETURN_IF_ERROR(ConnectToDaemon(runtime_dir, &socket));
   auto session = std::make_unique<Session>(std::move(socket));
 
-  // By the pidfd and the pipe the daemon learns that this process has ended,
-  // or has replaced itself by exec, and that its memory can be taken back.
+  // The pidfd and the pipe tell the daemon when this process has ended, or has
+  // replaced itself by exec. The daemon can then take its memory back.
   const proto::Fd self(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
   if (!self) return ErrnoStatus(errno, "cannot open a pidfd of this process");
   int ends[2];
@@ -101,9 +101,9 @@ Status Session::Send(Request request, const std::vector<int>& fds,
   return Status();
 }
 
-// Answers come in any order. The thread with the mutex receives those of all
-// threads and stores them, so a thread that gets the mutex later may find its
-// answer there already.
+// Answers come in any order. The thread with the mutex receives the answers for
+// all threads and stores them in replies_. A thread that gets the mutex later
+// may find its answer there already.
 Status Session::Await(std::uint64_t request_id, std::int64_t timeout_nanos,
                       Reply* reply) {
   const Deadline deadline(timeout_nanos);

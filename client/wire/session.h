@@ -25,7 +25,7 @@ struct Reply {
   std::vector<proto::Fd> fds;
 };
 
-// Returns the status that an error answer means to the caller.
+// Returns an error answer as the status that the caller gets.
 Status ToStatus(const message::Error& error);
 
 // Returns INTERNAL: the daemon's answer to a request, such as "open a loader",
@@ -44,8 +44,8 @@ Status ReadClassList(const proto::Fd& memory, message::ClassList* classes);
 // that the daemon gave must be unmapped: the daemon then frees the session's
 // resources. Calls block until the daemon answers. A thread that waits blocks
 // other callers. Errors: UNAVAILABLE if the daemon is gone or silent, INTERNAL
-// if its answer is malformed; both shut the session down. All other errors are
-// those that the daemon answers.
+// if its answer is malformed; both shut the session down. All other errors come
+// from the daemon's answers.
 class Session {
  public:
   // The nanoseconds after which a silent daemon counts as gone. A daemon that
@@ -76,7 +76,8 @@ class Session {
   Status Call(Request request, Reply* reply, const std::vector<int>& fds = {},
               std::int64_t timeout_nanos = kAnswerNanos);
 
-  // Whether the daemon has hung up. Never blocks, not even for other calls.
+  // Whether the daemon has hung up. Never blocks, not even while another call
+  // waits.
   bool IsLost() const;
 
   // Hangs up; calls fail from now on. Never blocks.

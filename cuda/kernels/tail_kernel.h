@@ -145,7 +145,7 @@ FOREBAY_KERNEL inline void TailOf(const TailArguments& arguments,
 
 // Does the work of thread number `thread` of `threads`: normalises, casts and
 // lays out uint8 images. `table` is arguments.table or a faster copy of it. The
-// CPU uses the same table, so its bytes are the same.
+// CPU uses the same table, so it makes the same bytes.
 FOREBAY_KERNEL inline void Tail(const TailArguments& arguments,
                                 const std::uint32_t* table,
                                 std::uint64_t thread, std::uint64_t threads) {

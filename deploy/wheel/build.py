@@ -16,7 +16,7 @@ import zipfile
 from wheel.wheelfile import WheelFile
 
 TAG = "py3-none-manylinux_2_35_x86_64"
-# The libraries of PEP 600's list that are asked of the host.
+# The libraries of PEP 600's list, which the host has to have.
 OF_THE_HOST = re.compile(
     r"(linux-vdso|ld-linux-x86-64|libc|libm|libdl|librt|libpthread|libutil|"
     r"libresolv|libstdc\+\+|libgcc_s)\.so\b")
@@ -71,7 +71,7 @@ class Wheel:
                 self.add(path, file.read(), executable=True)
 
     def write(self, path):
-        """Writes the archive; RECORD is WheelFile's work."""
+        """Writes the archive; WheelFile adds RECORD."""
         with WheelFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, (content, mode) in sorted(self._files.items()):
                 entry = zipfile.ZipInfo(name, time.gmtime(EPOCH)[:6])
@@ -138,7 +138,8 @@ def listed(path):
 
 
 def allowed(licence, linkage):
-    """Whether the terms allow that a wheel of Apache-2.0 has the code so linked.
+    """Whether the terms allow the code, linked in this way, in a wheel under
+    Apache-2.0.
 
     The GPL does not, unless an exception or another choice does; the LGPL allows a
     library file that users can replace.

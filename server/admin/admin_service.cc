@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kChunkBytes = 1 << 20;
 // The longest name of a job or loader.
 constexpr std::size_t kMaxNameBytes = 256;
-// The batches copied out at once, each of which takes memory of the budget.
+// The most batches copied out at once. Each takes memory of the budget.
 constexpr int kMaxPeeks = 2;
 
 grpc::Status ToGrpc(const absl::Status& status) {

@@ -69,7 +69,7 @@ struct DaemonInfo {
   std::uint32_t workers = 0;         // threads that decode and transform
   std::uint32_t workers_busy = 0;    // part of workers
   std::uint64_t tasks_queued = 0;    // waiting for one of these threads
-  std::uint64_t read_cpu_nanos = 0;  // of all reads, those from memory too
+  std::uint64_t read_cpu_nanos = 0;  // of all reads, also from memory
   std::uint32_t sessions = 0;        // connected trainers
   std::string simd_target;           // of the pixel kernels
   cuda::Inventory gpus;              // of the host

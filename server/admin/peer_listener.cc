@@ -21,7 +21,8 @@ namespace {
 // The pause before the next attempt to accept, when the process has no
 // descriptor or memory left.
 constexpr int kOutOfDescriptorsMillis = 100;
-// The connections that wait to be accepted. People and monitors make few.
+// The most connections that may wait to be accepted. People and monitors make
+// few connections.
 constexpr int kBacklog = 16;
 
 // Refuses a directory in which other users could put a socket, or reach the

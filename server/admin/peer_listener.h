@@ -17,9 +17,9 @@ namespace forebay::admin {
 // Listens on a Unix stream socket, and passes on the connections of one uid.
 // Connections of others are logged and closed.
 //
-// A thread of its own accepts, and calls the handler. The caller owns it; it
-// owns the socket and the socket's path. Listen blocks for file I/O, and the
-// destructor until the handler returns. Only Listen has errors.
+// A thread of its own accepts, and calls the handler. The caller owns the
+// listener, which owns the socket and its path. Listen blocks for file I/O, and
+// the destructor until the handler returns. Only Listen has errors.
 class PeerListener {
  public:
   // Takes a connection, as a non-blocking socket.

@@ -14,9 +14,9 @@
 
 namespace forebay::audio {
 
-// Decodes a clip of any supported format. The file's first bytes tell the
-// format, not its name. Threads, ownership, blocking and errors are as
-// ClipDecoder says.
+// Decodes a clip of any supported format. The file's first bytes, not its name,
+// tell the format. Threads, ownership, blocking and errors are as ClipDecoder
+// says.
 class AnyClipDecoder final : public ClipDecoder {
  public:
   AnyClipDecoder() = default;

@@ -19,15 +19,15 @@ AudioFormat FormatOf(absl::Span<const std::uint8_t> file);
 absl::Span<const std::uint8_t> BehindTags(absl::Span<const std::uint8_t> file);
 
 // Returns how many of a file's first bytes FormatOf needs. `head` has the first
-// bytes at hand; the result exceeds its length if more are needed.
+// bytes at hand; the result exceeds the length of `head` if FormatOf needs
+// more.
 std::uint64_t BytesToTell(absl::Span<const std::uint8_t> head);
 
 // Returns a format's name for people: "FLAC".
 std::string_view NameOf(AudioFormat format);
 
-// Returns how many frames a byte of a file of this format stands for at most,
-// in usual files. Compressed silence may have thousands of frames for each
-// byte.
+// Returns the most frames that one byte of a usual file of this format stands
+// for. Compressed silence may have thousands of frames for each byte.
 std::uint64_t UsualFramesPerByte(AudioFormat format);
 
 }  // namespace forebay::audio

@@ -42,7 +42,8 @@ class Mp3Decoder final : public ClipDecoder {
   };
   using Handle = std::unique_ptr<mpg123_handle_struct, Delete>;
 
-  // Makes a decoder with our options. RESOURCE_EXHAUSTED: it cannot be made.
+  // Makes a decoder with our options. RESOURCE_EXHAUSTED: mpg123 cannot make
+  // the decoder.
   static absl::StatusOr<Handle> MakeHandle();
   // Opens a file, and reads its header.
   absl::StatusOr<ClipInfo> OpenFile(PartialFile* file);

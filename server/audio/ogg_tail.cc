@@ -17,7 +17,7 @@ constexpr std::size_t kPlaceAt = 6;
 // Bytes of a page's header before its segment table.
 constexpr std::size_t kHeader = 27;
 // Number of bytes searched at the file's end: three pages of the largest size.
-// On one of these, no packet may end.
+// One of these pages may be a page on which no packet ends.
 constexpr std::size_t kSearched = 3 * 65307;
 
 // Returns a page's granule position.

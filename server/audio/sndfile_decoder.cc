@@ -74,9 +74,9 @@ std::uint32_t LittleEndian(absl::Span<const std::uint8_t> bytes) {
 // Returns 0 if the header says that the writer did not know the length.
 std::uint64_t MissingBytes(PartialFile* file, std::uint64_t begin) {
   constexpr std::uint64_t kFirstChunk = 12;
-  // Headers with at least this length are from writers that did not know it,
-  // because they wrote into a pipe. Each writer puts a large number of its own
-  // there; sox's is the lowest.
+  // Headers with at least this length are from writers that did not know the
+  // length, because they wrote into a pipe. Each writer puts a large number of
+  // its own there; sox's is the lowest.
   constexpr std::uint32_t kUnknown = 0x7FFF'F000;
   constexpr std::array<std::uint8_t, 4> kData = {'d', 'a', 't', 'a'};
   std::uint64_t at = begin + kFirstChunk;
@@ -263,8 +263,8 @@ absl::StatusOr<ClipInfo> SndfileDecoder::Open(
                   ? StartOfLastPage(file, info_, is_opus)
                   : info_.frames;
   may_be_cut_out_ = subtype == SF_FORMAT_VORBIS;
-  // An Opus frame depends on earlier frames, and less on those further back.
-  // One second of earlier frames is enough.
+  // An Opus frame depends on earlier frames, but hardly on distant ones. One
+  // second of earlier frames is enough.
   preroll_ = is_opus ? info_.sample_rate : 0;
   return info_;
 }
@@ -274,8 +274,8 @@ absl::Status SndfileDecoder::SeekTo(std::uint64_t begin) {
       std::max<sf_count_t>(sf_seek(file_.get(), 0, SEEK_CUR), 0));
   if (at == begin) return absl::OkStatus();
   // libsndfile seeks by the pages' granule positions. In a stream that was cut
-  // out of a longer stream, they do not match the numbers of the frames that it
-  // reads.
+  // out of a longer stream, these positions do not match the numbers of the
+  // frames that libsndfile reads.
   if (std::exchange(may_be_cut_out_, false) && IsCutOut(bytes_.head()))
     seekable_ = 0;
   std::uint64_t next = begin - std::min(begin, preroll_);

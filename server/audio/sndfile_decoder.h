@@ -17,8 +17,8 @@ struct sf_private_tag;
 
 namespace forebay::audio {
 
-// Decodes WAV, FLAC, and Vorbis and Opus in Ogg files, by libsndfile. Threads,
-// ownership, blocking and errors are as ClipDecoder says.
+// Decodes WAV and FLAC files, and Ogg files of Vorbis or Opus, by libsndfile.
+// Threads, ownership, blocking and errors are as ClipDecoder says.
 class SndfileDecoder final : public ClipDecoder {
  public:
   SndfileDecoder();
@@ -53,8 +53,8 @@ class SndfileDecoder final : public ClipDecoder {
   AudioFormat format_ = AudioFormat::kOther;
   ClipInfo info_;
   bool is_seekable_ = false;
-  // Seeking is exact for frames before this one. Later frames are reached by
-  // decoding from the frame before it.
+  // Seeking is exact for frames before frame `seekable_`. Later frames are
+  // reached by decoding from frame `seekable_` - 1.
   std::uint64_t seekable_ = 0;
   // Whether the file is Vorbis and IsCutOut was not called for it yet.
   bool may_be_cut_out_ = false;

@@ -28,7 +28,7 @@ class Alarm {
   Alarm& operator=(const Alarm&) = delete;
 
   // Sets the time of the next call of `ring`: `at_nanos` of the clock, or soon
-  // after. A time that was set before and has not come yet no longer counts.
+  // after. It replaces a time that was set before and has not come yet.
   // INT64_MAX means that no call follows. Returns false if there is no thread
   // to make the call.
   bool SetFor(std::int64_t at_nanos);

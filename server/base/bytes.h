@@ -12,8 +12,8 @@ namespace forebay::base {
 // Immutable bytes together with the object that keeps them alive.
 //
 // Thread-safe as a shared_ptr is: each thread uses a copy of its own. Copies
-// share the bytes and the ownership of them, and cost no more than a
-// shared_ptr's. Never blocks. There are no errors.
+// share the bytes and their owner. To copy Bytes costs as much as to copy a
+// shared_ptr. Never blocks. There are no errors.
 class Bytes {
  public:
   Bytes() = default;

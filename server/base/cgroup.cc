@@ -39,8 +39,8 @@ std::string ReadFile(const std::string& path) {
   return file ? content.str() : "";
 }
 
-// Returns the number that a whole file consists of; nullopt for other text,
-// such as the "max" by which version 2 says that there is no limit.
+// Returns the number that a whole file consists of; nullopt for other text.
+// Version 2 writes "max" where there is no limit.
 template <typename Number>
 std::optional<Number> ParseNumber(absl::string_view text) {
   Number number;
@@ -121,9 +121,9 @@ std::optional<std::uint64_t> MachineMemory(const std::string& root,
   return *kib * 1024;
 }
 
-// Returns a cgroup's own memory limit in bytes. Version 1 says that there is no
-// limit by the largest multiple of the page size below 2^63, so 2^62 and above
-// count as none.
+// Returns a cgroup's own memory limit in bytes. In version 1, the largest
+// multiple of the page size below 2^63 means that there is no limit, so 2^62
+// and above count as no limit.
 std::optional<std::uint64_t> MemoryLimitOf(const std::string& directory) {
   std::optional<std::uint64_t> limit;
   for (const char* name : {"/memory.max", "/memory.limit_in_bytes"})

@@ -73,8 +73,8 @@ void IndexList::TurnRound(std::uint64_t bound) {
   starts_.assign(buckets + 2, 0);
   positions_.resize(size());
   // The size of bucket b is counted in starts_[b + 2]. After the sums,
-  // starts_[b + 1] is the start of bucket b. Filling the bucket advances it to
-  // the bucket's end, which is the start of bucket b + 1, where it belongs.
+  // starts_[b + 1] is the start of bucket b. Filling the bucket advances
+  // starts_[b + 1] to the bucket's end, which is the start of bucket b + 1.
   for (std::uint64_t i = 0; i < size(); ++i) ++starts_[(At(i) >> shift_) + 2];
   std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
   for (std::uint64_t i = 0; i < size(); ++i) {

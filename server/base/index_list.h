@@ -67,15 +67,16 @@ class IndexList {
             MemoryReservation reservation)
       : memory_(std::move(memory)), reservation_(std::move(reservation)) {}
 
-  // Fills `starts_` and `positions_` from the numbers, all below `bound`.
+  // Fills `starts_` and `positions_` from the numbers, which are below `bound`.
   void TurnRound(std::uint64_t bound);
 
   const std::shared_ptr<const SealedMemory> memory_;
   const MemoryReservation reservation_;  // for starts_ and positions_
   std::uint64_t digest_ = 0;
-  // The positions of the list, sorted by the number at each; positions of one
-  // number ascend. Bucket b is positions_[starts_[b]] to positions_[starts_[b +
-  // 1] - 1]. Its positions are those of the numbers n with n >> shift_ == b.
+  // All positions of the list, sorted by the number that stands at each. The
+  // positions of one number ascend. Bucket b has the positions of the numbers n
+  // with n >> shift_ == b: positions_[starts_[b]] to positions_[starts_[b + 1]
+  // - 1].
   int shift_ = 0;
   std::vector<std::uint32_t> starts_;
   std::vector<std::uint32_t> positions_;

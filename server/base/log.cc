@@ -15,7 +15,7 @@
 namespace forebay::base {
 namespace {
 
-// Returns spdlog's level of a configured name; nullopt if there is none.
+// Returns spdlog's level for a configured name; nullopt if there is none.
 std::optional<spdlog::level::level_enum> LevelOf(std::string_view name) {
   if (name == "debug") return spdlog::level::debug;
   if (name == "info") return spdlog::level::info;

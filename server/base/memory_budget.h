@@ -16,7 +16,7 @@ namespace forebay::base {
 
 class MemoryBudget;
 
-// Bytes reserved from a MemoryBudget, which destruction gives back. Not
+// Bytes reserved from a MemoryBudget. The destructor gives them back. Not
 // thread-safe. The owner of the memory owns the reservation, and the budget
 // outlives both. Never blocks. There are no errors.
 class MemoryReservation {
@@ -31,11 +31,12 @@ class MemoryReservation {
   std::uint64_t bytes() const { return bytes_; }
   // Gives back all bytes now.
   void Release();
-  // Takes over the bytes of `other`, which is of the same budget or empty.
+  // Takes over the bytes of `other`, which belongs to the same budget or is
+  // empty.
   void Add(MemoryReservation other);
-  // Gives back all but `bytes`, which are at most bytes().
+  // Gives back all but `bytes` bytes; `bytes` is at most bytes().
   void ShrinkTo(std::uint64_t bytes);
-  // Moves `bytes`, which are at most bytes(), into a new reservation.
+  // Moves `bytes` bytes, at most bytes(), into a new reservation.
   MemoryReservation Split(std::uint64_t bytes);
 
  private:
@@ -48,7 +49,7 @@ class MemoryReservation {
 };
 
 // The limit of the daemon's memory, and how much of it is reserved. Code
-// reserves memory that grows with use before it allocates it.
+// reserves memory that grows with use before allocating it.
 //
 // Thread-safe. The caller owns the budget, which outlives its reservations.
 // Never blocks, except while `on_shortage` runs. A reservation that would pass
@@ -71,11 +72,11 @@ class MemoryBudget {
   // memory still find some.
   std::optional<MemoryReservation> ReserveSpare(std::uint64_t bytes);
 
-  // Sets the callback that runs before a reservation is refused, replacing the
-  // former one; null removes it. The callback gives back memory that its owner
-  // can do without; then the reservation is tried once more. The callback must
-  // not reserve memory. Blocks until a call of the former callback has
-  // returned.
+  // Sets the callback that runs before a reservation is refused, in place of
+  // the former callback. If `on_shortage` is null, no callback runs. The
+  // callback gives back memory that can be spared, and must not reserve memory.
+  // Then the reservation is tried once more. Blocks until a call of the former
+  // callback has returned.
   void set_on_shortage(std::function<void()> on_shortage);
 
   std::uint64_t limit() const { return limit_; }
@@ -92,7 +93,7 @@ class MemoryBudget {
   void GiveBack(std::uint64_t bytes);
 
   const std::uint64_t limit_;
-  Mutex shortage_;  // held while `on_shortage_` is called; before `mutex_`
+  Mutex shortage_;  // held while `on_shortage_` runs; locked before `mutex_`
   std::function<void()> on_shortage_ ABSL_GUARDED_BY(shortage_);
   mutable Mutex mutex_;
   std::uint64_t used_ ABSL_GUARDED_BY(mutex_) = 0;

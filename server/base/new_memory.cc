@@ -13,13 +13,13 @@
 namespace forebay::base {
 namespace {
 
-// Less memory than this is filled sooner than threads are started for it.
+// Filling less memory than this takes less time than starting threads for it.
 constexpr std::uint64_t kLeast = std::uint64_t{8} << 20;  // bytes
 // Each thread takes one piece after another. A piece has this size and is
 // aligned to it, so it consists of whole huge pages (2 MiB on x86-64). Because
 // pieces are small, all threads end at nearly the same time.
 constexpr std::uint64_t kTogether = std::uint64_t{8} << 20;  // bytes
-// More threads than these would wait for the kernel's locks and for the memory
+// More threads than this would wait for the kernel's locks and for the memory
 // bus.
 constexpr std::size_t kMostThreads = 4;
 

@@ -16,8 +16,8 @@
 namespace forebay::base {
 namespace {
 
-// Returns the size in bytes of a memfd, after checking that it is one and that
-// it is sealed against writing and shrinking.
+// Checks that `fd` is a memfd that is sealed against writing and shrinking.
+// Returns its size in bytes.
 absl::StatusOr<std::uint64_t> SizeOf(const Fd& fd, const std::string& name) {
   constexpr int kNeeded = F_SEAL_WRITE | F_SEAL_SHRINK;
   const int seals = fcntl(fd.get(), F_GET_SEALS);

@@ -18,7 +18,7 @@ namespace forebay::base {
 // access faults.
 //
 // Immutable and thread-safe; shared by its readers. Owns the mapping and the
-// memory's reservation, whose budget outlives it. Never blocks. Only Map has
+// memory's reservation. The budget outlives both. Never blocks. Only Map has
 // errors.
 class SealedMemory {
  public:
@@ -28,9 +28,9 @@ class SealedMemory {
   // the memory.
   static absl::StatusOr<std::shared_ptr<const SealedMemory>> Map(
       const Fd& fd, MemoryBudget* budget, std::string_view what);
-  // Maps a memfd of the daemon's own, whose size nobody else can change. The
-  // caller has reserved at least its bytes. Errors are those of the other Map,
-  // except RESOURCE_EXHAUSTED.
+  // Maps a memfd of the daemon's own, whose size nobody else can change.
+  // `reservation` has at least the memfd's bytes. Errors are those of the other
+  // Map, except RESOURCE_EXHAUSTED.
   static absl::StatusOr<std::shared_ptr<const SealedMemory>> Map(
       const Fd& fd, MemoryReservation reservation, std::string_view what);
   ~SealedMemory();

@@ -18,8 +18,7 @@ absl::Status Annotate(const absl::Status& status, std::string_view context);
 
 }  // namespace forebay::base
 
-// Returns the status that `expr` gives from the enclosing function, unless it
-// is OK.
+// If the status `expr` is not OK, returns it from the enclosing function.
 #define FOREBAY_RETURN_IF_ERROR(expr)                                   \
   do {                                                                  \
     if (absl::Status forebay_status_ = (expr); !forebay_status_.ok()) { \

@@ -29,7 +29,7 @@ absl::Status WorkingMemory::Grow(std::uint64_t bytes) {
 
 absl::Status WorkingMemory::GrowLocked(std::uint64_t bytes) {
   // A whole step is tried first, then only what is missing: near the limit, the
-  // rest of a step may not fit although the bytes do.
+  // missing bytes may fit although a whole step does not.
   const std::uint64_t missing =
       bytes - std::min(bytes, reserved_.bytes() - needed_);
   if (missing > 0 &&

@@ -8,9 +8,10 @@
 //    unchanged. If the root cannot tell, the source is asked for the bytes
 //    unless the object still has the cached revision.
 // 3. A miss makes space before its read is sent. The evictor draws candidates
-//    from a stripe, and from the stripes after it if these are too few.
-//    Candidates whose cost of keeping is above the newcomer's are evicted. If
-//    that frees too little, the bytes are read and given out, but not cached.
+//    from a stripe, and from the stripes after it if that stripe has too few
+//    entries. Candidates whose cost of keeping is above the newcomer's are
+//    evicted. If that frees too little, the bytes are read and given out, but
+//    not cached.
 // 4. Neighbours that are wanted soon, not cached and not in flight are read
 //    with the miss, as far as there is memory.
 //
@@ -120,7 +121,7 @@ void Cache::LookUpRun(absl::Span<storage::ReadRequest> requests,
       LookUp(request, now_nanos, results);
     }
   }
-  // Callbacks run after the clock was read, because their time counts for the
+  // Callbacks run after the clock was read, because their time belongs to the
   // readers.
   cpu_nanos_ += deps_.cpu_clock->NowNanos() - cpu_begun;
   for (Hit& hit : results->hits) hit.done(std::move(hit.result));
@@ -233,8 +234,8 @@ void Cache::SendBelow(std::vector<Miss> misses,
     below.push_back(std::move(request));
   }
   deps_.below->Read(absl::MakeSpan(below));
-  // Requests may have joined a read before it was sent. The source below could
-  // not be told of these requests then, so it is told now.
+  // Requests may have joined a read before it was sent. The source below did
+  // not know the read's ticket then, so Share is called now.
   for (const Miss& miss : misses) {
     for (const storage::ReadPurpose& purpose :
          stripes_[miss.stripe].NoteSent(*miss.in_flight, miss.ticket)) {

@@ -51,7 +51,7 @@ namespace forebay::cache {
 // Errors are those of the source below: all waiters of a read get them, and
 // they are not cached. Create returns RESOURCE_EXHAUSTED if the budget has no
 // memory for the cache. Share reaches the read below that the ticket's request
-// began. It does not reach a read that the request merely joined.
+// began. Share does not reach a read that the request merely joined.
 class Cache final : public storage::ByteSource,
                     public VariantStore,
                     public schedule::JobShares {
@@ -117,7 +117,8 @@ class Cache final : public storage::ByteSource,
     storage::ReadDone done;
     storage::ReadResult result;
   };
-  // Returns the hit of a request, whose bytes are `cached` in `variant`.
+  // Returns the hit of a request. `cached` has its bytes, in the form
+  // `variant`.
   static Hit HitOf(storage::ReadRequest& request, storage::Variant variant,
                    std::shared_ptr<const CachedBytes> cached);
   // The outcome of the lookups of one Read.

@@ -16,7 +16,7 @@ struct EntryMetadata {
   storage::SampleRef sample;  // the sample by which NextUse knows the entry
   std::uint64_t bytes = 0;    // of memory
   // The CPU time that each use of a variant saves, and the number of read bytes
-  // that count as much (see eviction.h). Both are 0 for the bytes as read.
+  // that count as much (see eviction.h). The two are 0 for the bytes as read.
   std::int64_t saves_nanos = 0;
   double saves_bytes = 0;
   std::uint32_t uses = 0;          // since the entry was cached
@@ -50,8 +50,8 @@ class CandidateSet {
   // same handle then.
   using Handle = std::uint32_t;
   // A copy of an entry's metadata at the time of the draw. No two entries of a
-  // set ever have the same `serial`. It tells whether `handle` was given to
-  // another entry since.
+  // set ever have the same `serial`. The serial tells whether `handle` was
+  // given to another entry since.
 
   struct Candidate {
     EntryMetadata metadata;

@@ -32,8 +32,8 @@ inline constexpr double kRequestBytes = 128 << 10;
 // `next_use_nanos` is the answer of NextUse. If that is kUnknown, the reader's
 // hint counts. Without a hint, or once its time is past, the time until the
 // next use counts as equal to the time for which the entry has been unused.
-// Among such entries, the least recently used goes first. It goes before any
-// entry that is wanted soon.
+// Among such entries, the least recently used goes first, and before any entry
+// that is wanted soon.
 double EvictionCost(const EntryMetadata& metadata, std::int64_t next_use_nanos,
                     std::int64_t now_nanos);
 
@@ -49,10 +49,10 @@ struct ScoredCandidate {
 };
 
 // Returns all `candidates` in the order in which to evict them: the highest
-// cost first, and among equal costs the least recently used. A candidate should
-// stay if its cost is not above that of the new entry, which should then not be
-// cached. The result depends on the arguments and the answers of `next_use`
-// alone.
+// cost first, and among equal costs the least recently used. A candidate whose
+// cost is not above that of the new entry should stay, and the new entry should
+// then not be cached. The result depends on the arguments and the answers of
+// `next_use` alone.
 std::vector<ScoredCandidate> EvictionOrder(
     absl::Span<const CandidateSet::Candidate> candidates,
     const NextUse& next_use, std::int64_t now_nanos);

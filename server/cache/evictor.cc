@@ -8,9 +8,9 @@
 namespace forebay::cache {
 namespace {
 
-// How many entries are drawn at a time; with fewer, more hits are lost. Of n
-// random entries, the one that is wanted last is on average among the last 1/(n
-// + 1) of all entries: here 1/97.
+// How many entries are drawn at a time; with fewer, more hits are lost. If n
+// entries are drawn at random, the one that is wanted last is on average among
+// the last 1/(n + 1) of all entries: here 1/97.
 constexpr std::size_t kCandidates = 96;
 // How many evictions one draw serves. A draw and its NextUse query are most of
 // the cost of a miss, so the next misses of the same Read take the next
@@ -119,8 +119,9 @@ std::optional<Charge> Evictor::MakeSpaceAmongAll(const EntryMetadata& newcomer,
 
 bool Evictor::Evict(const EntryMetadata& newcomer, std::int64_t now_nanos,
                     Draw* draw, Horizon horizon) {
-  // The draw is renewed if it has served its evictions or is used up. It is
-  // also renewed if the newcomer is wanted later than the candidates left.
+  // The draw is renewed after kEvictionsOfADraw evictions, or when it is used
+  // up. The draw is also renewed if the newcomer is wanted later than the
+  // remaining candidates.
   if (draw->next_ >= kEvictionsOfADraw) *draw = {};
   const double own_cost = EvictionCostOf(newcomer, *next_use_, now_nanos);
   if (draw->next_ == draw->order_.size() ||

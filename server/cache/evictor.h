@@ -20,8 +20,8 @@
 namespace forebay::cache {
 
 // Makes space for new entries. The evictor draws some entries and asks NextUse
-// about them. It evicts those whose cost of keeping is above that of the new
-// entry, unless they were used or removed meanwhile.
+// about them. Entries whose cost of keeping is above that of the new entry are
+// evicted, unless they were used or removed meanwhile.
 //
 // Thread-safe. The cache owns it. The arguments of its constructor outlive it;
 // charges may outlive it. Never blocks: it calls NextUse, and frees evicted
@@ -29,7 +29,7 @@ namespace forebay::cache {
 class Evictor {
  public:
   // Candidates for eviction that were drawn together. A caller that needs space
-  // several times in a row reuses one.
+  // several times in a row reuses one Draw.
   class Draw {
    private:
     friend class Evictor;
@@ -51,8 +51,8 @@ class Evictor {
   };
 
   // Creates an evictor of the entries of `stripes`. `ledger` counts the memory
-  // of all entries, and `variants` that of variants. `reuse` is told of each
-  // variant that is evicted.
+  // of all entries, and `variants` that of variants. The evictor records each
+  // evicted variant in `reuse`.
   Evictor(std::vector<Stripe>* stripes, std::shared_ptr<MemoryLedger> ledger,
           std::shared_ptr<MemoryLedger> variants, const NextUse* next_use,
           ReuseEstimator* reuse, std::uint64_t seed)
@@ -63,8 +63,8 @@ class Evictor {
         reuse_(reuse),
         seed_(seed) {}
 
-  // Charges the memory of a new entry, evicting others for it if memory is
-  // short. Returns nullopt if the other entries are wanted sooner.
+  // Charges the memory of a new entry, evicting other entries for it if memory
+  // is short. Returns nullopt if the other entries are wanted sooner.
   std::optional<Charge> MakeSpace(const EntryMetadata& newcomer,
                                   std::int64_t now_nanos, Draw* draw,
                                   Horizon horizon = -1);
@@ -80,8 +80,8 @@ class Evictor {
   // evicted.
   bool Evict(const EntryMetadata& newcomer, std::int64_t now_nanos, Draw* draw,
              Horizon horizon);
-  // Charges an offered variant to the memory of all entries, and evicts entries
-  // whose cost is above `own_cost` for it. Returns nullopt if these entries
+  // Charges an offered variant to the memory of all entries, and evicts for it
+  // entries whose cost is above `own_cost`. Returns nullopt if these entries
   // would free too little.
   std::optional<Charge> MakeSpaceAmongAll(const EntryMetadata& newcomer,
                                           double own_cost,

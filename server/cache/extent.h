@@ -18,8 +18,9 @@ std::uint64_t MemoryFor(const storage::ReadRequest& request,
                         std::uint64_t variant_bytes);
 
 // A key of the cache that refers to its parts, so that a lookup allocates
-// nothing. It is valid as long as the request and the root that it was made of.
-// The key has no revision; CachedBytes and InFlightRead have it instead.
+// nothing. The key is valid as long as the request and the root that it was
+// made of. The key has no revision; CachedBytes and InFlightRead have it
+// instead.
 struct ExtentView {
   const std::string* root = nullptr;  // the root's identity
   std::string_view object;

@@ -7,8 +7,8 @@
 
 namespace forebay::cache {
 
-// Asks roots whether objects are still what they were when they were read.
-// Consecutive requests of one object share one question.
+// Asks roots whether objects are unchanged since they were read. Consecutive
+// requests for one object share one question.
 //
 // Serves the requests of one call of Cache::Read, on its thread, which owns it.
 // All of the requests came before the first of them is looked up, so the root's

@@ -16,7 +16,7 @@ struct Miss {
   std::size_t stripe = 0;  // index of the stripe that has it
   std::shared_ptr<InFlightRead> in_flight;
   storage::ReadRequest request;  // without `done`, which the stripe has taken
-  EntryMetadata metadata;        // of the entry that the bytes will be
+  EntryMetadata metadata;        // of the future entry of the bytes
   std::uint64_t ticket = 0;      // of the read below; 0 before it is sent
 };
 

@@ -24,9 +24,9 @@ namespace forebay::cache {
 //
 // Bytes that are evicted before their use would be read twice. A read ahead
 // therefore takes free memory, and the memory of entries that are wanted later.
-// It never evicts bytes that were read ahead and are wanted about as soon. If
-// that memory is not enough, the remaining neighbours are read when they are
-// wanted.
+// Bytes that were themselves read ahead and are wanted about as soon are never
+// evicted for it. If that memory is not enough, the remaining neighbours are
+// read when they are wanted.
 //
 // Thread-safe. The cache owns it. The arguments of its constructor outlive it.
 // Never blocks: read-ahead hints and NextUse are called without any lock. Has
@@ -75,8 +75,8 @@ class ReadAhead {
   std::vector<Stripe>* const stripes_;
   Evictor* const evictor_;
   const NextUse* const next_use_;
-  // The number of triggers still to skip. If a neighbour got no memory, there
-  // will be none for a while, and each attempt takes time.
+  // The number of triggers still to skip. If a neighbour got no memory, the
+  // next ones would hardly get any, and each attempt takes time.
   std::atomic<int> skips_left_ = 0;
 };
 

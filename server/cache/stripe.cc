@@ -8,8 +8,8 @@
 namespace forebay::cache {
 namespace {
 
-// The value of `lead` in a read that had no waiters when it was sent. It equals
-// no index, so the source is later told of all waiters.
+// The value of `lead` in a read that had no waiters when it was sent. This
+// value equals no index, so Share is later called for all waiters.
 constexpr std::size_t kNoWaiter = SIZE_MAX;
 
 // Returns the extent with parts of its own.
@@ -59,7 +59,7 @@ Stripe::Found Stripe::CheckStaleness(
     storage::ReadRequest& request, std::uint64_t memory, std::int64_t now_nanos,
     std::int64_t saves_nanos) {
   base::MutexLock lock(&mutex_);
-  // LookUp counted the request as a hit. It may turn out not to be one.
+  // LookUp counted the request as a hit. The request may turn out to be a miss.
   TrafficLocked(request.purpose.job).memory.Remove(extent.length);
   if (extent.variant != storage::kEncoded) decoded_.RemoveHit(saves_nanos);
   const auto known = table_.find(extent);
@@ -70,8 +70,8 @@ Stripe::Found Stripe::CheckStaleness(
   if (entry.cached == nullptr) {
     return JoinedLocked(*entry.in_flight, request, now_nanos);
   }
-  // The entry may have been read anew since LookUp. Such bytes are checked too:
-  // nothing says that the object did not change again.
+  // The entry may have been read anew since LookUp. The new bytes are checked
+  // too, because the object may have changed again.
   auto in_flight = std::make_shared<InFlightRead>();
   in_flight->extent = &known->first;
   in_flight->wanted = request.version.revision;
@@ -302,8 +302,8 @@ std::shared_ptr<const CachedBytes> Stripe::Evict(
   if (!candidates_.Has(candidate)) return nullptr;
   const auto known = table_.find(*extents_[candidate.handle]);
   FOREBAY_CHECK(known != table_.end());
-  // A count of one is the table's own reference. No other thread can add one
-  // while the lock is held.
+  // A count of one is the table's own reference. No other thread can add a
+  // reference while the lock is held.
   if (known->second.cached.use_count() != 1) return nullptr;
   evicted_.Add(known->first.length);
   std::shared_ptr<const CachedBytes> cached = RemoveCachedLocked(known->second);

@@ -63,7 +63,7 @@ struct InFlightRead {
   // the read, unless it is a read ahead.
   std::vector<Waiter> waiters;
   std::size_t lead = 0;      // index of the waiter whose purpose was sent
-  EntryMetadata metadata;    // of the entry that the bytes will be
+  EntryMetadata metadata;    // of the future entry of the bytes
   std::uint64_t ticket = 0;  // of the read below; 0 before it is sent
 };
 
@@ -101,7 +101,8 @@ class Stripe {
                std::int64_t now_nanos);
   // Looks up again a hit that must be checked before it is given out. If the
   // entry is still cached, returns a miss whose `confirms` is the entry's
-  // bytes; otherwise the result is that of LookUp. `saves_nanos` is the hit's.
+  // bytes; otherwise the result is that of LookUp. `saves_nanos` is
+  // Found::saves_nanos of that hit.
   Found CheckStaleness(const ExtentView& extent,
                        const std::shared_ptr<const std::string>& root,
                        storage::ReadRequest& request, std::uint64_t memory,
@@ -192,7 +193,8 @@ class Stripe {
   // Removes and returns the entry's bytes. The entry itself stays in the table.
   std::shared_ptr<const CachedBytes> RemoveCachedLocked(Entry& entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns the job's counts, or `forgotten_` if it was forgotten meanwhile.
+  // Returns the job's counts, or `forgotten_` if the job was forgotten
+  // meanwhile.
   Traffic& TrafficLocked(std::uint64_t job)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Counts a read that succeeded, for each of its waiters. If `confirmed`, the

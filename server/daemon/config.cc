@@ -39,7 +39,8 @@ constexpr std::size_t kMaxFileBytes = 1 << 20;
 constexpr std::ptrdiff_t kMaxDots = 500;
 
 // Returns the value of a node that is an integer or a floating-point number.
-// toml++ itself gives no double for an integer that a double rounds.
+// toml++ itself returns no double for an integer that a double cannot hold
+// exactly.
 double NumberOf(const toml::node& node) {
   const auto* const integer = node.as_integer();
   return integer != nullptr ? static_cast<double>(integer->get())

@@ -43,7 +43,7 @@ constexpr std::uint64_t kAnyMemory = std::uint64_t{1} << 40;
 // The smallest size, in bytes, that a key of form Takes.BYTES takes.
 constexpr std::uint64_t kFewestBytes = std::uint64_t{64} << 20;
 
-// Describes the texts of a form, as the end of "must be ...".
+// Returns words for the texts of a form, to follow "must be".
 std::string NounOf(proto::Takes::Form form) {
   switch (form) {
     case proto::Takes::SIZE:
@@ -104,7 +104,7 @@ absl::Status CheckForm(proto::Takes::Form form, std::string_view value) {
   return verdict(false);
 }
 
-// Describes the texts that a key takes, as the end of "must be ...".
+// Returns words for the texts that a key takes, to follow "must be".
 std::string TextsOf(const proto::Takes& takes,
                     const std::vector<std::string>& words) {
   std::vector<std::string> texts;

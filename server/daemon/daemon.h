@@ -45,8 +45,8 @@ namespace forebay::daemon {
 //
 // One thread creates, runs and destroys it; Stop may be called from any thread.
 // It owns all parts. Run blocks until Stop. Leave and destruction block for
-// work that is under way, which may hang for ever. Create fails if memory or a
-// socket cannot be had.
+// work that is under way, which may hang for ever. Create fails if memory is
+// short, or a socket cannot be opened.
 class Daemon {
  public:
   // Creates a daemon whose sockets listen. `config_file` is shown to people.
@@ -89,9 +89,9 @@ class Daemon {
   // Returns the facts that `forebayctl status` shows.
   admin::DaemonInfo Info() const;
 
-  // Frees the memory that jobs leave, on threads of its own. It is the first
-  // member, so destroyed last: members destroyed before it may still hand it
-  // work, which then runs at once.
+  // Frees the memory that jobs leave, on threads of its own. This member is the
+  // first, and so destroyed last. Other members may hand it work while they are
+  // destroyed; it then runs the work at once.
   session::RequestPool aside_;
   const proto::Config config_;
   const std::string config_file_;
@@ -113,7 +113,7 @@ class Daemon {
   std::unique_ptr<base::EventLoop> loop_;
   // Reads and tasks under way refer to the members above, and end before those
   // are destroyed. The sources are declared after the cache that reads them, so
-  // that they are destroyed first and fail the reads that still wait.
+  // that the sources are destroyed first and fail the reads that still wait.
   std::unique_ptr<storage::CoalescedSource> coalesced_;
   std::unique_ptr<cache::Cache> cache_;
   std::unique_ptr<DiskTier> disk_tier_;

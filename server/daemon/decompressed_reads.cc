@@ -46,7 +46,7 @@ DecompressedReads::DecompressedReads(storage::ByteSource* below,
             OptionsOf(DecompressedSource::kBytesOfZstdRead, kMostZstdReads)) {}
 
 // The requests are divided in place, in their order, so that each of the two
-// sources gets its own in one call.
+// sources gets its requests in one call.
 void DecompressedReads::Read(absl::Span<storage::ReadRequest> requests) {
   const auto of_zstd =
       std::stable_partition(requests.begin(), requests.end(),

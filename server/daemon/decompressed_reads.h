@@ -18,10 +18,10 @@ namespace forebay::daemon {
 // much more memory, have memory of their own.
 //
 // Thread-safe. The daemon owns it. The executor, the budget and `shares`
-// outlive it, as does the source below unless Stop was called. Destruction ends
-// its reads; the source below and the executor have stopped by then. All other
-// calls do not block. Errors are those of DecompressedSource and of
-// ReservedReads.
+// outlive it. The source below may be destroyed earlier, after Stop.
+// Destruction ends its reads; the source below and the executor have stopped by
+// then. All other calls do not block. Errors are those of DecompressedSource
+// and of ReservedReads.
 class DecompressedReads final : public storage::ByteSource {
  public:
   // Creates the source, and adds its schedulers to `shares`.

@@ -15,10 +15,10 @@ namespace forebay::daemon {
 // The source of samples that are gathered from pieces of a file, with memory
 // reserved for their reads.
 //
-// Thread-safe. The daemon owns it. The budget and `shares` outlive it, as does
-// the source below unless Stop was called. Destruction ends its reads; the
-// source below has stopped by then. All other calls do not block. Errors are
-// those of GatheredSource and of ReservedReads.
+// Thread-safe. The daemon owns it. The budget and `shares` outlive it. The
+// source below may be destroyed earlier, after Stop. Destruction ends its
+// reads; the source below has stopped by then. All other calls do not block.
+// Errors are those of GatheredSource and of ReservedReads.
 class GatheredReads final : public storage::ByteSource {
  public:
   // Creates the source, and adds its scheduler to `shares`.

@@ -27,8 +27,8 @@ class Gpus {
   explicit Gpus(std::function<std::unique_ptr<cuda::Driver>()> open);
   ~Gpus();
 
-  // Returns the GPUs. Until the driver is open there are none;
-  // Inventory::absence then says why.
+  // Returns the GPUs. Until the driver is open, the list is empty, and
+  // Inventory::absence says why.
   cuda::Inventory inventory() const;
   // Waits until the driver is open. CANCELLED: `stop` was requested first.
   // INTERNAL: the driver took more than 60 s.

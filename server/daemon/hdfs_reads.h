@@ -28,9 +28,9 @@ struct HdfsSetup {
 
 // The parts that read HDFS by its HTTP protocol, WebHDFS.
 //
-// Thread-safe. RemoteReads owns it. `client` outlives it; its roots may outlive
-// it. Destruction ends the reads that are under way. Only Open has errors; it
-// blocks for file I/O.
+// Thread-safe. RemoteReads owns it. `client` outlives this object; roots may
+// live longer than it. Destruction ends the reads that are under way. Only Open
+// has errors; it blocks for file I/O.
 class HdfsReads {
  public:
   HdfsReads(HdfsSetup setup, storage::http::Client* client);

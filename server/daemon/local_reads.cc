@@ -117,7 +117,7 @@ std::unique_ptr<storage::SharedOutSource> LocalReads::MakeDomain(
 // The first ring uses the memory that the daemon reserved at its start. Each
 // further ring reserves memory if the budget has some to spare; otherwise it
 // has no buffers of its own. After the first ring has ended, the next new ring
-// uses that memory.
+// uses the first ring's memory.
 std::unique_ptr<LocalDomain> LocalReads::MakeRing() {
   bool is_first = false;
   {

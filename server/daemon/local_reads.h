@@ -52,8 +52,8 @@ class LocalReads {
 
   // Returns the source of all local files.
   storage::ByteSource* source() { return &*rechecked_; }
-  // Returns the sums over all file systems that are being read. If there are
-  // none, the concurrency is that of one file system.
+  // Returns the sums over all file systems that are being read. If none is
+  // being read, the concurrency is that of one file system.
   storage::SourceState state() const;
   // Returns the CPU time that reading has taken, in nanoseconds.
   std::int64_t cpu_nanos() const;

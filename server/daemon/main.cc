@@ -94,8 +94,8 @@ void LogProtobuf() {
   });
 }
 
-// Returns the path as an absolute one, so that it means the same in any working
-// directory; empty if it is empty.
+// Returns the path as an absolute path, so that it means the same in any
+// working directory. An empty path stays empty.
 std::string AbsolutePath(const std::string& path) {
   std::error_code unknown_directory;
   const auto absolute = std::filesystem::absolute(path, unknown_directory);

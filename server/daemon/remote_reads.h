@@ -50,19 +50,21 @@ struct RemoteEnvironment {
 };
 
 // Datasets on other hosts. Buckets of Google Cloud Storage (gs://) and S3
-// (s3://) and HDFS (hdfs://, webhdfs://, swebhdfs://) are read with the
-// daemon's own credentials. Web servers (http://, https://) get none. Each host
-// has a queue and limits of its own, so that no host delays reads of another.
+// (s3://), and files of HDFS (hdfs://, webhdfs://, swebhdfs://), are read with
+// the daemon's own credentials. Web servers (http://, https://) get none. Each
+// host has a queue and limits of its own, so that no host delays reads of
+// another.
 //
 // The first root of a kind starts what the kind needs (a thread, connections, a
 // search for credentials) and adds its route. If no credentials are found, the
-// daemon searches again later: a host may start it before it has any.
+// daemon searches again later: a host may start the daemon before the host has
+// credentials.
 //
 // Thread-safe. The daemon owns it. `routes`, `shares` and `clock` outlive it.
-// No call may be under way at destruction, which ends the reads under way. Open
-// blocks for file I/O, and for a few seconds where it asks a metadata server.
-// While another call searches for the same credentials, Open waits for at most
-// 13 s. List and Stat block as ObjectLister says. Errors are those of
+// No call may be under way at destruction. Destruction ends the reads under
+// way. Open blocks for file I/O, and for a few seconds where it asks a metadata
+// server. While another call searches for the same credentials, Open waits for
+// at most 13 s. List and Stat block as ObjectLister says. Errors are those of
 // RootOpener and ObjectLister.
 class RemoteReads final : public storage::RootOpener,
                           public storage::ObjectLister {
@@ -154,8 +156,9 @@ class RemoteReads final : public storage::RootOpener,
   std::unique_ptr<storage::http::Client> client_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<storage::http::HttpLister> http_lister_
       ABSL_GUARDED_BY(mutex_);
-  // New reads use the last element. An element before it has no credentials: it
-  // was made before some were found. The reads that it began end in it.
+  // New reads use the last element. Earlier elements were made before
+  // credentials were found, so they have none. They are kept for the reads that
+  // they began.
   std::vector<std::unique_ptr<Buckets>> buckets_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<storage::DomainSource> http_source_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<S3Reads> s3_ ABSL_GUARDED_BY(mutex_);

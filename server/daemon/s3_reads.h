@@ -25,9 +25,9 @@ struct S3Setup {
 // The parts that read buckets of S3, with the daemon's own credentials, from
 // the one server that the daemon's configuration or environment names.
 //
-// Thread-safe. RemoteReads owns it. `client` outlives it; its roots may outlive
-// it. Destruction ends the reads that are under way. Only Create and Open have
-// errors; both block for file I/O.
+// Thread-safe. RemoteReads owns it. `client` outlives this object; roots may
+// live longer than it. Destruction ends the reads that are under way. Only
+// Create and Open have errors; both block for file I/O.
 class S3Reads {
  public:
   // Creates the parts. INVALID_ARGUMENT: a setting cannot be used. Other errors

@@ -53,7 +53,7 @@ absl::Status NoFiles(const storage::Root& root) {
       absl::StrCat(root.uri(), ": no files were named"));
 }
 
-// Returns a text that tells sets of files below one root apart.
+// Returns a text that differs for different sets of files below one root.
 std::string NameOf(const std::vector<std::string>& patterns) {
   return absl::StrJoin(patterns, std::string(1, '\0'));
 }

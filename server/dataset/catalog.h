@@ -53,31 +53,31 @@ class Catalog {
   // Opens the dataset below `root`. `source` reads the files; if a job pays,
   // `source` is `opening.reads`. If `spec` is a manifest without a name, its
   // rows are those of `table`, a CSV text. Adds a sentence to `warnings` for
-  // each failure without harm, such as that the index could not be saved. If
-  // this opening is stopped, its scan goes on for other openings that wait for
-  // it. Errors name the path: INVALID_ARGUMENT: an unknown format, or unusable
-  // fields; CANCELLED: stopped; others: those of the lister and of the format
-  // (folder/folder_scan.h, shards/shard_catalog.h, manifest/manifest_catalog.h,
-  // npy/npy_catalog.h, npz/npz_catalog.h, records/record_catalog.h,
-  // tokens/token_catalog.h, zip/zip_catalog.h).
+  // each failure that did no harm, such as that the index could not be saved.
+  // If this opening is stopped, its scan goes on for other openings that wait
+  // for it. Errors name the path: INVALID_ARGUMENT: an unknown format, or
+  // unusable fields; CANCELLED: stopped; others: those of the lister and of the
+  // format (folder/folder_scan.h, shards/shard_catalog.h,
+  // manifest/manifest_catalog.h, npy/npy_catalog.h, npz/npz_catalog.h,
+  // records/record_catalog.h, tokens/token_catalog.h, zip/zip_catalog.h).
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
       const Opening& opening = {},
       std::optional<std::string_view> table = std::nullopt);
 
-  // Returns the present version of the object, or regular file, `name` below
+  // Returns the present version of `name`, an object or a regular file below
   // `root`. Blocks for the disk or the network, but not for long once `stop` is
   // requested. Errors name the object: INVALID_ARGUMENT: the file is not
-  // regular, or the root's objects have no versions to ask for; others: those
-  // of LocalRoot::Stat and of the lister.
+  // regular, or there is no lister to ask for the object's version; others:
+  // those of LocalRoot::Stat and of the lister.
   absl::StatusOr<storage::ObjectVersion> FindVersion(
       const storage::Root& root, const std::string& name,
       const std::stop_token& stop) const;
 
-  // Makes the next Open scan again. Called when a file differed from what
-  // `dataset`, or a dataset that it is composed of, says. Loaders that have the
-  // dataset open keep it unchanged.
+  // Makes the next Open scan again. Called when a read found that a file has
+  // another version than in `dataset`, or in a dataset that `dataset` is
+  // composed of. Loaders that have the dataset open keep it unchanged.
   void MarkStale(const Dataset& dataset);
 
   // Frees large indexes that no loader has open and that were last opened over

@@ -20,8 +20,8 @@
 
 namespace forebay::dataset {
 
-// A dataset's version: 16 bytes that change when any sample's name, size, time
-// or label does.
+// A dataset's version: 16 bytes that change when the name, size, time or label
+// of any sample changes.
 using Version = std::array<std::uint8_t, 16>;
 
 // The type of an array: the type of its elements, and its shape.
@@ -44,16 +44,17 @@ struct Field {
   std::string name;  // valid by IsFieldName
   // The kind says how the field's bytes are decoded. It is never kSampleId.
   proto::FieldKind kind = proto::FieldKind::kBytes;
-  // The bytes of the longest value that any sample has.
+  // Length in bytes of the longest value that any sample has.
   std::uint64_t longest = 0;
-  // The type of arrays whose bytes are their elements alone, in C order.
-  // Without it, arrays are .npy files, whose headers say their type.
+  // The type of arrays whose bytes are their elements alone, in C order. If
+  // unset, each array is a .npy file, whose header says its type.
   std::optional<ArrayType> array = {};
   // Whether batches have the field in host memory, even for loaders on GPUs.
   bool on_host = false;
-  // The bytes of the shortest value. Only .npy files need it: see ragged().
+  // Length in bytes of the shortest value. Only .npy files need it: see
+  // ragged().
   std::uint64_t shortest = 0;
-  // Whether a value is a sequence of arrays of the type `array`, of any number.
+  // Whether a value is a sequence of any number of arrays of the type `array`.
   // Each of these arrays is a row: the part of the value at one index of its
   // first axis.
   bool has_rows = false;
@@ -156,7 +157,7 @@ struct Sample {
 // dataset.
 struct SourceSample {
   std::size_t source = 0;  // index into Dataset::sources()
-  std::uint64_t id = 0;    // its number in that dataset
+  std::uint64_t id = 0;    // the sample's number in that dataset
 };
 
 // A fixed, versioned set of samples, numbered from 0. A dataset may be composed
@@ -218,7 +219,8 @@ class Dataset {
   // Returns the number of workers among which the samples are divided: worker k
   // % lanes() makes sample k. Returns 0 if any worker may make any sample.
   virtual std::uint32_t lanes() const { return 0; }
-  // Whether each sample can be made only once, in the order of their numbers.
+  // Whether each sample can be made only once, and only in the order of the
+  // samples' numbers.
   virtual bool is_live() const { return false; }
   // Returns the sample's name within its object, for people. Empty if the
   // object has no other samples.
@@ -230,9 +232,9 @@ class Dataset {
   // Returns the dataset's version, which all datasets of equal contents share.
   virtual const Version& version() const = 0;
   // Returns a pointer that identifies the index, which says where the samples
-  // lie. Datasets of one version may have different indexes at a time, if files
-  // were replaced and kept their sizes and times. Returns null if the version
-  // alone tells datasets apart.
+  // lie. Datasets of one version may have different indexes at the same time,
+  // if files were replaced and kept their sizes and times. Returns null if the
+  // version alone tells datasets apart.
   virtual const void* index() const;
   // Returns the root of the samples. A composed dataset returns the root of its
   // first source; the roots of sources() say where each sample lies.
@@ -245,7 +247,7 @@ class Dataset {
   virtual std::vector<const Dataset*> sources() const;
   // Returns the source of sample `id`, and the sample's number in that source.
   virtual SourceSample SourceSampleOf(std::uint64_t id) const;
-  // Appends to `ids` the numbers, in any order, that the source sample `sample`
+  // Appends to `ids`, in any order, all numbers that the source sample `sample`
   // has in this dataset.
   virtual void FindSamples(const SourceSample& sample,
                            std::vector<std::uint64_t>* ids) const;

@@ -42,7 +42,7 @@ void DecompressedCache::Keep(
     absl::FunctionRef<std::shared_ptr<const std::string>()> make) {
   if (budget_ == nullptr || bytes > most_bytes_) return;
   if (Find(digest) != nullptr) return;
-  // A spare reservation fails if it would take the last bytes of the budget,
+  // A spare reservation fails rather than take the last bytes of the budget,
   // which other users need.
   auto reservation =
       budget_->ReserveSpare(base::HeapBytes(bytes) + kBytesOfEntry);

@@ -16,7 +16,7 @@ namespace forebay::dataset {
 //
 // Thread-safe; copies share one state. Each question has a detached thread of
 // its own; a thread that hangs is left alone. Check blocks for at most
-// `patience`. Its only error is UNAVAILABLE.
+// `patience`; the only error of Check is UNAVAILABLE.
 class FolderProbe {
  public:
   // How a probe asks, and for how long it waits.

@@ -75,7 +75,7 @@ class IndexFileReader {
   // large. Others: those of OpenOwnFile.
   static absl::StatusOr<IndexFileReader> Open(const std::string& path);
 
-  // Returns the number of bytes before the checksum that are not taken yet.
+  // Returns how many bytes before the checksum were not taken yet.
   std::uint64_t left() const { return left_; }
 
   // Takes a header, which begins with an IndexFileType. DATA_LOSS also means

@@ -20,8 +20,8 @@ namespace forebay::dataset {
 // in a directory that only the daemon's user may write.
 //
 // Thread-safe. Owns nothing but its settings. Load and Save block for the disk.
-// Before that they ask whether the disk answers (folder_probe.h); if it does
-// not, they fail with UNAVAILABLE. Errors name the file or the directory.
+// Both first check that the disk answers (folder_probe.h), and fail with
+// UNAVAILABLE if it does not. Errors name the file or the directory.
 class IndexStore {
  public:
   // Names files with the suffix `ending`. The first write creates `directory`,
@@ -59,10 +59,11 @@ class IndexStore {
   // since. `what` names the objects, for people.
   absl::Status OfOthers(std::string_view dataset, std::string_view what) const;
 
-  // Writes the text that `encode` returns; reserves `bytes` bytes of memory for
-  // it, and a little more. Afterwards trims the folder (index_folder.h). On
-  // failure the former file is still there. RESOURCE_EXHAUSTED: the budget has
-  // no room for the encoded index. Others: the disk's.
+  // Writes the text that `encode` returns. For this text, reserves `bytes`
+  // bytes of memory and a little more. Afterwards trims the folder
+  // (index_folder.h). On failure the former file is still there.
+  // RESOURCE_EXHAUSTED: the budget has no room for the encoded index. Others:
+  // the disk's.
   absl::Status Save(std::string_view dataset, std::uint64_t bytes,
                     absl::FunctionRef<std::string()> encode) const;
 

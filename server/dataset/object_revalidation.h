@@ -49,8 +49,9 @@ class ObjectRevalidation
   // Makes a new parser, which lives until the next call of Parse, or as long as
   // this object. An error says that the object differs from what was indexed.
   virtual absl::StatusOr<ObjectParser*> Parse(base::WorkingMemory* memory) = 0;
-  // Whether the parser found what was indexed. If so, records `revision`, in
-  // which it was found, in the index, and later reads ask for that revision.
+  // Whether the parser found what was indexed. If so, records `revision` in the
+  // index, and later reads ask for that revision. The parser read the object in
+  // `revision`.
   virtual bool Accept(const storage::Revision& revision) = 0;
 
   // Starts the next read, or ends the chain when the parser needs no more.
@@ -70,7 +71,7 @@ class ObjectRevalidation
   storage::ByteSource& source_;
   const Done done_;
   int scans_ = 0;           // how often Begin was called
-  storage::Revision seen_;  // the object's, as the last read found it
+  storage::Revision seen_;  // the object's revision, as the last read found it
   ObjectParser* parser_ = nullptr;
 };
 

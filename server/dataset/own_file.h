@@ -12,8 +12,8 @@
 #include "server/base/fd.h"
 
 // Files that the daemon writes for itself, in directories that only its user
-// may write. A file is replaced atomically by a rename, so neither a reader nor
-// a crash ever finds half of one. The functions are thread-safe and block for
+// may write. A file is replaced atomically by a rename: readers never find half
+// a file, not even after a crash. The functions are thread-safe and block for
 // the disk. Their errors name the file, unless they say otherwise.
 
 namespace forebay::dataset {
@@ -25,9 +25,9 @@ struct OwnFile {
 };
 
 // Opens a file for reading. Sets its access time to now: TrimIndexFolder finds
-// the least recently used files by it. NOT_FOUND: there is no file. DATA_LOSS:
-// it is not a regular file. PERMISSION_DENIED: it belongs to another user.
-// Others: the disk's.
+// the least recently used files by that time. NOT_FOUND: there is no file.
+// DATA_LOSS: it is not a regular file. PERMISSION_DENIED: it belongs to another
+// user. Others: the disk's.
 absl::StatusOr<OwnFile> OpenOwnFile(const std::string& path);
 
 // Fills `bytes` from the file's bytes at `offset`. Errors give the reason

@@ -39,9 +39,9 @@ class SingleFlight {
     ItemPtr item;         // found by an earlier search; null if nobody holds it
     bool waited = false;  // whether the caller waited for another search
   };
-  // Returns the item, which may be `known.item`. If that is out of date, the
-  // search drops it before it builds a new item, to save memory. Ends early
-  // when `stop` is requested.
+  // Returns the item, which may be `known.item`. If `known.item` is out of
+  // date, the search drops it before it builds a new item, to save memory. Ends
+  // early when `stop` is requested.
   using Search = std::function<absl::StatusOr<ItemPtr>(
       Known known, const std::stop_token& stop)>;
 

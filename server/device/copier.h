@@ -25,8 +25,8 @@ struct Copy {
   // Bytes to copy, from the start of `from` to the start of `to`; at least 1.
   std::uint64_t bytes = 0;
   // The copier calls `done` once, with the copy's outcome, and never within
-  // Start. `done` runs on any thread. It may call the copier, but not destroy
-  // it.
+  // Start. `done` runs on any thread. `done` may call the copier, but not
+  // destroy it.
   std::function<void(const absl::Status&)> done;
 };
 

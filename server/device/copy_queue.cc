@@ -2,13 +2,13 @@
 //
 // Start cuts a copy into pieces, and puts them into a fair queue, which charges
 // the copy's payers. The thread keeps two pieces in flight on the GPU's stream.
-// It waits for the older piece, and then starts the next one. A copy is done
-// when its last piece is done. After an error, the copy's other pieces are
+// The thread waits for the older piece, and then starts the next one. A copy is
+// done when its last piece is done. After an error, the copy's other pieces are
 // popped from the queue but not started.
 //
 // A driver call may hang for ever. The owner calls Expire every now and then.
-// It notices a piece that does not end, fails all copies and marks the GPU as
-// lost. Stop then leaves the thread in its call; the thread shares the
+// Expire notices a piece that does not end, fails all copies and marks the GPU
+// as lost. Stop then leaves the thread in its call; the thread shares the
 // ownership of the state (Work) that it uses.
 
 #include "server/device/copy_queue.h"
@@ -75,7 +75,7 @@ class CopyQueue::Work {
   absl::Status Start(Copy copy);
   // The thread's function: copies until End is called and the queue is empty.
   void Run();
-  // Fails all copies with CANCELLED, and lets the thread leave.
+  // Fails all copies with CANCELLED, and lets the thread leave Run.
   void End();
   void Expire(std::int64_t limit_nanos);
   void Lose(const absl::Status& why);
@@ -133,8 +133,8 @@ class CopyQueue::Work {
   base::CondVar work_or_end_;
   Queue queue_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Pending>> pending_ ABSL_GUARDED_BY(mutex_);
-  // Time since which the oldest piece in flight has been the oldest; 0 if no
-  // piece is in flight.
+  // Time at which the oldest piece in flight became the oldest; 0 if no piece
+  // is in flight.
   std::int64_t oldest_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status health_ ABSL_GUARDED_BY(mutex_);
   CopyCounters counters_ ABSL_GUARDED_BY(mutex_);

@@ -47,7 +47,7 @@ class Device {
 
   // Returns an error of this GPU as jobs get it: the message names the GPU.
   // DATA_LOSS, which says that the GPU is lost, becomes INTERNAL, because to
-  // jobs DATA_LOSS means a damaged sample. The copier is then told of the loss.
+  // jobs DATA_LOSS means a damaged sample. The copier's Lose is then called.
   absl::Status ForJobs(const absl::Status& status);
 
  private:

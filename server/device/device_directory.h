@@ -22,7 +22,7 @@
 namespace forebay::device {
 
 // The GPUs that loaders have their batches on, by UUID. A GPU is opened for its
-// first loader. It is closed when nobody has used it for a while, because its
+// first loader, and closed when nobody has used it for a while, because its
 // context takes GPU memory that trainers need.
 //
 // Thread-safe. The caller owns the directory. The driver must outlive the GPUs
@@ -65,9 +65,9 @@ class DeviceDirectory final : public schedule::JobShares {
   void Forget(schedule::Flow flow) override;
 
  private:
-  // Returns the GPU if it is open, or null if it is not. After null, the caller
-  // must open the GPU; other callers wait for that. Waits if another caller is
-  // opening the GPU.
+  // Returns the GPU if it is open, or null if it is not. If the result is null,
+  // the caller must open the GPU; other callers wait for that. Waits if another
+  // caller is opening the GPU.
   absl::StatusOr<std::shared_ptr<Device>> FindOpen(const std::string& uuid,
                                                    const std::stop_token& stop);
   // Opens a GPU, and starts its copy thread.

@@ -21,7 +21,8 @@ class CpuClock {
   // thread must not have been joined.
   virtual std::int64_t Of(pthread_t thread) const = 0;
 
-  // Returns the clock that asks the kernel. It lives as long as the process.
+  // Returns the clock that asks the kernel. The clock lives as long as the
+  // process.
   static const CpuClock* Kernel();
 };
 

@@ -51,8 +51,8 @@ class Executor {
 
   // Returns the number of CPUs that tasks may use.
   virtual int cpus() const = 0;
-  // Returns the most tasks that can run at once. It exceeds cpus(), because
-  // short and long tasks run beside each other.
+  // Returns the most tasks that can run at once. The number exceeds cpus(),
+  // because short and long tasks run beside each other.
   virtual int places() const = 0;
 
   // Submits a task that several flows share: at least one flow, none of them

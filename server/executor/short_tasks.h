@@ -17,7 +17,7 @@ using FlowSet = absl::InlinedVector<schedule::Flow, 2>;
 FlowSet FlowSetOf(absl::Span<const schedule::Flow> flows);
 
 // Whether a flow of `waiting` is missing from `running`. kNobody's work belongs
-// to no job, so it always counts as another flow's.
+// to no job, so this work always counts as another flow's.
 bool HasOther(const FlowSet& waiting, const FlowSet& running);
 
 // Counts the short tasks that wait or run, by their flows. The executor asks
@@ -30,7 +30,7 @@ class ShortTasks {
   // Takes back one Add of the same flows. There must have been one.
   void Remove(const FlowSet& flows);
   // Whether one of the counted tasks can hold up a flow that is not its own:
-  // they have different flows, or some are kNobody's.
+  // the tasks have different flows, or some are kNobody's.
   bool MixFlows() const;
 
  private:

@@ -1,7 +1,7 @@
 // Order. One fair queue decides the order of all tasks, short and long. A
 // thread takes the first task of its kind. While all places of long tasks are
-// taken, the next long task waits for one. Short tasks overtake it only as far
-// as schedule::FairQueue allows. If a job of short tasks and a job of long
+// taken, the next long task waits for a place. Short tasks overtake it only as
+// far as schedule::FairQueue allows. If a job of short tasks and a job of long
 // tasks both have too much work, they thus get shares by their weights. The
 // short tasks of a job that needs little still start at once.
 //
@@ -12,7 +12,7 @@
 // a job with short tasks that begins when they do. A stream submits no second
 // task before its first is measured (stream/sample_tasks.h).
 //
-// Priorities. As many short tasks as CPUs, and as many long tasks, may run at
+// Priorities. If there are n CPUs, up to n short and n long tasks may run at
 // once. If more tasks run than there are CPUs, the threads with long tasks get
 // a lower priority, and the kernel runs the short tasks first. A thread cannot
 // get its old priority back. A thread of low priority thus ends when its task
@@ -24,7 +24,7 @@
 // Wake-ups. A new task wakes a sleeping thread only if more tasks wait than
 // threads are waking. Threads that are awake look into the queue themselves. A
 // thread that takes a task wakes the next thread if more tasks can start. If a
-// cap holds tasks up, the alarm wakes a thread when one may run. Reading a
+// cap holds tasks up, the alarm wakes a thread when a task may run. Reading a
 // thread's CPU time is a system call, so one reading both ends a task and
 // begins the next.
 #include "server/executor/thread_pool_executor.h"
@@ -49,7 +49,7 @@ constexpr double kNanosPerSecond = 1e9;
 // Threads with long tasks keep their low priority for this time after short
 // tasks last needed the CPUs. Bursts of short tasks thus restart no threads.
 constexpr std::int64_t kCalmNanos = 1'000'000'000;
-// The wait before a thread that the system has refused is tried again.
+// The wait before the next try to start a thread that the system has refused.
 constexpr std::int64_t kRefusedNanos = 100'000'000;
 
 schedule::Load LoadOf(std::int64_t cpu_nanos) {
@@ -209,7 +209,7 @@ void ThreadPoolExecutor::Work(Thread* self) {
       ++group.asleep;
       task_or_end_[self->kind].Wait(&mutex_);
       --group.asleep;
-      // A spurious wake-up counts as a notified one; no harm comes of it.
+      // A spurious wake-up counts as a notified one, which does no harm.
       if (group.waking > 0) --group.waking;
       continue;
     }

@@ -47,14 +47,14 @@ struct ThreadPoolExecutorOptions {
 // short tasks and forebay-long-N for long ones. Each group has a thread for
 // every CPU. While short tasks want the CPUs, threads with long tasks have a
 // lower priority in the kernel. If a short task overruns while a task of
-// another flow waits for its thread, it counts as a long task from then on. A
-// new thread then serves the short tasks. A task is charged the CPU time that
-// its thread spent on it.
+// another flow waits, the short task counts as a long one from then on. A new
+// thread then serves the short tasks. A task is charged the CPU time that its
+// thread spent on it.
 //
-// Another thread, forebay-cpu-cap, supervises. It wakes a thread when a task
-// that a cap held up may run, looks for short tasks that overrun, and starts
-// threads. The contract is that of Executor. A task may call any function but
-// Stop and the destructor.
+// Another thread, forebay-cpu-cap, supervises. The supervisor wakes a thread
+// when a task that a cap held up may run, looks for short tasks that overrun,
+// and starts threads. The contract is that of Executor. A task may call any
+// function but Stop and the destructor.
 class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
  public:
   // `cpus` is at least 1.
@@ -62,10 +62,10 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
                               const ThreadPoolExecutorOptions& options = {});
   ~ThreadPoolExecutor() override;
 
-  // Waits for the tasks that run, and drops those that wait and all that are
-  // submitted later. An owner calls it to end all tasks before it destroys
-  // objects that the tasks use, while those objects may still submit. Called by
-  // one thread at a time.
+  // Waits for the tasks that run. Drops the tasks that wait, and all tasks that
+  // are submitted later. An owner calls Stop to end all tasks before it
+  // destroys objects that the tasks use, while those objects may still submit.
+  // Called by one thread at a time.
   void Stop();
 
   int cpus() const override { return cpus_; }
@@ -174,7 +174,7 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   Wanted WantedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Wake(const Wanted& wanted);
   // Wakes a thread of each kind that tasks wait for. Called when caps may let
-  // more through than before.
+  // more tasks through than before.
   void CapsChangedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Lowers the priority of all threads with long tasks if more tasks run than
@@ -184,10 +184,11 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   // Lowers the priority of one thread.
   void Lower(Thread* thread) const;
   // Whether the thread should end so that a thread of normal priority takes its
-  // place. Its own priority cannot be raised again.
+  // place. The priority of this thread cannot be raised again.
   bool IsSurplusLocked(const Thread& thread) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Books the thread's end. The supervising thread joins it and starts another.
+  // Books the thread's end. The supervising thread joins that thread and starts
+  // another one.
   void LeaveLocked(Thread* self) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Makes the supervising thread call Supervise at `at_nanos` or earlier.

@@ -15,7 +15,7 @@ namespace {
 // (sched_prio_to_weight), 5 steps of niceness divide the weight by about 3.
 constexpr int kLowNice = 5;
 // The slice of a thread with long tasks. The kernel's default
-// (kernel/sched/fair.c) is some 0.7 ms, times 1 + log2 of up to 8 CPUs.
+// (kernel/sched/fair.c) is some 0.7 ms * (1 + log2(CPUs)), with at most 8 CPUs.
 constexpr std::uint64_t kLongSliceNanos = 10'000'000;
 
 // The first version of `struct sched_attr` (sched_setattr(2)). The kernel's

@@ -7,11 +7,11 @@
 namespace forebay::executor {
 
 // Each function acts on one thread of this process, by its kernel id (gettid).
-// It does not block, and does nothing if the kernel refuses.
+// No call blocks. A call does nothing if the kernel refuses.
 
-// Lowers a thread's priority. Beside a thread of the usual priority it gets
-// about a quarter of the CPU. An unprivileged process cannot raise the priority
-// again.
+// Lowers a thread's priority. Beside a thread of the usual priority, the thread
+// then gets about a quarter of the CPU. An unprivileged process cannot raise
+// the priority again.
 void LowerPriority(pid_t thread);
 
 // Asks the kernel for longer slices of CPU time for a thread, which Linux 6.12

@@ -8,14 +8,14 @@
 
 namespace forebay::fetch {
 
-// Lets one thread wait until other threads have done a number of things, or
-// until a thread calls Cancel. Thread-safe; shared by all these threads. Only
-// Await blocks. Has no errors.
+// Lets one thread wait until other threads have called Done a given number of
+// times, or until a thread calls Cancel. Thread-safe; shared by all these
+// threads. Only Await blocks. Has no errors.
 class Countdown {
  public:
   explicit Countdown(std::size_t count) : left_(count) {}
 
-  // Counts one thing as done.
+  // Counts one call.
   void Done() {
     base::MutexLock lock(&mutex_);
     if (--left_ == 0) changed_.NotifyAll();
@@ -26,14 +26,13 @@ class Countdown {
     cancelled_ = true;
     changed_.NotifyAll();
   }
-  // Whether Cancel was called. If so, nobody waits for the things that are not
-  // done.
+  // Whether Cancel was called. If so, nobody waits for further calls of Done.
   bool cancelled() const {
     base::MutexLock lock(&mutex_);
     return cancelled_;
   }
-  // Blocks until all things are done, or Cancel is called. Returns whether all
-  // are done.
+  // Blocks until Done was called `count` times, or Cancel is called. Returns
+  // whether all calls of Done were made.
   bool Await() {
     base::MutexLock lock(&mutex_);
     while (left_ > 0 && !cancelled_) changed_.Wait(&mutex_);

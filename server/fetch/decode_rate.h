@@ -33,8 +33,8 @@ class DecodeRate {
   }
 
  private:
-  // The nanoseconds a byte that are assumed before a sample is measured: about
-  // those of a JPEG.
+  // The nanoseconds for each byte that are assumed before a sample is measured.
+  // A JPEG takes about as long.
   static constexpr double kGuess = 12;
   // A new sample weighs at least one part in kRemembered, so that the mean
   // follows changes.

@@ -92,8 +92,8 @@ class ObjectReader {
   absl::StatusOr<ObjectRead> ReadVersion(const ObjectRange& range,
                                          const storage::ObjectVersion& version,
                                          const std::stop_token& stop);
-  // Makes a window of at least `bytes` bytes, unless the present window is as
-  // large.
+  // Makes a window of at least `bytes` bytes, unless the present window is
+  // large enough.
   absl::Status MakeWindow(std::uint64_t bytes);
 
   const ObjectDeps deps_;

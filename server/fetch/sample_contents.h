@@ -33,7 +33,7 @@ struct Content {
   // `number` is the value.
   absl::Span<const std::uint8_t> bytes;
   std::int64_t number = 0;
-  // Whether the bytes are an audio file, or a TIFF image, to decode as an
+  // Whether `bytes` is an audio file, or a TIFF image, that is decoded as an
   // array.
   bool is_audio = false;
   bool is_tiff = false;

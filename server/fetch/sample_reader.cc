@@ -4,9 +4,9 @@
 // executor if the sample has to be decoded. The window's header is written
 // last. The caller's thread waits for the reads and for the tasks.
 //
-// Reads and tasks share ownership of the fetch's Work and of the window. So a
-// stopped fetch may return at once, while some of its reads and tasks still
-// write. Samples that need a larger workspace go to LargeSamples.
+// Reads and tasks share ownership of the fetch's Work and of the window. A
+// stopped fetch may therefore return at once, while some of its reads and tasks
+// still write. Samples that need a larger workspace go to LargeSamples.
 #include "server/fetch/sample_reader.h"
 
 #include <algorithm>
@@ -102,12 +102,12 @@ absl::StatusOr<Fetched> SampleReader::Fetch(
   work->window = window_;
   if (const absl::Status status = Make(work, stop); !status.ok()) {
     // The client does not know the new window, and tasks of this fetch may
-    // still write into it. So the next fetch makes another window.
+    // still write into it. The next fetch therefore makes another window.
     window_ = nullptr;
     return status;
   }
-  // A task that is done may own the Work for a moment longer. So the memory of
-  // the Work is freed here.
+  // A task that is done may own the Work for a moment longer. The memory of the
+  // Work is therefore freed here.
   work->GiveBack();
   for (std::uint32_t i = 0; i < work->pieces.size(); ++i) {
     const absl::Status& status = work->pieces[i].status;
@@ -203,8 +203,8 @@ std::uint64_t SampleReader::LayOut(Work* work) {
     auto contents = MeasureSample(*spec_, piece.id, piece.bytes.span(),
                                   piece.made, room, measuring_);
     if (contents.ok()) {
-      // The values made are at most a few times as large as the bytes read. So
-      // they are counted only after they are made.
+      // The values that are made take at most a few times as much memory as the
+      // bytes read. They are therefore counted only after they are made.
       const absl::Status kept =
           deps_.budget->Extend(&work->reservation, piece.made.bytes() - counted,
                                "values made of samples");

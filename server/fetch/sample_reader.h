@@ -48,7 +48,8 @@ struct FailedSample {
 
 // The result of a fetch. The samples are in the window.
 struct Fetched {
-  // The descriptor of a new window; invalid if the window is the one before.
+  // The descriptor of a new window; invalid if the window of the previous fetch
+  // is used again.
   base::Fd window;
   std::uint64_t window_bytes = 0;    // size of a new window
   std::vector<FailedSample> failed;  // the samples that are not in the window
@@ -88,8 +89,8 @@ class SampleReader {
   // Measures all samples and assigns their offsets in the window. Returns the
   // bytes that the window needs.
   std::uint64_t LayOut(Work* work);
-  // Makes a window of at least `bytes` bytes, unless the present window is as
-  // large.
+  // Makes a window of at least `bytes` bytes, unless the present window is
+  // large enough.
   absl::Status MakeWindow(std::uint64_t bytes, Fetched* fetched);
   // Writes all samples to the window, and then the header and the fields'
   // descriptions.

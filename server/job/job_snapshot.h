@@ -34,8 +34,8 @@ struct LoaderSnapshot {
   std::optional<int> gpu;
   // The reason why no GPU has the batches although the loader asked for one.
   std::string gpu_refusal;
-  // Whether workers make the loader's samples, asked for by number, for this
-  // loader alone.
+  // Whether workers make the loader's samples for this loader alone, and are
+  // asked for samples by number.
   bool lacks_share_key = false;
   // Whether workers iterate over the loader's dataset for this loader alone.
   bool is_iterated_alone = false;

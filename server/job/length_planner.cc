@@ -106,7 +106,7 @@ class Planner {
   const MeasureField measure_;
   stream::StreamSpec* const stream_;
   std::optional<stream::RoomScan> scan_;
-  std::string field_;  // whose lengths count
+  std::string field_;  // the field whose lengths count
   std::shared_ptr<const sampler::SampleLengths> lengths_;
   std::optional<std::uint64_t> equal_;  // the length of each sample
   stream::MeasuredField measured_;
@@ -178,8 +178,8 @@ absl::Status Planner::NoSuchField() const {
                : ": no field differs in length from sample to sample"));
 }
 
-// Sets `lengths_`, and `equal_` if all samples have one length. The lengths are
-// those after the field's pipeline.
+// Sets `lengths_`, and `equal_` if all samples have one length. These are the
+// lengths of the results of the field's pipeline.
 absl::Status Planner::FindLengths() {
   FOREBAY_ASSIGN_OR_RETURN(const std::size_t field, FindField());
   const stream::FieldType& type = stream_->fields[field];
@@ -273,8 +273,8 @@ std::string Planner::Described(std::uint64_t length) const {
                       " s");
 }
 
-// Bounds a batch by length. Its size becomes the largest number of samples that
-// are short enough together: slots need room for no more.
+// Bounds a batch by length. The batch's size becomes the largest number of
+// samples that can fit in that length; slots need room for no more.
 absl::Status Planner::Limit() {
   const std::uint64_t longest = LongestLength();
   if (longest > most()) {

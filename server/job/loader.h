@@ -102,7 +102,7 @@ class Loader {
   absl::Status TakeReleases();
 
   // Gives back memory that the stream does not need now. The slots are freed
-  // when no epoch has run for `idle_nanos` and none is leased. May block for
+  // when no epoch has run for `idle_nanos` and no slot is leased. May block for
   // processes of the job. Does nothing while another call runs.
   void ReleaseIdleMemory(std::int64_t idle_nanos);
   // Ends the leases that the client has released. Returns whether the client
@@ -110,8 +110,8 @@ class Loader {
   bool HasLeases();
 
   LoaderSnapshot Snapshot() const;
-  // Returns a copy of the batch that was published last. UNAVAILABLE: there is
-  // none. RESOURCE_EXHAUSTED: the budget has no room for it.
+  // Returns a copy of the batch that was published last. UNAVAILABLE: no such
+  // batch is cached now. RESOURCE_EXHAUSTED: the budget has no room for it.
   absl::StatusOr<PeekedBatch> Peek() const;
 
  private:

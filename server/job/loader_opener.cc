@@ -133,8 +133,8 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesBySample(
       });
 }
 
-// Returns the types judged by the first sample that is not damaged, of at most
-// kMostTried.
+// Returns the types judged by the first sample that is not damaged. Tries at
+// most kMostTried samples.
 absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
     const dataset::Dataset& dataset, const stream::ImagePipelines& images,
     const stream::FieldPipelines& pipelines, const stream::StreamDeps& deps,

@@ -65,9 +65,8 @@ class LoaderOpener {
       const std::stop_token& stop);
 
   // Opens a reader, whose work is charged to `job`. With `decode`, images come
-  // as pixels, which the ops of the spec's pipeline have changed, if there are
-  // any. Sets `warnings` to the harmless faults of the dataset, a sentence
-  // each.
+  // as pixels, behind the ops of the spec's pipeline if there are any. Sets
+  // `warnings` to the harmless faults of the dataset, a sentence each.
   absl::StatusOr<std::unique_ptr<fetch::SampleReader>> OpenReader(
       const Job& job, const proto::LoaderSpec& spec,
       const dataset::composed::DatasetInputs& inputs, bool decode,
@@ -91,8 +90,8 @@ class LoaderOpener {
   // Logs the warnings, and stores them for Warnings().
   void Warn(std::vector<std::string> found);
   // Returns the warnings of a dataset. `found` are the warnings of this
-  // opening. If `found` is empty, returns the stored warnings, because opening
-  // an index that exists already finds none.
+  // opening. If `found` is empty, returns the stored warnings, because no
+  // faults are found when an existing index is opened again.
   std::vector<std::string> WarningsOf(const dataset::Version& version,
                                       std::vector<std::string> found);
   // Returns the sizes of a field's values in all samples, measured now or
@@ -118,7 +117,7 @@ class LoaderOpener {
   mutable base::Mutex mutex_;
   std::deque<std::string> warnings_ ABSL_GUARDED_BY(mutex_);
   // The warnings of the datasets that gave warnings last. They are stored
-  // because opening an index that exists already finds none.
+  // because no faults are found when an existing index is opened again.
   struct OfDataset {
     dataset::Version version;
     std::vector<std::string> warnings;

@@ -29,8 +29,8 @@ std::optional<std::string> StreamKey(std::uint32_t uid,
     absl::StrAppend(&roots, root->size(), ":", *root,
                     reinterpret_cast<std::uintptr_t>(source->index()), ":");
   }
-  // The fields that are cleared do not shape a batch, or identify the place
-  // less exactly than the root's identity does.
+  // The cleared fields either do not shape a batch, or identify the place less
+  // exactly than the root's identity does.
   proto::LoaderSpec shaping = spec;
   shaping.clear_name();
   shaping.mutable_batch()->clear_depth();

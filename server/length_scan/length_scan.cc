@@ -1,15 +1,16 @@
 // The calling thread plans the reads of some thousand samples at a time, and
 // keeps many reads in flight. Completed reads are queued for this thread. For
 // each of them, the thread submits a task that measures the bytes. The task
-// queues its results for the thread, too. So only one thread updates the state,
-// without locks.
+// queues its results for the thread, too. Only the calling thread therefore
+// updates the state, without locks.
 //
 // For most clips, only the head is read. If the head does not tell the length,
 // the tail is read, and then, if necessary, all of the clip. These reads come
 // before all others, since the bytes of the head stay in memory meanwhile.
 //
-// Reads and tasks share ownership of the objects that they use. So a scan that
-// was stopped or has failed may return while reads and tasks are in flight.
+// Reads and tasks share ownership of the objects that they use. A scan that was
+// stopped or has failed may therefore return while reads and tasks are in
+// flight.
 #include "server/length_scan/length_scan.h"
 
 #include <algorithm>
@@ -184,7 +185,7 @@ class LengthScan {
         most_bytes_(std::min(deps.budget->limit() / kMemoryPart, kMostBytes)),
         planner_(subject.dataset.get(), subject.field),
         shared_(std::make_shared<Shared>(subject, deps.budget)) {}
-  // Makes the tasks that are left end early.
+  // Makes the remaining tasks end early.
   ~LengthScan() { shared_->Stop(); }
   LengthScan(const LengthScan&) = delete;
   LengthScan& operator=(const LengthScan&) = delete;
@@ -233,8 +234,8 @@ absl::Status LengthScan::BeginReads() {
     if (reads_.empty()) break;
     const std::uint64_t bytes =
         storage::HeldBytes(reads_.front().request.length);
-    // A read that is larger than the bound begins when no other is in flight:
-    // otherwise it would never begin.
+    // A read that is larger than the bound begins when no other read is in
+    // flight, because it could never begin earlier.
     if (in_flight_ > 0 &&
         bytes > most_bytes_ - std::min(most_bytes_, bytes_in_flight_))
       break;

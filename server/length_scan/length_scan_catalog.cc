@@ -1,11 +1,11 @@
-// Sizes come from other loaders that hold them, or else from the disk, or else
-// from a scan. The name on disk is a digest of the dataset and the field. The
-// stored file has a digest of the files' versions and revisions. If that digest
-// differs, the samples are measured again, and the sizes saved under the same
-// name.
+// The catalog takes the sizes that another loader holds or, if none does, loads
+// them from the disk. If the disk has none, a scan measures them. The name on
+// disk is a digest of the dataset and the field. The stored file has a digest
+// of the files' versions and revisions. If that digest differs, the samples are
+// measured again, and the sizes saved under the same name.
 //
 // If sizes cannot be loaded, they are measured; if they cannot be saved, they
-// are kept in memory. So both failures give only a warning.
+// are kept in memory. Both failures therefore give only a warning.
 #include "server/length_scan/length_scan_catalog.h"
 
 #include <string_view>
@@ -58,8 +58,8 @@ absl::StatusOr<dataset::Version> DigestOfFiles(const dataset::Dataset& dataset,
     if (id % kLooks == 0 && stop.stop_requested())
       return absl::CancelledError("its samples were not all looked at");
     const storage::ObjectVersion version = dataset.At(id).version;
-    // Successive samples often lie in one file. So a version is hashed only
-    // where it differs from that of the sample before.
+    // Successive samples often lie in one file. A version is therefore hashed
+    // only where it differs from that of the sample before.
     if (version == last) continue;
     last = version;
     digest.Add(id)

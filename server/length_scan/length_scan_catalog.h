@@ -30,10 +30,10 @@ class LengthScanCatalog {
   LengthScanCatalog(const std::string& index_directory, LengthScanDeps deps);
 
   // Finds the sizes of the subject's values. Adds a sentence to `warnings` for
-  // each failure without harm. Blocks while the samples are measured, perhaps
-  // for as long as reading all of them takes. Once `stop` is requested, Find
-  // returns soon, unless others wait for the same sizes. Errors are those of
-  // ScanLengths.
+  // each failure that does no harm. Blocks while the samples are measured,
+  // perhaps for as long as reading all of them takes. Once `stop` is requested,
+  // Find returns soon, unless others wait for the same sizes. Errors are those
+  // of ScanLengths.
   absl::StatusOr<std::shared_ptr<const ValueSizes>> Find(
       const Subject& subject, std::vector<std::string>* warnings,
       const std::stop_token& stop);

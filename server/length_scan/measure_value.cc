@@ -18,7 +18,7 @@ using dataset::FieldValue;
 using proto::FieldKind;
 
 // Returns the size of a value, given its bytes. If the dataset tells the type
-// of an array, its bytes are only its elements.
+// of an array, the array's bytes are its elements alone.
 absl::StatusOr<ValueSize> SizeOf(const dataset::Field& field,
                                  absl::Span<const std::uint8_t> value) {
   if (field.kind == FieldKind::kAudio) {

@@ -1,7 +1,8 @@
 // The planner makes a request for each sample, sorts the requests by file and
 // offset, and joins neighbours. Samples may be in any order, but files are read
 // best from front to back. Joining saves requests: one read of up to 1 MiB
-// replaces many small reads. It also reads the gaps between the parts.
+// replaces many small reads. A joined read also reads the gaps between its
+// parts.
 //
 // Long clips are not read whole. Most formats tell the length in the first
 // bytes of a file, and some, such as Ogg, only in the last bytes.
@@ -20,7 +21,7 @@ namespace forebay::length_scan {
 namespace {
 
 // Bytes of a clip's head or tail. The last page of an Ogg file tells the clip's
-// length. It is searched for in the last 64 KiB.
+// length. Readers search for this page in the last 64 KiB.
 constexpr std::uint64_t kEnd = std::uint64_t{80} << 10;
 // A clip of at most this many bytes is read as a whole: head and tail would be
 // most of it.

@@ -57,7 +57,7 @@ class ReadPlanner {
   // Plans the reads for the samples `begin` to `end` - 1.
   std::vector<PlannedRead> Plan(std::uint64_t begin, std::uint64_t end) const;
   // Plans the next read for a clip, after the part that `wanted` describes did
-  // not tell its length. That part is kHead or kTail.
+  // not tell its length. `wanted.part` is kHead or kTail.
   PlannedRead PlanMore(Wanted wanted) const;
 
  private:

@@ -1,6 +1,7 @@
-// A dataset has few distinct sample rates. So an item of 8 bytes holds the size
-// and, in the 20 bits above it, the index of the rate. The rate that was used
-// last is tried first, since neighbouring samples often have the same rate.
+// A dataset has few distinct sample rates. An item of 8 bytes therefore holds
+// the size and, in the 20 bits above it, the index of the rate. The rate that
+// was used last is tried first, since neighbouring samples often have the same
+// rate.
 #include "server/length_scan/value_sizes.h"
 
 #include <algorithm>

@@ -23,9 +23,9 @@ std::string EncodeValueSizes(const ValueSizes& sizes,
                              const dataset::Version& samples);
 
 // Reads sizes from a file, and takes their memory from `memory`. NOT_FOUND: the
-// sizes are of other samples than `samples` says, or their number is not
-// `count`. DATA_LOSS: the file is damaged. RESOURCE_EXHAUSTED: the error of
-// `memory`. Other errors are the disk's.
+// file has another digest than `samples`, or not `count` sizes. DATA_LOSS: the
+// file is damaged. RESOURCE_EXHAUSTED: `memory` is used up. Other errors are
+// the disk's.
 absl::StatusOr<std::shared_ptr<const ValueSizes>> DecodeValueSizes(
     dataset::IndexFileReader& file, const dataset::Version& samples,
     std::uint64_t count, base::WorkingMemory& memory);

@@ -86,16 +86,17 @@ class ArrayPipeline {
   // Returns the type of the arrays that Run makes. Only the first axis may be
   // ragged.
   const RaggedArrayType& output() const { return output_; }
-  // Returns the length of the input's ragged axis behind all ops, or that of
-  // the first axis if no axis is ragged. `length` is this axis's length in the
-  // input. A RandomWindow makes its full length, even of a shorter input.
+  // Returns the length that an axis of `length` elements in the input has
+  // behind all ops. The axis is the ragged axis, or the first axis if no axis
+  // is ragged. A RandomWindow makes its full length, even of a shorter input.
   std::uint64_t LengthFrom(std::uint64_t length) const;
   // Returns the number of RandomWindows among the ops.
   std::uint16_t windows() const { return windows_; }
 
-  // Returns the part of the array's first axis that Run looks at, which is the
-  // part that the leading ops leave. `array` needs a type and a sample rate,
-  // but not items. It has at least one axis. INVALID_ARGUMENT: as for Run.
+  // Returns the part of the array's first axis that Run looks at: the part that
+  // is left behind the pipeline's first ops. `array` needs a type and a sample
+  // rate, but not items. It has at least one axis. INVALID_ARGUMENT: as for
+  // Run.
   absl::StatusOr<AxisPart> PartFor(const Array& array,
                                    const SampleKey& key) const;
   // Returns the part of the array's first axis that Run looks at if only the

@@ -296,8 +296,8 @@ class ArrayTransform::Work {
 
  private:
   // Returns the view's elements without gaps, cast and normalised by `part`.
-  // They are written to scratch memory, unless the array has them as they are,
-  // without gaps.
+  // They are written to scratch memory, unless the array already has them in
+  // this form.
   absl::StatusOr<const float*> Gather(const ArrayPipeline& part,
                                       const ArrayView& view);
 

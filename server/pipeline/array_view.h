@@ -47,7 +47,7 @@ class ArrayView {
   void Cut(std::size_t axis, std::uint64_t begin, std::uint64_t length);
   // Makes axis number order[i] axis number i.
   void Permute(absl::Span<const std::uint8_t> order);
-  // Joins neighbouring axes whose elements lie without gaps into one axis.
+  // Joins neighbouring axes into one axis where no gaps lie between elements.
   void Merge();
 
  private:

@@ -58,7 +58,7 @@ class VariantTarget {
   // Returns room for a variant of `bytes` bytes, or an empty span if the
   // variant is not wanted.
   virtual absl::Span<std::uint8_t> RoomFor(std::uint64_t bytes) = 0;
-  // Called once the room that RoomFor returned is filled.
+  // The pipeline calls this when it has filled the room that RoomFor returned.
   virtual void Filled() = 0;
 };
 

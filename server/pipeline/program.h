@@ -30,8 +30,8 @@ struct Fill {
 // An op on pixels, and its random stream.
 struct ProgramOp {
   transform::PixelOp op;
-  // Number of the op's random stream: the op's place in the spec, where ops
-  // that say how images are decoded do not count.
+  // Number of the op's random stream: the op's place in the spec, without
+  // counting ops that say how images are decoded.
   std::uint16_t index = 0;
 };
 

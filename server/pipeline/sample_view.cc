@@ -111,7 +111,7 @@ absl::Status SampleView::Resize(transform::ImageExtent extent,
   }
   if (!view_.x.CanResize() || !view_.y.CanResize())
     FOREBAY_RETURN_IF_ERROR(Settle());
-  // Only for the first resize may the image be decoded at a smaller scale. A
+  // The image may be decoded at a smaller scale for the first resize only. A
   // later resize may start from a variant, which cannot be reduced; without the
   // variant it must give the same pixels. A resize counts even if it leaves the
   // size unchanged.

@@ -30,8 +30,8 @@ class SampleView {
   // Applies program.ops[i]. A random op takes its random numbers from `draws`.
   absl::Status Apply(std::size_t i, transform::Draws& draws);
 
-  // Returns the view: the part of the image, or of the image that was rendered
-  // last, that is shown.
+  // Returns the view. It shows a part of the image that was rendered last;
+  // before the first rendering, a part of the decoder's image.
   const transform::View& view() const { return view_; }
   // Renders the view, row by row, into `target`.
   absl::Status Render(transform::RowTarget& target);

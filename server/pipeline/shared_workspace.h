@@ -14,7 +14,7 @@ namespace forebay::pipeline {
 // Lends the daemon's one workspace for large images to one borrower at a time.
 // The daemon therefore holds at most one image of the largest size.
 // Thread-safe. Owns the workspace, and must outlive all loans. Never blocks: if
-// the workspace is lent, the borrower is called back when to ask again. No
+// the workspace is lent, the borrower gets a call when it may ask again. No
 // errors.
 class SharedWorkspace {
  public:

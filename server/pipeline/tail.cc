@@ -1,7 +1,7 @@
 // Cuts the tail off a program. A trainer that applies the tail must make the
 // same bytes as the whole program. For pixels this holds, since the table is
-// the same. A late fill is an element, not a pixel. If the table makes this
-// element of no uint8 pixel, the program stays whole.
+// the same. A late fill is an element, not a pixel. If no uint8 value becomes
+// this element, the program stays whole.
 
 #include "server/pipeline/tail.h"
 

@@ -20,8 +20,8 @@ struct Tail {
 };
 
 // Cuts the tail off a program. The program then makes uint8 pixels with
-// channels last. If an op fills with an element that the table makes of no
-// uint8 pixel, returns nullopt and leaves the program unchanged. Pure function.
+// channels last. If an op's fill is an element that no uint8 value becomes,
+// returns nullopt and leaves the program unchanged. Pure function.
 std::optional<Tail> CutTail(Program* program);
 
 }  // namespace forebay::pipeline

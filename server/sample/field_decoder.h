@@ -14,7 +14,7 @@ namespace forebay::sample {
 
 // Takes the fields of one sample as they are decoded. `field` is a field's
 // index in the dataset. Used by one thread. Does not own the bytes passed: they
-// lie in the bytes that were read of the sample, in MadeValues, or in the
+// lie in the bytes that were read for the sample, in MadeValues, or in the
 // dataset. Errors give the reason alone.
 class FieldTarget {
  public:
@@ -49,8 +49,8 @@ absl::StatusOr<absl::Span<const std::uint8_t>> BytesOf(
     absl::Span<const std::uint8_t> read, const dataset::FieldRange& range);
 
 // Returns the bytes of an image or a clip of sample `id`, whose value is
-// `image`. These bytes lie in `read`, which has the bytes of the sample's
-// extent, in MadeValues, or in `room`. Errors are those of BytesOf and
+// `image`. The result lies in MadeValues, in `room`, or in `read`; `read` has
+// the bytes of the sample's extent. Errors are those of BytesOf and
 // Dataset::Decompress.
 absl::StatusOr<absl::Span<const std::uint8_t>> ImageBytes(
     const dataset::Dataset& dataset, std::uint64_t id,

@@ -19,7 +19,7 @@ namespace forebay::sample {
 // Makes samples whose images need more scratch memory than a thread has. They
 // are made in the shared workspace, one after another. Streams and readers take
 // turns, in the order of the executor's fair queue. Each set of payers has a
-// queue of its own. So a job's cap delays only that job's samples.
+// queue of its own, so that a job's cap delays only that job's samples.
 //
 // No thread waits for the workspace, and only a running task holds it. If a
 // task finds the workspace in use, the task is submitted again when the
@@ -63,9 +63,9 @@ class LargeSamples : public std::enable_shared_from_this<LargeSamples> {
   executor::Executor* const executor_;
   pipeline::SharedWorkspace* const shared_;
   base::Mutex mutex_;
-  // Each queue has exactly one task: it is submitted, runs, or waits to be
-  // submitted when the workspace is free. The task erases its queue when the
-  // queue is empty.
+  // Each queue has exactly one task, which is submitted, or runs, or waits
+  // until the workspace is free. The task erases its queue when the queue is
+  // empty.
   std::map<Flows, Queue> queues_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -12,8 +12,9 @@
 // the position's number stands.
 //
 // All blocks but the last one have equal length. The last block may have any
-// place in the line. Points before it are where they would be if it were whole.
-// Points behind it are nearer to the beginning by `missing_`.
+// place in the line. Points before the last block are where they would be if
+// that block were whole. Points behind the last block are nearer to the
+// beginning by `missing_`.
 
 namespace forebay::sampler {
 namespace {

@@ -8,14 +8,14 @@
 namespace forebay::sampler {
 namespace {
 
-// The percentage of its samples that the member with the most left draws anew
-// although decoded samples are there for it. A higher value makes successive
-// epochs depend less on one another, and costs more decodes.
+// The percentage of its samples that the member with the most samples left
+// draws anew although decoded samples are there for it. A higher value makes
+// successive epochs depend less on one another, and costs more decodes.
 constexpr std::uint64_t kDrawnWithoutNeed = 17;
 
-// How many samples DrawAnew tries out of those that `like` lacks, and then out
-// of those that `member` lacks. The bound keeps Next short when few samples
-// suit.
+// DrawAnew tries this many of the samples that `like` lacks, and then as many
+// of the samples that `member` lacks. The bound keeps Next short when few
+// samples suit.
 constexpr int kTries = 16;
 
 // The number of the random stream that keys the draws of this order; no op uses
@@ -117,8 +117,8 @@ std::uint64_t CoordinatedOrder::Next(Member member) {
   std::optional<std::uint64_t> sample;
   if (!without_need) sample = decoded_.Draw(member, random);
   if (!sample.has_value()) {
-    // A draw without need is for this member's own mixing, so no other member's
-    // wants restrict it.
+    // A draw without need only mixes this member's own order, so it need not
+    // suit any other member.
     const Member like = without_need ? member : LeastLeft(member);
     sample = DrawAnew(member, like, random);
     ++drawn_anew_;

@@ -26,13 +26,13 @@ namespace forebay::sampler {
 // there is one.
 // 2. Otherwise the member draws a sample anew, which is then decoded for the
 // others. It draws a sample that the member with the fewest samples left lacks
-// too. Other members mostly lack all samples that this member lacks. Each draw
-// thus serves all members. No member gets ahead by using others' draws while
-// its own are of no use to them.
+// too. The other members usually lack such a sample, so each draw serves all
+// members. No member gets ahead by using others' draws while its own draws are
+// of no use to them.
 // 3. A member avoids samples that are in flight for others, if it can, because
 // it finds them decoded later.
-// 4. The member with the most samples left now and then draws a sample anew
-// although decoded ones are there for it. It draws from all samples that it
+// 4. Now and then, the member with the most samples left draws a sample anew
+// although decoded samples are there for it. It draws from all samples that it
 // lacks. Without this, epochs would repeat one cycle for ever.
 //
 // A member that stands still is ignored by rules 2 and 4.

@@ -11,9 +11,9 @@
 namespace forebay::sampler {
 namespace {
 
-// BatchesBetween counts the batches of at most this many earlier windows, and
-// estimates the number beyond. Windows that are so near are kept, or will be
-// wanted.
+// BatchesBetween counts the batches of at most this many earlier windows. For
+// windows before these, it estimates the number. Windows that are so near are
+// kept, or will be wanted.
 constexpr std::uint64_t kCounted = 2;
 
 // Returns the number of steps in a window. If all batches have one size, the
@@ -141,8 +141,8 @@ LengthWindowPtr LengthOrder::Plan(std::uint64_t number) const {
   std::vector<std::uint32_t> order(samples.size());
   std::iota(order.begin(), order.end(), 0);
   if (plan_.sorts) Sort(SortedOf(samples.size()), &order, &lengths);
-  // Padding comes behind all samples. The order of the samples, and a saved
-  // state with it, is then the same for any number of ranks.
+  // Padding comes behind all samples. The samples then have the same order, and
+  // a saved state the same meaning, for any number of ranks.
   const std::uint64_t places =
       partition_.is_padded() ? last * world_size - begin : samples.size();
   for (std::uint64_t i = samples.size(); i < places; ++i) {

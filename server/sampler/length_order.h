@@ -49,9 +49,9 @@ class LengthOrder {
   std::optional<std::uint64_t> PositionOf(std::uint64_t sample) const;
   // Returns the position behind the batch that contains `position`.
   std::uint64_t EndOfBatch(std::uint64_t position) const;
-  // Returns how many batches begin from `from` on and before `to`; a batch
-  // begins at `from`. The number is an estimate if more than a few windows lie
-  // between. Returns nullopt if no batch begins at `to`.
+  // Returns how many batches begin at the positions from `from` to `to` - 1. A
+  // batch must begin at `from`. The number is an estimate if more than a few
+  // windows lie between. Returns nullopt if no batch begins at `to`.
   std::optional<std::uint64_t> BatchesBetween(std::uint64_t from,
                                               std::uint64_t to) const;
 

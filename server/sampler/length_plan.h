@@ -16,16 +16,17 @@ namespace forebay::sampler {
 struct LengthLimit {
   // The largest total length of a batch. A batch of one sample may be longer.
   std::uint64_t most = 0;
-  // Whether each sample counts as long as the longest one of all ranks in the
-  // same batch: batches are padded to it.
+  // Whether batches are padded. Each sample then counts with the length of the
+  // longest sample that any rank has in the same batch.
   bool padded = false;
 };
 
-// A description of how lengths decide the order of samples, and which of them
-// make a batch.
+// Describes how lengths decide the order of samples, and which samples make a
+// batch.
 struct LengthPlan {
   // The number of an epoch's places, over all ranks, that are planned together;
-  // at least 1. LengthOrder rounds it up so that all ranks have equally many.
+  // at least 1. LengthOrder rounds it up so that all ranks have equally many
+  // places.
   std::uint64_t window = 1;
   // Whether samples of similar lengths are put into one batch.
   bool sorts = false;

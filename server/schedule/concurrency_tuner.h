@@ -43,8 +43,8 @@ struct ConcurrencySample {
 // not pay. One measurement may have been disturbed, and the later steps are
 // much smaller.
 // 2. Trials. Now and then the tuner tries a limit a quarter higher or lower,
-// between two measurements of the current limit. It adopts the tried limit if
-// that is better. If neither direction is better, trials become rarer.
+// between two measurements of the current limit. The tuner adopts the tried
+// limit if that is better. If neither direction is better, trials become rarer.
 // 3. Refusals. While many answers are refusals, the limit shrinks at once, and
 // trials wait.
 //
@@ -65,14 +65,14 @@ class ConcurrencyTuner {
 
   // Returns how many requests should be in flight at once.
   int limit() const { return limit_; }
-  // Returns how many may be in flight now: the limit, or a number on the way to
-  // a new limit.
+  // Returns how many requests may be in flight now: the limit, or a number on
+  // the way to a new limit.
   int allowed() const { return allowed_; }
 
-  // Tells that a request has ended. Not called for cancelled requests.
+  // Notes that a request has ended. Not called for cancelled requests.
   void OnAnswer();
 
-  // Tells the resource's state. Call it every few hundredths of a second while
+  // Notes the resource's state. Call it every few hundredths of a second while
   // requests are made, and once when they begin anew.
   void OnSample(const ConcurrencySample& sample);
 
@@ -140,8 +140,9 @@ class ConcurrencyTuner {
   bool reached_ = false;
   // The earliest time at which the reached limit has taken effect.
   std::int64_t settles_nanos_ = 0;
-  // The end of waiting, in two phases: first for answers to move allowed_ to
-  // the limit, then for the requests beyond the limit to end.
+  // The time at which a wait ends: first the wait until answers have moved
+  // allowed_ to limit_, then the wait until the requests beyond limit_ have
+  // ended.
   std::int64_t deadline_nanos_ = 0;
   // The sample at which the measurement began.
   ConcurrencySample window_;

@@ -40,8 +40,7 @@ enum class Turn {
 // An idle flow thus saves up no service, and owes at most the service that it
 // had before the others. When an item completes, its real cost corrects its
 // flow's tag. While any item waits, Pop returns one: no capacity is left
-// unused. Pop passes over held flows only, and a held flow saves up nothing
-// meanwhile either.
+// unused. Pop passes over held flows only. A held flow saves up nothing either.
 //
 // Fairness: consider two flows that wait all the time, and the service popped
 // for each, divided by its weight. The two differ by at most the sum of both
@@ -155,7 +154,7 @@ class FairQueue {
     return Popped{flow, taken.cost, std::move(items_[taken.item])};
   }
 
-  // Tells that a popped item is done. Its cost was estimated as `estimated`,
+  // Notes that a popped item is done. Its cost was estimated as `estimated`,
   // and was `actual`.
   void Complete(Flow flow, std::int64_t estimated, std::int64_t actual) {
     const auto found = flows_.find(flow);

@@ -22,8 +22,8 @@ class JobShares {
   // executor. Positive; infinity, the default, means no cap. No cap holds up
   // work that a job without a cap pays for too.
   virtual void SetCap(Flow, double) {}
-  // Tells that the job ended. Drops its weight and cap once its last work is
-  // done.
+  // Notes that the job has ended. Drops its weight and cap once its last work
+  // is done.
   virtual void Forget(Flow) {}
 };
 

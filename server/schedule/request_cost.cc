@@ -11,8 +11,8 @@ constexpr double kMegabyte = 1e6;
 // The factor by which each observation reduces the weight of all earlier ones.
 constexpr double kMemory = 0.98;
 // The least determinant, relative to the product of the squares, for which a
-// and b are told apart. It is reached when requests vary in size by about a
-// twentieth.
+// and b are told apart. Requests that vary in size by about a twentieth reach
+// this determinant.
 constexpr double kMinSpread = 2e-3;
 
 }  // namespace

@@ -36,11 +36,11 @@ struct Load {
 //
 // A cap is a token bucket. Pop passes over a flow whose next item the cap does
 // not let through; other flows have the turns meanwhile, and the flow does not
-// get them back. In any period, a flow takes at most its rate times the period,
-// plus the burst or, if that is larger, one item. A cap neither holds up nor
-// counts an item that a flow without a cap wants. An item that only flows with
-// caps want counts wholly for the flow whose turn takes it. The limit is a cap
-// of all flows together.
+// get these turns back. In any period, a flow takes at most its rate times the
+// period, plus the burst or, if that is larger, one item. A cap neither holds
+// up nor counts an item that a flow without a cap wants. An item that only
+// flows with caps want counts wholly for the flow whose turn takes it. The
+// limit is a cap of all flows together.
 //
 // An owner may declare an item in flight stalled, because its resource does not
 // answer. The item then leaves in_flight(), and others are sent in its place.
@@ -62,7 +62,7 @@ class SharedQueue {
   // The burst of a cap: what its rate gives in this many seconds.
   static constexpr double kBurstSeconds = 0.1;
 
-  // `most_stalled` is the positive number of stalled items that holds a flow.
+  // Pop passes over flows with `most_stalled` stalled items; at least 1.
   explicit SharedQueue(std::size_t most_stalled = SIZE_MAX)
       : most_stalled_(most_stalled) {}
   SharedQueue(const SharedQueue&) = delete;
@@ -144,7 +144,7 @@ class SharedQueue {
                          : std::min(limit_ready_, held_.begin()->first);
   }
 
-  // Tells that a popped item is done and has taken `load`. The flows are
+  // Notes that a popped item is done and has taken `load`. The flows are
   // charged the difference to the estimate.
   void Complete(Id id, const Load& load, std::int64_t now_nanos) {
     const auto found = entries_.find(id);
@@ -220,7 +220,7 @@ class SharedQueue {
     queue_.Forget(flow);
   }
 
-  // Returns whether an item waits that nothing held up at the last Pop.
+  // Returns whether any waiting item was not held up at the last Pop.
   bool HasNext() const { return queue_.Next().has_value(); }
   // Returns whether Pop might return an item for the server that `choose`
   // stands for. False while the limit holds an item up.
@@ -329,7 +329,7 @@ class SharedQueue {
       Release(held_.begin()->second);
   }
 
-  // Releases a flow that its cap has held; does nothing for others.
+  // Releases a flow that its cap has held; does nothing for other flows.
   void Release(Flow flow) {
     const auto cap = caps_.find(flow);
     if (cap == caps_.end() || !cap->second.held_until.has_value()) return;

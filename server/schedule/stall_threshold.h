@@ -10,9 +10,9 @@ namespace forebay::schedule {
 
 // Tells after which time a request counts as stalled. The threshold is ten
 // times the 99th percentile of the times that recent requests of the source
-// took. It is at most a hundred times their median, and at least 100 ms. The
-// median bounds the effect of stalls on the percentile. The threshold is
-// computed once per kKnown requests, and grows by a factor of kMostTimes at
+// took. The threshold is at most a hundred times their median, and at least 100
+// ms. The median bounds the effect of stalls on the percentile. The threshold
+// is computed once per kKnown requests, and grows by a factor of kMostTimes at
 // most.
 //
 // Not thread-safe: the caller locks. Owns its figures. Never blocks, reads no

@@ -21,7 +21,7 @@ class TokenBucket {
   bool TryTake(double amount, std::int64_t now_nanos);
 
   // Returns the time, `now_nanos` or later, when `amount` units may pass if
-  // nobody takes any before; INT64_MAX if that is centuries away.
+  // nobody takes units before then; INT64_MAX if that is centuries away.
   std::int64_t ReadyAt(double amount, std::int64_t now_nanos);
 
   // Takes `amount` units in any case, on credit if need be. Returns the time

@@ -33,7 +33,7 @@ absl::StatusOr<base::Fd> ToMemfd(const std::string& bytes) {
   return fd;
 }
 
-// Fills the fields that LoaderOpened and ReaderOpened both have of a dataset.
+// Fills the facts of a dataset that both LoaderOpened and ReaderOpened have.
 // The budget counts the names twice, as strings and as bytes.
 template <typename Opened>
 absl::Status Fill(const dataset::Dataset& dataset, base::MemoryBudget* budget,

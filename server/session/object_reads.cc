@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kMaxName = 4096;
 constexpr std::size_t kMaxRecent = 16;
 
-// Returns the version that a client expects. It is checked by the read.
+// Returns the version that a client expects. The read checks it.
 storage::ObjectVersion VersionFrom(const proto::ObjectVersion& said) {
   return {
       .size = said.size(),

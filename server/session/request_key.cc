@@ -52,9 +52,9 @@ std::uint64_t LoaderOf(const proto::ClientMessage& request) {
 }
 
 // A request that concerns a loader may wait for the loader's workers or its
-// GPU. Others may wait for the place that they read from. Each request counts
-// for its job, except for greetings, which count together: before a greeting
-// there is no job.
+// GPU. Others may wait for the place that they read from. Each request belongs
+// to the group of its job. Greetings share a group of their own, because before
+// a greeting there is no job.
 RequestKey KeyOf(const proto::ClientMessage& request,
                  const RequestSubject& subject) {
   if (request.has_hello()) return {subject.job, {"greetings"}};

@@ -16,7 +16,7 @@
 
 namespace forebay::session {
 
-// The subject of a request, as far as a session knows it before it answers.
+// The subject of a request, as far as a session knows it before answering.
 struct RequestSubject {
   // The client's job, such as "job 7"; before the greeting, the client's
   // session.

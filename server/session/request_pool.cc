@@ -23,8 +23,9 @@ namespace {
 //
 // The thresholds compare what a key runs on with the threads that are free, not
 // with all threads. The more threads hang, the fewer a key may thus take. The
-// last ones are left for keys that run nothing. With f free threads, a key that
-// runs r requests begins another while 8 r < f, and a group while 2 r < f.
+// last free threads are left for keys that run nothing. With f free threads, a
+// key that runs r requests begins another while 8 r < f, and a group while 2 r
+// < f.
 //
 // Threads are made on demand. Idle threads sleep in a stack, and the last one
 // to fall asleep is woken first, so that the others end after Options::idle. A

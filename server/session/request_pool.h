@@ -21,8 +21,8 @@ struct RequestKey {
   // The narrowest resource, such as one host for one job. Requests with equal
   // names begin in the order of their arrival.
   std::string name;
-  // Wider resources that the request counts for as well, such as the host for
-  // all jobs, and the job.
+  // Wider resources that the request may wait for too, such as the host for all
+  // jobs, or the job.
   std::vector<std::string> groups = {};
 };
 
@@ -32,14 +32,14 @@ struct RequestKey {
 // A request begins if its key runs on fewer threads than an eighth of the free
 // ones, and each of its groups on fewer than half of them. A key that runs
 // nothing thus begins at once as long as one thread is free. A key that hangs
-// can occupy 29 of 256 threads, the next such key 26, and so on. Requests that
-// may not begin wait. The thread that became idle last runs the next request,
-// so that threads that are not needed end after a while.
+// can occupy 29 of 256 threads, the next such key 26, and so on. All other
+// requests wait. The thread that became idle last runs the next request, so
+// that threads that are not needed end after a while.
 //
 // Thread-safe. The caller owns it. Run and TryRun do not block. Destruction
 // drops requests that have not begun, and waits for the others, for ever if
-// they hang. A process that must end in spite of that calls Stop, and then
-// _exit. Has no errors: if the system refuses a thread, requests wait for
+// they hang. A process that must end although requests hang calls Stop, and
+// then _exit. Has no errors: if the system refuses a thread, requests wait for
 // threads that exist, or for StartMissing.
 class RequestPool {
  public:

@@ -31,7 +31,7 @@ constexpr std::chrono::hours kForEver(24 * 365);
 
 }  // namespace
 
-// A client. Only the loop's thread uses it, except for the answer.
+// A client. Only the loop's thread uses it, except for `answer`.
 struct Server::Client {
   std::uint64_t id = 0;
   Peer peer;
@@ -104,8 +104,8 @@ std::vector<std::string> Server::Leave(std::chrono::nanoseconds wait) {
   return hung;
 }
 
-// Sends the answer that a thread has made, or an error, because the loop no
-// longer runs.
+// Sends the answer that a thread has made, or an error if there is no answer.
+// Called when the loop no longer runs.
 void Server::Dismiss(Client& client) {
   std::optional<Reply> answer = client.TakeAnswer();
   if (!answer.has_value())
@@ -316,8 +316,8 @@ void Server::HangUp(const std::shared_ptr<Client>& client) {
   loop_->Remove(client->socket_watch);
   client->session->Interrupt();
   const std::string job = client->session->JobName();
-  // The socket may contain descriptors that nobody has received. Closing those
-  // may block, so it is left to a thread for requests.
+  // The socket may contain descriptors that nobody has received. Closing them
+  // may block, so a thread for requests does that.
   shutdown(client->socket.get(), SHUT_RDWR);
   End(KeyOfEnd(job), std::move(client->socket));
   CloseAll(client);

@@ -32,8 +32,8 @@ namespace forebay::session {
 // It is also gone when it has nothing of the session mapped any more: then the
 // client, or exec, has closed the other end of its pipe. The server takes back
 // all that a client holds when it is gone. A hang-up alone closes the client's
-// loaders, but a living process may still read what it holds. A client that
-// does not greet within 10 s is hung up on.
+// loaders, but a living process may still read what it holds. The server hangs
+// up on a client that does not greet within 10 s.
 //
 // Used on the event loop's thread, and after the loop has ended; requests run
 // on threads of its own.

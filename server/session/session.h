@@ -110,10 +110,11 @@ class Session {
   absl::Status GetStats(std::uint64_t id, proto::Stats& stats);
   absl::Status StartWorkers(const proto::StartWorkers& request, Fds& fds);
   absl::Status GetSlots(const proto::GetSlots& request, Fds& slot_fds);
-  // Returns the open loader of that number. NOT_FOUND: there is none.
+  // Returns the open loader of that number. NOT_FOUND: no open loader has that
+  // number.
   absl::StatusOr<std::shared_ptr<job::Loader>> Find(std::uint64_t id) const;
-  // Adds the place to the note that shows the current request (`pending_`), if
-  // there are both: the request may have to wait for that place.
+  // If there is a place and a note that shows the current request (`pending_`),
+  // adds the place to the note. The request may have to wait for that place.
   void DescribePending(const std::optional<AwaitedPlace>& place);
 
   const std::uint64_t id_;
@@ -128,7 +129,7 @@ class Session {
   base::Fd pidfd_ ABSL_GUARDED_BY(mutex_);
   base::Fd lifeline_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<job::Attachment> attachment_ ABSL_GUARDED_BY(mutex_);
-  // The note by which the request that is being answered is shown.
+  // The note that shows the request that is being answered.
   std::unique_ptr<job::PendingNote> pending_ ABSL_GUARDED_BY(mutex_);
   bool hung_up_ ABSL_GUARDED_BY(mutex_) = false;  // no loader is added then
   std::map<std::uint64_t, std::shared_ptr<job::Loader>> open_

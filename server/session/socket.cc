@@ -15,8 +15,8 @@
 namespace forebay::session {
 namespace {
 
-// The connections that wait to be accepted, as when a job of many processes
-// starts.
+// The most connections that may wait to be accepted. Many come at once when a
+// job of many processes starts.
 constexpr int kBacklog = 128;
 
 // Returns the descriptors that came with a message, in its SCM_RIGHTS control

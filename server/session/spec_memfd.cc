@@ -14,8 +14,8 @@
 namespace forebay::session {
 namespace {
 
-// The most bytes of a spec, and the copies of its parsed form that exist until
-// the loader is open.
+// The most bytes of a spec, and the number of copies of its parsed form that
+// exist until the loader is open.
 constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 constexpr std::uint64_t kCopies = 4;
 

@@ -21,9 +21,9 @@ namespace forebay::session {
 absl::StatusOr<proto::LoaderSpec> SpecFromMemfd(int fd,
                                                 base::WorkingMemory& memory);
 
-// Returns the spec of OpenLoader or OpenReader. If the spec came in a memfd,
-// takes the memfd out of `fds`, the descriptors that came with the request; it
-// is the last one. Memory, threads and errors are those of SpecFromMemfd.
+// Returns the spec of OpenLoader or OpenReader. `fds` are the descriptors that
+// came with the request. If the spec came in a memfd, takes the last of them,
+// which is that memfd. Memory, threads and errors are those of SpecFromMemfd.
 template <typename Open>
 absl::StatusOr<proto::LoaderSpec> SpecOf(const Open& request,
                                          std::vector<base::Fd>& fds,

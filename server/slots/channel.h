@@ -18,7 +18,8 @@ namespace forebay::slots {
 // beside the releases. They are unchecked: only the client's own batches and
 // statistics may depend on them.
 struct ClientReport {
-  // Whether the client takes no more ready entries. It may still release slots.
+  // Whether the client takes no more ready entries. The client may still
+  // release slots.
   bool left = false;
   // Whether the client waits for a batch at this moment.
   bool waiting = false;

@@ -11,8 +11,8 @@ namespace forebay::slots {
 
 // The access that a descriptor of the memory gives a client.
 enum class ClientAccess {
-  // The client may map the memory for reading, or privately. It can never
-  // change what others see.
+  // The client may map the memory for reading, or privately. The client can
+  // never change what others see.
   kRead,
   // The client may also map the memory for writing.
   kReadWrite,
@@ -36,7 +36,7 @@ class SharedMemory {
                                              ClientAccess access);
   // Creates memory that any holder of the descriptor may map for writing until
   // Seal is called. Writable mappings made before Seal stay writable after it,
-  // so no client may get the descriptor before.
+  // so no client may get the descriptor before Seal.
   static absl::StatusOr<SharedMemory> CreateUnsealed(const char* name,
                                                      std::uint64_t bytes);
   // Fixes the access of all mappings that are made from now on, and forbids

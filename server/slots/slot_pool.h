@@ -44,8 +44,8 @@ class SlotPool {
 
   // Adds `slots` free slots behind the existing ones.
   void Add(std::uint32_t slots) { slots_.resize(slots_.size() + slots); }
-  // Removes the slot with the highest number. Returns false if there is none,
-  // or it is not free.
+  // Removes the slot with the highest number. Returns false if there is no
+  // slot, or the last one is not free.
   bool RemoveLast();
   // Moves the lowest-numbered free slot to filling, under a new generation.
   // Returns nullopt if none is free.
@@ -57,14 +57,14 @@ class SlotPool {
   // Makes a finished slot without leases free.
   void Free(std::uint32_t slot);
 
-  // Adds a lease on a slot. Returns false if it is not finished.
+  // Adds a lease on a slot. Returns false if the slot is not finished.
   bool Lease(std::uint32_t slot, MemberId member);
   // Whether any member has leased the slot.
   bool IsLeased(std::uint32_t slot) const {
     return !slots_[slot].holders.empty();
   }
-  // Ends one lease. Returns false if `member` has none on this generation of
-  // this slot. All numbers come from a client and may be anything.
+  // Ends one lease. Returns false if `member` has no lease on this generation
+  // of this slot. All numbers come from a client and may be anything.
   bool Release(std::uint32_t slot, std::uint32_t generation, MemberId member);
   // Ends all leases of a member.
   void ReleaseAll(MemberId member);

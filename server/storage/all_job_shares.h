@@ -14,8 +14,8 @@ namespace forebay::storage {
 // sources, caches and executors that divide a resource among jobs.
 //
 // Thread-safe. The caller owns the JobShares, and destroys each only after the
-// last call or after Remove. A call blocks only while another one is under way.
-// No errors.
+// last call or after Remove. A call blocks only while another call is under
+// way. No errors.
 class AllJobShares final : public schedule::JobShares {
  public:
   // Adds `shares`, and tells it every weight and cap that is set already.

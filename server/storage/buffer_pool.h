@@ -38,8 +38,8 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   // There are four classes for each of 28 powers of two: from 4 KiB to 896 GiB.
   static constexpr std::size_t kClasses = 4 * 28;
   // The bytes in front of a buffer, which hold the shared_ptr's control block.
-  // They fill two cache lines, so that the buffer begins at a cache line if its
-  // memory does.
+  // They fill two cache lines: if the allocated memory begins at a cache line,
+  // so does the buffer.
   static constexpr std::size_t kFrontBytes = 128;
 
   // The allocator of a buffer's shared_ptr: it places the counts in front of

@@ -18,8 +18,8 @@ class ReadAheadHints;
 class ObjectLayout;
 
 // Distinguishes files of the same name, size and mtime, as far as their file
-// system can. Another file that was renamed to the name has another inode. A
-// file that was overwritten has another ctime. A field that is 0 is unknown,
+// system can. If another file was renamed to the name, the inode differs. If
+// the file was overwritten, the ctime differs. A field that is 0 is unknown,
 // and matches any value.
 struct Revision {
   // The inode's number, or 0 if the file system numbers files anew.
@@ -28,7 +28,7 @@ struct Revision {
   // unknown.
   std::int64_t ctime_nanos = 0;
   // A number in the file itself that its writers count up, or 0 if there is
-  // none. It shows changes that leave mtime and ctime as they were (see
+  // none. The number shows changes that leave mtime and ctime as they were (see
   // ObjectLayout).
   std::uint64_t transaction_id = 0;
 
@@ -71,7 +71,7 @@ class Root {
                         const ObjectVersion& version) const;
   // Returns an identity that is stable across restarts of the daemon and the
   // host. Null if the root must not be cached on a disk of this host: it has no
-  // such identity, or its bytes would be read no faster from there.
+  // such identity, or that disk would be no faster.
   virtual std::shared_ptr<const std::string> lasting_identity() const;
 };
 
@@ -107,7 +107,7 @@ inline absl::Span<const std::uint64_t> PayersOf(const ReadPurpose& purpose) {
 // The sample that a read's bytes belong to. Caches use it to look up when the
 // bytes are wanted again.
 struct SampleRef {
-  // A number of the dataset that all its readers agree on; 0 if there is none.
+  // The dataset's number, the same for all its readers; 0 if it has none.
   std::uint64_t dataset = 0;
   std::uint64_t sample = 0;
 };
@@ -119,8 +119,8 @@ enum class Origin : std::uint8_t {
   kCached,
 };
 
-// The form in which bytes are cached. It is kEncoded, or a number on which
-// readers agree, such as the one for an image's decoded pixels.
+// The form in which bytes are cached: kEncoded, or a number on which readers
+// agree, such as the one for an image's decoded pixels.
 using Variant = std::uint64_t;
 inline constexpr Variant kEncoded = 0;  // the object's own bytes
 
@@ -134,8 +134,8 @@ struct ReadResult {
   Revision revision = {};
 };
 
-// Receives the result of a read. It is called exactly once, on any thread,
-// perhaps before Read returns. It must not block.
+// Receives the result of a read. The source calls it exactly once, on any
+// thread, perhaps before Read returns. The callback must not block.
 using ReadDone = std::function<void(absl::StatusOr<ReadResult>)>;
 
 // A read of a range of an object. ByteSource::Read moves its contents out.
@@ -163,8 +163,8 @@ struct ReadRequest {
   // Whether some of the samples of `read_ahead_hints` are due now, even if this
   // sample is cached.
   bool neighbours_due = false;
-  // The variant that the caller prefers if a cache has it. With kEncoded the
-  // caller takes no other.
+  // The variant that the caller prefers if a cache has it. kEncoded: the caller
+  // takes no other variant.
   Variant variant = kEncoded;
   // Names the read for Share. No other read in flight has the same ticket. The
   // ticket is 0 if the caller never shares the read.
@@ -197,7 +197,8 @@ class ByteSource {
 
   // Adds a reader to the read that `ticket` names. A source that divides its
   // resource among jobs charges the read to all its readers, and queues it by
-  // the most urgent one. Does nothing if no read in flight has the ticket.
+  // the most urgent of these readers. Does nothing if no read in flight has the
+  // ticket.
   virtual void Share(std::uint64_t ticket, const ReadPurpose& purpose);
 };
 
@@ -230,12 +231,13 @@ class ObjectLayout {
   }
 
   // Reads the layout again through `source`, after `read` has failed with
-  // ABORTED. It reads one part at a time. Each of these reads has the ticket of
-  // `read`, which is not in flight meanwhile.
+  // ABORTED. Revalidate reads one part at a time. Each of these reads has the
+  // ticket of `read`, which is not in flight meanwhile.
   //
   // Calls `done` once, on any thread, perhaps before it returns, with the
-  // revision that has the same layout. Errors: FAILED_PRECONDITION (the object
-  // has another layout now), and those of the source.
+  // object's current revision, which has the same layout. Errors:
+  // FAILED_PRECONDITION (the object has another layout now), and those of the
+  // source.
   virtual void Revalidate(
       const ReadRequest& read, ByteSource& source,
       std::function<void(absl::StatusOr<Revision>)> done) const = 0;

@@ -2,12 +2,13 @@
 // payers, object and offset. A request and those that follow it closely become
 // one range, which is one read of the source below.
 //
-// A range ends where the next request has other payers or another object. It
-// also ends before a gap of more than `most_gap`, and where it would become
-// longer than `most_bytes`. A range also takes no more memory than its members
-// have reserved: n bytes, a quarter more and 4 KiB for a request of n bytes.
-// Between small samples, gaps of up to about 4 KiB are therefore possible.
-// Where many samples lie together, a range may have a few larger gaps.
+// A range ends where the next request has other payers or another object. A
+// range also ends before a gap of more than `most_gap`, and where it would
+// become longer than `most_bytes`. A range also takes no more memory than its
+// members have reserved: n bytes, a quarter more and 4 KiB for a request of n
+// bytes. Between small samples, gaps of up to about 4 KiB are therefore
+// possible. Where many samples lie together, a range may have a few larger
+// gaps.
 //
 // Sharing: a joint read has the ticket of its first member that has one. A call
 // of Share for any member is forwarded with that ticket, and noted. If the

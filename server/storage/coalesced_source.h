@@ -41,20 +41,20 @@ struct CoalescedSourceOptions {
 // Each request gets a copy of its own bytes, so that it does not hold the
 // memory of the whole joint read. The joint read has the urgency of its most
 // urgent request. A reader who shares one of its requests shares the whole
-// joint read. If it fails, each request is read by itself, so that bad bytes
-// harm only the requests for them. Readers that shared a request then share
-// that request's own read.
+// joint read. If a joint read fails, each request is read by itself, so that
+// bad bytes harm only the requests for them. Readers that shared a request then
+// share that request's own read.
 //
 // Memory: a caller has reserved HeldBytes of each request, and a joint read
 // takes no more than the sum of its requests' reservations. While its bytes are
 // copied, they exist twice. Therefore one joint read is copied at a time.
 // Create reserves the memory for one such copy and for the spare buffers.
 //
-// Thread-safe. The caller owns the source. The budget outlives it, and so does
-// the source below, except as Stop says. The bytes that the source gave may
-// outlive it. Read does not block; The `done` of a joint read copies bytes for
-// a millisecond or two, one joint read at a time. Destruction waits for the
-// joint reads in flight. Errors are those of the source below; Create gives
+// Thread-safe. The caller owns the source. The budget and, except as Stop says,
+// the source below outlive it. The bytes that the source gave may outlive it.
+// Read does not block. The `done` of a joint read copies bytes for a
+// millisecond or two, one joint read at a time. Destruction waits for the joint
+// reads in flight. Errors are those of the source below; Create gives
 // RESOURCE_EXHAUSTED if the budget has no memory left.
 class CoalescedSource final : public ByteSource {
  public:
@@ -92,8 +92,8 @@ class CoalescedSource final : public ByteSource {
 
   // Whether the request may join a joint read.
   bool MayJoin(const ReadRequest& request) const;
-  // Returns how many requests at the front of `order` one joint read can serve.
-  // `order` is sorted by object and offset.
+  // Returns the number of requests at the front of `order` that one joint read
+  // can serve. `order` is sorted by object and offset.
   std::size_t Together(absl::Span<ReadRequest* const> order) const;
   // Returns one request for all members, whose contents it takes.
   ReadRequest Join(absl::Span<ReadRequest* const> members);
@@ -104,11 +104,11 @@ class CoalescedSource final : public ByteSource {
   // bytes of `whole`.
   std::vector<absl::StatusOr<ReadResult>> HandOut(const Range& range,
                                                   ReadResult whole);
-  // Reads each member by itself. If the joint read was cancelled or after Stop,
-  // fails the members with CANCELLED instead.
+  // Reads each member by itself. If the joint read was cancelled, or Stop was
+  // called, fails the members with CANCELLED instead.
   void ReadAgain(Range& range, const absl::Status& error);
-  // Tells the source below who has shared the members of a failed joint read,
-  // now that it reads each member by itself.
+  // Tells the source below who had shared the members of a failed joint read,
+  // after each member was sent there by itself.
   void ShareAgain(absl::Span<const std::uint64_t> tickets);
   // Forgets the members' tickets.
   void Part(const Range& range);
@@ -126,7 +126,7 @@ class CoalescedSource final : public ByteSource {
   base::CondVar quiet_;
   // The requests of joint reads in flight, by their own tickets.
   std::unordered_map<std::uint64_t, Member> members_ ABSL_GUARDED_BY(mutex_);
-  // The joint reads whose members have not all had their result.
+  // The number of joint reads of which some member has no result yet.
   std::size_t under_way_ ABSL_GUARDED_BY(mutex_) = 0;
   // The number of calls of ReadAgain that are in the source below.
   std::size_t being_repeated_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -40,8 +40,9 @@ struct DomainSourceOptions {
   // Returns whether the domain counts towards `most`. If null, all domains
   // count.
   std::function<bool(const std::string& domain)> is_limited = nullptr;
-  // The most limited domains at once. A further one takes the place of the idle
-  // one that was used longest ago. If none is idle, the further one is refused.
+  // The most limited domains at once. A further domain takes the place of the
+  // idle domain that was used longest ago. If no domain is idle, the further
+  // domain is refused.
   std::size_t most = 64;
   // Two parts of the refusal's message: what the domains are, and what the user
   // can do.
@@ -66,8 +67,8 @@ struct DomainSourceOptions {
 // reads in flight. Read blocks only while it makes a domain's source.
 // ReleaseIdle blocks until the threads of idle sources have ended.
 //
-// Errors are those of the sources, and UNAVAILABLE for a domain that can have
-// no source; Read then calls `done` before it returns.
+// Errors are those of the sources, and UNAVAILABLE for a domain for which no
+// source can be made; Read then calls `done` before it returns.
 class DomainSource final : public SharedOutSource {
  public:
   explicit DomainSource(const DomainSourceOptions& options)
@@ -84,7 +85,7 @@ class DomainSource final : public SharedOutSource {
   }
   void Forget(schedule::Flow job) override { shares_.Forget(job); }
 
-  // Returns the sums over all domains; the request cost is the largest of them.
+  // Returns the sums over all domains; `request_cost` is the largest of all.
   SourceState State() const override;
 
   // Destroys the sources of domains that had no read for `idle_nanos`, and of
@@ -132,8 +133,7 @@ class DomainSource final : public SharedOutSource {
   // domains that these reads were sent to, this one included.
   void Send(const std::string& name, absl::Span<ReadRequest> requests,
             int tries);
-  // Wraps the read's `done`, so that it also takes the read off
-  // `domain->in_flight`.
+  // Wraps the read's `done`, so that it also lowers `domain->in_flight`.
   static void Count(ReadRequest* request, Domain* domain);
   // Wraps the read's `done` as Count does. If the object belongs to another
   // domain, the wrapper also makes the read again there.
@@ -152,7 +152,8 @@ class DomainSource final : public SharedOutSource {
 
   const DomainSourceOptions options_;
   AllJobShares shares_;
-  // This mutex is held while a source is made. It is taken before mutex_.
+  // This mutex is held while a source is made. A thread that needs both mutexes
+  // takes this one first.
   base::Mutex making_;
   mutable base::Mutex mutex_;
   Domains domains_ ABSL_GUARDED_BY(mutex_);
@@ -164,8 +165,8 @@ class DomainSource final : public SharedOutSource {
   std::unordered_map<std::uint64_t, std::vector<ReadPurpose>> joined_
       ABSL_GUARDED_BY(mutex_);
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
-  // The thread forebay-domains. It is made when a domain is replaced for the
-  // first time.
+  // The thread forebay-domains; null until a domain is replaced for the first
+  // time.
   std::unique_ptr<base::Alarm> ender_ ABSL_GUARDED_BY(making_);
 };
 

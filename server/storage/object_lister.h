@@ -18,8 +18,7 @@ struct ListedObject {
   ObjectVersion version;
 };
 
-// Lists the objects below a root, with their versions, as a directory lists its
-// files.
+// Lists the objects below a root, with their versions.
 //
 // Thread-safe. The caller owns the lister, and destroys it only after all calls
 // have returned. Calls block for the network, but not for long once their stop

@@ -37,7 +37,7 @@ PaidSource::Payers WithoutDuplicates(const std::vector<std::uint64_t>& jobs) {
 // `done`, which may outlive the source.
 //
 // A read is known here from Begin on, but the source below knows its ticket
-// only once its Read has returned. For jobs that come between the two, NoteSent
+// only once its Read has returned. For jobs that come in between, NoteSent
 // returns the calls of Share to make.
 class PaidSource::InFlight {
  public:
@@ -89,7 +89,7 @@ class PaidSource::InFlight {
   // A read in flight, and the jobs that it is charged to.
   struct Read {
     std::uint64_t urgency = 0;
-    // The jobs that pay for the read now, or once did: none is added twice.
+    // The jobs that pay for the read now, or once did: no job is added twice.
     std::vector<std::uint64_t> jobs;
     // Whether the source below knows the read's ticket.
     bool is_sent = false;

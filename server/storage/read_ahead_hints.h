@@ -11,7 +11,7 @@
 namespace forebay::storage {
 
 // A sample to read ahead, and the range of its bytes. Its object lies below the
-// same root as the sample beside it.
+// root of the sample that it is read with.
 struct ReadAheadHint {
   SampleRef sample;
   std::string object;
@@ -35,8 +35,8 @@ class ReadAheadHints {
   virtual ~ReadAheadHints() = default;
 
   // Returns the number of the sample's neighbourhood. All samples of a
-  // neighbourhood have the same neighbours, except that each leaves out those
-  // that are wanted before it.
+  // neighbourhood have the same neighbours, except that a sample's neighbours
+  // leave out the samples that are wanted before it.
   virtual std::uint64_t NumberOf(std::uint64_t sample) const = 0;
 
   // Returns the samples to read together with `sample`, in the order of their

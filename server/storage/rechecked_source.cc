@@ -10,7 +10,7 @@
 // 1. The source below answers ABORTED: the file has the size and mtime of its
 //    index, but another ctime.
 // 2. The read waits for a check (a Look) of its layout and object. The first
-//    such read begins it; later ones join it.
+//    such read begins the check; later reads join it.
 // 3. The layout reads its parts again through CheckReads, one at a time. Each
 //    has the ticket of the read that began the check. The ticket is free,
 //    because that read is not in flight meanwhile.
@@ -18,8 +18,8 @@
 //    repeated at that revision. If the layout is another one, the check ends
 //    with an error.
 //
-// A reader that shares a waiting read joins the check, for which the bytes
-// wait. When the read is repeated, ShareAgain tells the source below of all its
+// A reader that shares a waiting read also joins the check that the read waits
+// for. When the read is repeated, ShareAgain tells the source below of all its
 // readers again.
 
 namespace forebay::storage {

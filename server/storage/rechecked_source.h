@@ -30,8 +30,8 @@ namespace forebay::storage {
 // reading.
 //
 // Thread-safe. The daemon owns it. Once Stop has returned and nobody calls Read
-// any more, the source below may be destroyed first. It still completes the
-// reads that it has. Read does not block. Errors are those of
+// any more, the source below may be destroyed first; its destruction completes
+// the reads that it has. Read does not block. Errors are those of
 // ObjectLayout::Revalidate and of the source below. A request that has a layout
 // never gets ABORTED from the source below.
 class RecheckedSource final : public ByteSource {
@@ -57,7 +57,7 @@ class RecheckedSource final : public ByteSource {
   struct Watched;
   // A check of a layout, and the reads that wait for it.
   struct Look;
-  // The source that a check reads through. It hands each result to a task.
+  // The source that a check reads through, which hands each result to a task.
   class CheckReads final : public ByteSource {
    public:
     explicit CheckReads(RecheckedSource* source) : source_(source) {}
@@ -69,15 +69,15 @@ class RecheckedSource final : public ByteSource {
    private:
     RecheckedSource* const source_;
   };
-  // A check is found by the layout and the name of the object.
+  // The key of a check: the layout, and the name of the object.
   using LookKey = std::pair<const ObjectLayout*, std::string>;
 
   // Sends `requests` to the source below. Then tells that source of the readers
   // that had already joined the reads with the tickets in `shared`.
   void ReadBelow(absl::Span<ReadRequest> requests,
                  absl::Span<const std::uint64_t> shared);
-  // Notes a read that has a layout. Returns the request to send to the source
-  // below for it.
+  // Begins to watch a read that has a layout. Returns the request to send to
+  // the source below in its place.
   ReadRequest Watch(ReadRequest request);
   // Returns a copy of the watched request whose `done` calls Complete.
   ReadRequest RequestFor(const std::shared_ptr<Watched>& watched);

@@ -37,7 +37,7 @@ void RoutedSource::Read(absl::Span<ReadRequest> requests) {
     return nullptr;
   };
   // Requests come many at a time, mostly below one root. A run of requests for
-  // the same source goes on in one call.
+  // the same source is forwarded in one call.
   while (!requests.empty()) {
     ByteSource* const source = source_for(requests.front());
     std::size_t count = 1;

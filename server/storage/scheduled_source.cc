@@ -12,12 +12,13 @@
 // Complete dispatches, too.
 //
 // Only one thread is in Dispatch at a time (`dispatching_`), and it calls the
-// source below without the mutex. It loops until nothing more may go, so a
-// thread that finds it busy loses nothing by leaving.
+// source below without the mutex. Dispatch loops until nothing more may go, so
+// a thread that finds `dispatching_` set may leave.
 //
 // A reader may share a read while Dispatch is about to send it: the source
 // below does not know the ticket yet. Dispatch therefore shares every ticketed
-// read again after it was sent. A reader who is told twice is charged once.
+// read again after it was sent. A reader that shares a read twice is charged
+// once.
 
 namespace forebay::storage {
 namespace {
@@ -28,12 +29,12 @@ constexpr double kRefill = 0.75;
 // The number of requests after which a stretch is measured. Fewer would measure
 // noise; more would follow a change too late.
 constexpr std::int64_t kStretchRequests = 256;
-// The most bytes that a read counts for. No source has checked the lengths of
-// requests yet, and sums of them must not overflow.
+// The most bytes that a read is charged for. No source has checked the lengths
+// of requests yet, and sums of them must not overflow.
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;
 
-// Returns the bytes that a read counts for: none if the caller already has them
-// (`unless`), since the object has hardly ever changed.
+// Returns the bytes that a read is charged for; 0 if the caller already has the
+// bytes (`unless`), since such a read hardly ever brings any.
 std::uint64_t BytesOf(const ReadRequest& request) {
   return request.unless.has_value() ? 0 : std::min(request.length, kMaxBytes);
 }

@@ -26,9 +26,9 @@ namespace forebay::storage {
 
 // The limits of what the source below has in flight.
 struct ScheduledSourceOptions {
-  // The most reads and bytes that the source below has in flight. These limits
-  // should just keep it busy: no read can overtake one that is in flight. A
-  // single read may be larger than `bytes_at_once`.
+  // The most reads and bytes that the source below has in flight. They should
+  // just keep that source busy: even an urgent read cannot overtake reads in
+  // flight. A single read may be larger than `bytes_at_once`.
   std::size_t reads_at_once = 64;
   std::uint64_t bytes_at_once = std::uint64_t{16} << 20;
   // The most stalled reads of a job. A job that has this many gets no further
@@ -40,12 +40,13 @@ struct ScheduledSourceOptions {
 // Shares one resource, the source below, among jobs in proportion to their
 // weights.
 //
-// A read counts by its bytes and by the measured cost of a request. Within a
+// The cost of a read is its bytes and the measured cost of a request. Within a
 // job the most urgent read goes first. A read that several jobs want is queued
-// by the most urgent of them, and each pays an equal part. While a job is over
-// its cap, its reads wait and the other jobs use its share. A read that the
-// source below leaves unanswered for long (schedule/stall_threshold.h) is
-// stalled: it no longer counts among the reads in flight.
+// by the most urgent of their purposes, and each job pays an equal part. While
+// a job is over its cap, its reads wait and the other jobs use its share. A
+// read that the source below leaves unanswered for long
+// (schedule/stall_threshold.h) is stalled: it no longer counts among the reads
+// in flight.
 //
 // Thread-safe. A thread named forebay-caps resumes reads that caps held up, and
 // looks for stalled ones. The caller owns the source; the source below and the
@@ -108,8 +109,8 @@ class ScheduledSource final : public SharedOutSource {
   // Takes the reads to send from the queue. If there are none, clears
   // `dispatching_` and returns false.
   bool Take(std::vector<ReadRequest>* requests);
-  // Tells the source below of the readers that joined these reads before that
-  // source had them.
+  // Tells the source below of the readers that joined these reads before the
+  // reads were sent.
   void ShareAgain(absl::Span<const std::uint64_t> tickets);
   // Whether less than `part` of the limits is in flight below.
   bool HasRoomLocked(double part) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -12,8 +12,8 @@
 
 namespace forebay::storage {
 
-// A source in front of another one, which may be destroyed before its readers
-// are. After Stop, the source below is not called again.
+// A source in front of another one, the source below. After Stop it never calls
+// the source below, which may then be destroyed while readers remain.
 //
 // Thread-safe. Its user owns it. The source below lives at least until Stop
 // returns. Stop blocks until the calls in the source below return; other calls

@@ -8,10 +8,10 @@
 
 namespace forebay::stream {
 
-// Destroys objects on another thread, because their destruction may block.
-// Memory on a GPU, or memory that a GPU pinned, waits for the driver, which may
-// hang. A large mapping takes milliseconds. The last owner of such memory may
-// be a thread that all jobs share.
+// Destroys objects on another thread, because their destruction may block. To
+// free memory on a GPU, or memory that a GPU pinned, takes a call of the
+// driver, which may hang. To unmap large memory takes milliseconds. The last
+// owner of such memory may be a thread that all jobs share.
 //
 // Thread-safe, and may be copied. Owns only its function and key. Does not
 // block, unless `run` is null. No errors.

@@ -69,8 +69,8 @@ bool BatchCache::Grow(bool spare) {
     return false;
   if (slots + 1 > memory_.reserved()) {
     if (!spare || keeps_) return false;
-    // The budget must keep as much memory free as all slots take that no member
-    // pays for. However often a stream grows, it thus leaves half of the memory
+    // The budget must keep as much memory free as the slots that no member pays
+    // for take. However often a stream grows, it thus leaves half of the memory
     // that was free.
     const std::uint64_t unpaid = slots + 1 - std::min(paid_, slots);
     if (!memory_.ReserveSpare(unpaid)) return false;

@@ -39,10 +39,10 @@ struct CompletedBatch {
 // members that read it later, until its slot is needed for another batch.
 //
 // Each member reserves the memory of its slots (Pay). More slots are added only
-// while enough of the budget stays free: as much as all slots take that no
-// member pays for. To make slots takes a while, so this class leaves that to
-// the caller. When Grow or GrowFirst has returned true, the caller makes the
-// slots and then calls Grown or NotGrown.
+// while the budget keeps enough free: as much as the slots that no member pays
+// for take. To make slots takes a while, so this class leaves that to the
+// caller. When Grow or GrowFirst has returned true, the caller makes the slots
+// and then calls Grown or NotGrown.
 //
 // Not thread-safe: the stream guards it. The budget outlives it. Owns the
 // slots. Never blocks, but the caller may block when it destroys the memory

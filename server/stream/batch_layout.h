@@ -42,7 +42,7 @@ struct BatchMemory {
 class BatchLayout {
  public:
   // Checks that a slot for `batch_size` samples of these types fits into an
-  // address space. RESOURCE_EXHAUSTED: it does not.
+  // address space. RESOURCE_EXHAUSTED: the slot does not fit.
   static absl::Status CheckSize(const std::vector<FieldType>& types,
                                 std::uint32_t batch_size,
                                 std::uint64_t user_buffer_bytes = 0,
@@ -76,7 +76,7 @@ class BatchLayout {
   Rows user_buffers() const { return user_buffers_; }
 
   // Returns the memory for field number `field` of row `row`. If the field
-  // varies, it has room for the longest value that the row may have.
+  // varies, that memory has room for the longest value that the row may have.
   absl::Span<std::uint8_t> Room(const BatchMemory& slot, std::size_t field,
                                 std::uint32_t row) const;
   // Returns the user-code buffer of row `row`.
@@ -85,7 +85,8 @@ class BatchLayout {
   // Writes the value of an integer field.
   void SetInteger(const BatchMemory& slot, std::size_t field, std::uint32_t row,
                   std::int64_t value) const;
-  // Writes a value of a field that varies; `bytes` is no longer than its room.
+  // Writes a value of a field that varies. `bytes` must fit in the value's
+  // Room.
   void SetBytes(const BatchMemory& slot, std::size_t field, std::uint32_t row,
                 absl::Span<const std::uint8_t> bytes) const;
   // Tells how many bytes were written into the Room of a field that varies.

@@ -89,8 +89,8 @@ struct Eviction {
 //
 // While a trainer waits and, as far as is known, no thread works for it, two
 // rules do not hold. A slot that is being made does not prevent the eviction.
-// No batch is kept for a reader that comes within some time: that reader may
-// have stopped, which no event tells.
+// No batch is kept for a reader that comes within some time: no event tells
+// whether that reader has stopped.
 bool MayEvict(const Eviction& eviction);
 
 // A member whose epoch is under way, as the policy for sharing states sees it.
@@ -103,7 +103,7 @@ struct MemberView {
   std::optional<BatchRequest> request = std::nullopt;
 };
 
-// Returns what the member `running[own]` shares with the other members.
+// Returns the sharing state of the member `running[own]`.
 Sharing SharingOf(absl::Span<const MemberView> running, std::size_t own);
 
 }  // namespace forebay::stream

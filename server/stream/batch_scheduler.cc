@@ -259,7 +259,7 @@ std::optional<std::uint32_t> BatchScheduler::SlotFor(
       return std::nullopt;
     }
     if (NanosUntil(victim->key, now_nanos) != cache::kNever) {
-      // To make a slot is better than to evict a batch that a member comes to.
+      // To make a slot is better than to evict a batch that a member will read.
       if (WantsMoreFor(*victim, now_nanos)) *grows |= Grows();
       if (is_live_ && batch_cache_->growing() > 0) return std::nullopt;
       if (!EvictsFor(*victim, request, now_nanos)) return std::nullopt;

@@ -42,7 +42,7 @@ class BatchScheduler {
   // Returns whether one more slot is to be made meanwhile.
   bool Begin(std::int64_t now_nanos);
 
-  // Returns the key at which a member starts that asks for `asked`. In a live
+  // Returns the key at which a member that asks for `asked` starts. In a live
   // dataset, a member that asks for the end of an epoch starts at the key of
   // the member that is furthest ahead.
   BatchKey StartFor(const BatchKey& asked, std::uint64_t samples_per_epoch);
@@ -53,8 +53,8 @@ class BatchScheduler {
   void Abandoned(const BatchKey& key);
   // Makes the scheduler wait for members of an earlier stream that may go on in
   // this one; `earlier` counts them. In lockstep, no batch is begun before all
-  // of them have come or left. In elastic mode, this lasts a second at most.
-  // After that, batches are kept for those members while slots allow.
+  // of them have come or left. In elastic mode, the wait lasts a second at
+  // most; afterwards, batches are kept for those members while slots allow.
   using Count = std::atomic<std::uint32_t>;
   void Await(std::shared_ptr<const Count> earlier) {
     earlier_.push_back(std::move(earlier));
@@ -73,7 +73,7 @@ class BatchScheduler {
   // Returns the position in the epoch up to which the member's samples were
   // requested.
   std::uint64_t AskedFor(const Member& member) const;
-  // Returns what a member shares with the others.
+  // Returns the sharing state of a member.
   Sharing SharingOf(const Member& member, std::int64_t now_nanos) const;
 
  private:
@@ -85,8 +85,8 @@ class BatchScheduler {
   // flight.
   struct Missing {
     BatchKey key;
-    // The number of batches from the member's next one to `key`, which is not
-    // counted.
+    // The number of batches from the member's next one up to `key`, but without
+    // the batch of `key` itself.
     std::uint32_t ahead = 0;
     // How many of the `ahead` batches are in flight and make progress.
     std::uint32_t moving = 0;
@@ -131,7 +131,7 @@ class BatchScheduler {
   // Whether members of earlier streams have not come yet.
   bool AwaitsEarlier() const;
   // Whether one more slot is worth its memory, to keep the batch for a member
-  // that comes to it.
+  // that will read it.
   bool WantsMoreFor(const CompletedBatch& batch, std::int64_t now_nanos) const;
   // Whether the caller is to make one more slot: none is being made, and there
   // is memory (BatchCache::Grow).

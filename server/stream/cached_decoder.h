@@ -60,7 +60,8 @@ class CachedDecoder {
   // Tells the coordinator that the sample was decoded, and that its variant is
   // not cached.
   void TellMissed(const PendingSample& pending) const;
-  // Tells the coordinator that the sample's variant of `bytes` is cached.
+  // Tells the coordinator that the sample's variant, of `bytes` bytes, is
+  // cached.
   void TellKept(const PendingSample& pending, std::uint64_t bytes) const;
 
   const StreamSpec* const spec_;

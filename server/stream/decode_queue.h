@@ -28,7 +28,7 @@ class DecodeQueue {
   void Add(ReadSample sample) { samples_.push_back(std::move(sample)); }
   // Adds a sample that a task took but did not make. The sample goes first.
   void AddAgain(ReadSample sample) { samples_.push_front(std::move(sample)); }
-  // Whether WantsTask would return true. Counts no task.
+  // Whether WantsTask would return true. Does not count a task.
   bool Wants(std::size_t task_samples) const {
     return samples_.size() > tasks_ * task_samples;
   }

@@ -44,8 +44,8 @@ class Depth {
 
   const std::uint32_t most_;
   std::uint32_t target_;
-  // The number of batches to be published until the number of ready batches
-  // counts again.
+  // The number of batches still to be published before SawReady heeds its
+  // argument again.
   std::uint32_t settling_ = 0;
   // The number of batches published since fewer than two were ready.
   std::uint32_t calm_ = 0;

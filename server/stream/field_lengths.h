@@ -36,8 +36,8 @@ std::uint64_t LengthOf(const pipeline::Outcome& outcome, LengthUnit unit);
 // Whether the dataset's index knows the lengths of a field that varies.
 bool IndexHasLengths(const dataset::Dataset& dataset, const FieldType& type);
 
-// The lengths of samples. The length of a sample is that of its value of one
-// field, which varies.
+// The lengths of samples. The length of a sample is the length of its value of
+// one field that varies.
 //
 // Immutable and thread-safe. Shares the dataset and the sizes. Never blocks. No
 // errors.

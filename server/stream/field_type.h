@@ -83,12 +83,13 @@ bool NeedsFirstSample(const dataset::Dataset& dataset);
 using ImagePipelines = std::vector<std::shared_ptr<const pipeline::Pipeline>>;
 using FieldPipelines = google::protobuf::RepeatedPtrField<proto::FieldPipeline>;
 
-// Returns the pipeline of the field of that name; null if it has none.
+// Returns the pipeline of the field that is named `field`; null if it has none.
 const proto::FieldPipeline* PipelineOf(const FieldPipelines& pipelines,
                                        std::string_view field);
 
 // Checks that each of `pipelines` belongs to a different field of `dataset`, of
-// a kind that has pipelines. INVALID_ARGUMENT names the first that does not.
+// a kind that has pipelines. INVALID_ARGUMENT names the first pipeline that
+// does not.
 absl::Status CheckPipelines(const dataset::Dataset& dataset,
                             const FieldPipelines& pipelines);
 

@@ -9,8 +9,8 @@
 namespace forebay::stream {
 namespace {
 
-// The number of corrupt samples that are replaced, one after the other, in a
-// row of a batch. If the next is corrupt too, its error is the row's.
+// The most corrupt samples that are replaced, one after the other, in one row
+// of a batch. If the last replacement is corrupt too, the row gets its error.
 constexpr std::uint32_t kMaxSubstitutions = 16;
 
 // Returns the sample that replaces a corrupt one, after `before` other

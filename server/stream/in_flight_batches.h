@@ -73,8 +73,8 @@ class InFlightBatches {
   // abandoned.
   bool ReadAgain(PendingSample& pending);
   // Books that a sample that was handed out is finished, well or with an error.
-  // Returns the sample's batch if that is now complete; otherwise null. A batch
-  // has the status of the failed sample with the lowest row.
+  // Returns the sample's batch if the batch is now complete; otherwise null. A
+  // batch has the status of the failed sample with the lowest row.
   Batch* Finish(const PendingSample& pending, const absl::Status& status,
                 slots::SlotPool& pool);
   // Books the end of a copy of a complete batch. Returns false if the batch was

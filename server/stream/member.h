@@ -63,8 +63,8 @@ class Member {
   // true if, besides, no epoch is under way.
   bool has_started() const { return !closed_ && cursor_.epochs() != nullptr; }
   bool rests() const { return has_started() && !cursor_.running(); }
-  // Reduces the slots that the member pays for to `slots`, if they are more.
-  // Returns by how many slots.
+  // If the member pays for more than `slots` slots, reduces their number to
+  // `slots`. Returns by how much.
   std::uint32_t PayAtMost(std::uint32_t slots);
   // Returns the number of entries that are published and not taken.
   std::size_t untaken() const { return untaken_.size(); }
@@ -181,8 +181,8 @@ class Member {
   Pace pace_;
   bool starves_ = true;
   bool owns_worker_pool_ = false;
-  // The nanoseconds that the trainer had waited in all: at the last LookAtWait,
-  // and at the last one before SawPoolWork.
+  // All the nanoseconds that the trainer had waited: at the last LookAtWait,
+  // and at the last LookAtWait before SawPoolWork.
   std::uint64_t waited_at_look_ = 0;
   std::uint64_t waited_at_work_ = 0;
   const std::shared_ptr<EpochNextUse> next_use_;

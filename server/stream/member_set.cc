@@ -39,8 +39,8 @@ Production& MemberSet::ProductionOf(const PendingSample& pending) {
 
 void MemberSet::Start(Member& member, std::shared_ptr<const EpochPair> epochs,
                       std::uint64_t first_sample, std::int64_t now_nanos) {
-  // A member that was away gets no credit for batches made meanwhile: it is set
-  // level with the member that was served least.
+  // A member that was away gets no credit for batches made meanwhile: its
+  // `served` is raised to that of the running member that was served least.
   std::optional<double> least_served;
   for (const std::unique_ptr<Member>& other : members_) {
     if (!other->cursor().running()) continue;

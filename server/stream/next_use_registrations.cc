@@ -30,7 +30,7 @@ class SourceNextUse final : public cache::LoaderNextUse {
     for (std::size_t i = 0; i < samples.size(); ++i) {
       ids.clear();
       dataset_->FindSamples({source_, samples[i]}, &ids);
-      // The bound makes every sample take about the same short time.
+      // The bound keeps the time short for samples that occur often.
       ids.resize(std::min(ids.size(), kMaxRepeats));
       soonest.assign(ids.size(), nanos[i]);
       next_use_->Lower(now_nanos, ids, absl::MakeSpan(soonest));

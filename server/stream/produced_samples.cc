@@ -116,7 +116,7 @@ std::vector<std::uint64_t> OffsetsOf(const StreamSpec& spec,
 }
 
 // Returns the nanoseconds that the worker has waited for a core so far; nullopt
-// if they cannot be seen.
+// if that time is not known.
 std::optional<std::int64_t> RunQueueNanosOf(const worker::Worker& worker) {
   const worker::Process* const process = worker.process();
   return process == nullptr ? std::nullopt : process->RunQueueNanos();
@@ -128,8 +128,8 @@ bool IsWanted(const ReadSample& sample) {
          !sample.pending->batch->abandoned.load(std::memory_order_relaxed);
 }
 
-// Returns the error of samples for which no worker could be had. UNAVAILABLE
-// and FAILED_PRECONDITION become ABORTED, because elsewhere they mean a passing
+// Returns the error of samples for which there is no worker. UNAVAILABLE and
+// FAILED_PRECONDITION become ABORTED, because elsewhere they mean a passing
 // fault and a changed file.
 absl::Status NoWorker(const absl::Status& reason) {
   const bool is_gone =
@@ -306,8 +306,8 @@ void ProducedSamples::OnAnswer(const WorkPtr& work, AnswerOr answer,
   }
   // The samples may be made again only once the process is gone. A process
   // without a socket may still run, and write into the samples' rows after
-  // another worker has made them. If the daemon may not kill it, it ends itself
-  // once its socket is closed.
+  // another worker has made them. A process that the daemon may not kill ends
+  // itself once its socket is closed.
   work->worker->socket.End();
   process->Kill();
   deps_->answer_waiter->Watch(process->fd(),

@@ -68,8 +68,8 @@ class ProducedSamples {
   // worker may.
   std::optional<std::uint32_t> AffinityOf(const PendingSample& pending) const;
 
-  // Has one worker make the samples. If the first sample has an affinity, that
-  // is the worker with the affinity's number. Samples that have failed are
+  // Has one worker make the samples. If the first sample has an affinity, the
+  // worker is the one with the affinity's number. Samples that have failed are
   // passed over. Called by a task that runs at `place` of the executor; at most
   // workers()->most() such tasks are under way at once. Calls `done` on this
   // thread, or later on another.
@@ -110,7 +110,7 @@ class ProducedSamples {
   // back and calls `done`.
   void Finish(const WorkPtr& work, const AnswerOr& answer,
               std::optional<int> place);
-  // Sets `status` and `lost` of each sample by the answer.
+  // Sets `status` and `lost` of each sample, as the answer says.
   void Take(Work& work, const AnswerOr& answer);
   // Appends the sample's description to `behind`, the bytes that follow a task
   // in its message.

@@ -14,7 +14,7 @@ void ReadBudget::Close() {
 }
 
 absl::Status ReadBudget::Open() {
-  // Bytes that are still in flight may have kept enough reserved.
+  // If bytes are still in flight, enough memory may still be reserved.
   if (reserved_.bytes() < least_) {
     FOREBAY_RETURN_IF_ERROR(budget_->Extend(
         &reserved_, least_ - reserved_.bytes(), "reads in flight"));

@@ -14,9 +14,9 @@ namespace forebay::stream {
 // recent latency; more bytes in flight would only queue somewhere. The window
 // is twice that product: it grows while more bytes in flight bring a higher
 // rate, and stops when they do not. If decoding is the bottleneck, reads are
-// fast beside it, and the window stays small. Once a period the window shrinks
-// to the least for a moment, to measure the latency without queues. BBR works
-// alike (Cardwell et al., ACM Queue 14(5), 2016).
+// fast beside it, and the window stays small. Once a period, the window shrinks
+// to its least size for a moment, to measure the latency without queues. BBR
+// works alike (Cardwell et al., ACM Queue 14(5), 2016).
 //
 // A stretch is a time in which the window limits the reads. Rates and latencies
 // are measured only in stretches. If the last two periods had none, the window

@@ -20,7 +20,7 @@ class RoomScan {
   explicit RoomScan(const std::vector<FieldType>& fields);
 
   // Adds a sample. `bytes` has the most bytes that each of its fields takes.
-  // `length` is its length; 0 if it has none.
+  // `length` is the sample's length; 0 if it has no length.
   void Add(absl::Span<const std::uint64_t> bytes, std::uint64_t length);
 
   const SizeHistogram& lengths() const { return lengths_; }

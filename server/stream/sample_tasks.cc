@@ -8,8 +8,7 @@
 namespace forebay::stream {
 namespace {
 
-// A bound for the samples of a task, with which one task suffices for any
-// queue.
+// The bound of a task's samples that lets one task take a whole queue.
 constexpr std::uint32_t kAll = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
@@ -68,8 +67,8 @@ std::optional<SampleTask> SampleTasks::NextProduced() {
 bool SampleTasks::IsNextWithAffinity(const PendingSample& pending) const {
   const auto affinity = produced_->AffinityOf(pending);
   if (busy_workers_.contains(*affinity)) return false;
-  // Reads end in any order, so an earlier sample of the worker may still be
-  // read.
+  // Reads end in any order, so the read of an earlier sample of the worker may
+  // still be in flight.
   return std::none_of(
       in_flight_->batches().begin(), in_flight_->batches().end(),
       [&](const std::unique_ptr<Batch>& batch) {

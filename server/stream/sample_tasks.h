@@ -61,15 +61,15 @@ class SampleTasks {
 
   // Returns one more task for samples that the flows `charged` pay for, if
   // their queue wants one. Until the first sample is measured, these flows have
-  // only one task under way. If samples took long, more such tasks, which count
-  // as short, would hold the threads that short tasks need.
+  // only one task under way. Such tasks count as short. If samples took long,
+  // several such tasks would hold the threads that short tasks need.
   std::optional<SampleTask> Next(const Flows& charged);
   // Returns one more task that workers have room for, whichever flows pay.
-  // Returns nullopt if there is none, and if the daemon makes the samples.
+  // Returns nullopt if there is none, or if the daemon makes the samples.
   std::optional<SampleTask> NextProduced();
   // Takes the samples of a task that begins, perhaps none.
   std::vector<ReadSample> Take(const SampleTask& task);
-  // Tells that a task is done. Next had returned it, for these flows, before
+  // Books the end of a task that Next returned for the flows `charged` before
   // any sample was measured.
   void EndGuessed(const Flows& charged) { guesses_.erase(charged); }
   // Tells that a worker's task is done.

@@ -27,8 +27,8 @@ struct SlotSource {
 };
 
 // Returns the bytes of the slot: those on the host, then those on the GPU. The
-// header in the copy is changed to say so. Blocks while it copies. Errors:
-// those of cuda::Gpu.
+// copy's header is changed to describe this layout. Blocks while it copies.
+// Errors: those of cuda::Gpu.
 absl::StatusOr<std::vector<std::uint8_t>> CopySlot(const SlotSource& slot,
                                                    const SlotSize& size);
 

@@ -19,7 +19,7 @@ absl::Status SlotMaker::AddFirstSlots(std::uint32_t slots) {
     making_first_ = others_wait = devices.empty();
   }
   // If GPUs have parts, several callers may make slots at once. The first to
-  // finish adds its slots, and those of the others are dropped.
+  // finish adds its slots; the slots of the other callers are dropped.
   auto slot_parts = SlotMemory::Make(slots, size_, devices);
   absl::Status status =
       slot_parts.ok() ? SlotMemory::Seal(*slot_parts) : slot_parts.status();

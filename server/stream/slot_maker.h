@@ -87,7 +87,7 @@ class SlotMaker {
   void MakeSlots(std::uint32_t slots, OnSlots done) const
       ABSL_LOCKS_EXCLUDED(*mutex_);
   // Makes staging memory for `batches` batches, for StagingPool::Grown. Calls
-  // `done` with none if no attached GPU can make it.
+  // `done` with no memory if no attached GPU can make it.
   void MakeStaging(std::uint32_t batches, const OnStaging& done) const
       ABSL_LOCKS_EXCLUDED(*mutex_);
 

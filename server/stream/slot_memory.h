@@ -117,15 +117,14 @@ class SlotMemory {
   // Returns the GPUs on which slots that are made now are to have parts.
   std::vector<DevicePtr> DevicesToMakeFor() const;
 
-  // --- Slots.
-  // Returns descriptors of the slots from number `first` on, in order, as many
-  // as one message takes. If `device` is not null, each is followed by the
-  // descriptor of the slot's part on that GPU. Returns none if that GPU is not
-  // attached. RESOURCE_EXHAUSTED: no descriptors are left.
+  // --- Slots. Returns descriptors of the slots from number `first` on, in
+  // order, as many as one message takes. If `device` is not null, each slot's
+  // descriptor is followed by that of its part on the GPU. Returns none if that
+  // GPU is not attached. RESOURCE_EXHAUSTED: no descriptors are left.
   absl::StatusOr<std::vector<base::Fd>> DescriptorsFor(
       const device::Device* device, std::uint32_t first) const;
-  // Adds slots. Returns false, and adds none, if one lacks a part on a GPU that
-  // was attached since it was made.
+  // Adds slots. Returns false, and adds none, if a slot lacks a part on a GPU
+  // that was attached after the slot was made.
   bool Add(std::vector<SlotParts>* slots);
   // Removes and returns the slot with the highest number.
   SlotParts RemoveLast();

@@ -21,7 +21,8 @@ std::uint32_t SlotsFor(std::uint32_t depth);
 // Reserves the least memory for a stream's encoded bytes in flight: at least 16
 // MiB, and enough for the largest sample. If the budget allows, there is room
 // for one such sample for each of `places` threads and one more, up to a
-// sixteenth of all memory. RESOURCE_EXHAUSTED: the budget has less memory left.
+// sixteenth of all memory. RESOURCE_EXHAUSTED: the budget has no room for the
+// least memory.
 absl::StatusOr<base::MemoryReservation> ReserveReadWindow(
     base::MemoryBudget* budget, const dataset::Dataset& dataset, int places);
 

@@ -90,8 +90,8 @@ class StagingPool {
   void Add(std::vector<Memory>* memory);
   // Does what BeginMaking does, for memory that was discarded or that other
   // processes still had mapped. Returns 0 if nothing is to be made now. After
-  // any other result the caller makes the memory and calls Grown; with no
-  // memory if that failed.
+  // any other result, the caller makes the memory and calls Grown; if making it
+  // failed, with no memory.
   std::uint32_t Grow();
   void Grown(std::uint32_t batches, std::vector<Memory>* memory);
   // Allows Grow to try again after a failure.

@@ -37,9 +37,9 @@ namespace {
 // The holder of the lease under which Peek copies a slot. Members count from 1.
 constexpr slots::MemberId kPeeker = 0;
 
-// How long a trainer waits while the worker pool stands still, before its epoch
-// ends: for another loader's pool, and for its own. Only time counts in which
-// the trainer itself runs.
+// How long a trainer waits for a worker pool that stands still before its epoch
+// ends: for another loader's pool, and for its own. Time counts only while the
+// trainer itself runs.
 constexpr std::int64_t kOthersPoolNanos = 800'000'000;
 constexpr std::int64_t kOwnPoolNanos = 30'000'000'000;
 // The least time between two looks at the worker pool. A batch counts as

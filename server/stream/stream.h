@@ -148,8 +148,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // for a dataset that is not live.
   bool HasRoomFor(absl::Span<const FieldType> fields) const;
   // Returns descriptors of the slots from number `first` on, in order, as many
-  // as one message takes. For a member on a GPU, each is followed by the
-  // descriptor of the device part. RESOURCE_EXHAUSTED: no descriptors are left.
+  // as one message takes. For a member on a GPU, each slot's descriptor is
+  // followed by that of its device part. RESOURCE_EXHAUSTED: no descriptors are
+  // left.
   absl::StatusOr<std::vector<base::Fd>> SlotsFrom(slots::MemberId member,
                                                   std::uint32_t first) const;
   // Ends the member's epoch, if one is under way, and publishes no more of it.
@@ -285,7 +286,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void SubmitFor(const PendingSample& pending, executor::Executor::Task task);
   void RunTask(int place, const SampleTask& task);
   // Makes samples until all are made, or the task has taken as long as a short
-  // task may. Returns the rest.
+  // task may. Returns the samples that it has not made.
   std::vector<ReadSample> MakeSome(int place, std::vector<ReadSample>* samples);
   // Queues the samples that a task has left. Then submits the tasks that their
   // queues and the queue of `flows` want.
@@ -297,7 +298,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void Produce(int place, const SampleTask& task);
   void OnProduced(ProducedSamples::Outcome outcome,
                   std::optional<std::uint32_t> affinity);
-  // Adds the time that a worker took for a sample to the samples' cost.
+  // Tells the samples' cost (SampleCost) how long a worker took for a sample.
   void NoteTime(std::int64_t nanos);
   // Queues a sample that was lost with its worker.
   void MakeAgainLocked(ReadSample sample) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

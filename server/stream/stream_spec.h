@@ -41,7 +41,8 @@ struct StreamSpec {
   std::shared_ptr<const pipeline::Pipeline> pipeline;
   // The types of the dataset's fields, in order.
   std::vector<FieldType> fields;
-  // The place of fields of numbers. If that is a GPU, all members are on GPUs.
+  // The place of fields that have a fixed size and are not `on_host`. If the
+  // place is a GPU, all members are on GPUs.
   proto::Place place = proto::Place::kHost;
   BatchOptions batch;
   // The room of a batch's fields; nullopt if each sample has as much room as
@@ -110,7 +111,8 @@ struct StreamDeps {
   pipeline::SharedWorkspace* shared_workspace = nullptr;
   base::MemoryBudget* budget = nullptr;
   const base::Clock* clock = nullptr;
-  // The cache that takes the variants that streams offer; null if none does.
+  // The cache that takes the variants that streams offer; null if there is
+  // none.
   cache::VariantStore* variant_store = nullptr;
   // Waits for workers and worker pools; null if the dataset needs none.
   worker::AnswerWaiter* answer_waiter = nullptr;

@@ -54,12 +54,12 @@ class AnswerWaiter {
 
   // The body of the thread.
   void Run();
-  // Moves the timed work that is due to `due`. Returns the milliseconds until
-  // the next work may be due, or -1 if none is timed.
+  // Moves to `due` the timed work whose time has come. Returns the milliseconds
+  // until the next work may be due, or -1 if none is timed.
   int TakeDueLocked(std::vector<std::function<void()>>& due)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Polls the descriptors of `watched` for `milliseconds` (-1: without end).
-  // Removes and returns those that have something to read.
+  // Removes and returns the descriptors that have something to read.
   std::vector<Watched> TakeReady(std::vector<Watched>& watched,
                                  int milliseconds) const;
 
@@ -71,8 +71,8 @@ class AnswerWaiter {
   std::multimap<std::int64_t, std::function<void()>> timed_
       ABSL_GUARDED_BY(mutex_);
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
-  // An eventfd that ends a poll. It is opened in the constructor, so Post never
-  // fails for want of descriptors.
+  // An eventfd that ends a poll. The constructor opens it, so Post never fails
+  // for want of descriptors.
   const base::Fd wake_;
   std::thread thread_;
 };

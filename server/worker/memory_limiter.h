@@ -41,9 +41,9 @@ class MemoryGroup {
 
   const std::string& name() const { return name_; }
   // Returns the most workers of the group that may be at work. When a worker is
-  // ended, the number falls to the workers that are left. It then rises by one
-  // every ten seconds. Without this bound, workers that do not fit into memory
-  // together would be ended again and again.
+  // ended, the number falls to that of the remaining workers. The number then
+  // rises by one every ten seconds. Without this bound, workers that do not fit
+  // into memory together would be ended again and again.
   std::uint32_t most() const { return most_; }
 
  private:
@@ -115,14 +115,15 @@ struct MemorySnapshot {
 // Keeps the memory that all workers have to themselves within a limit: if they
 // have more, it ends the largest workers until the others fit.
 //
-// The kernel tells quickly how much anonymous memory a process has. But that
-// includes pages that it still shares copy-on-write with the process that
-// forked it. The limiter therefore counts how much a worker's anonymous memory
-// has grown since its fork. This misses shared pages that the worker has since
-// written, and thereby copied. Only its page tables show these, and reading the
-// page tables takes long. The limiter reads them only if the anonymous memory
-// of all workers together passes the limit. It does so at most once a second
-// for each worker, and for at most a hundredth of the time.
+// The kernel tells quickly how much anonymous memory a process has. But this
+// memory includes pages that the process still shares copy-on-write with the
+// process that forked it. The limiter therefore counts how much a worker's
+// anonymous memory has grown since its fork. This misses shared pages that the
+// worker has since written, and thereby copied. Only its page tables show
+// these, and reading the page tables takes long. The limiter reads them only if
+// the anonymous memory of all workers together passes the limit. Each worker's
+// tables are read at most once a second, and for at most a hundredth of the
+// time.
 //
 // Any thread may call Add and snapshot; one thread at a time calls Check.
 // Shares the workers with their users. No method waits, but Check and Add read
@@ -159,8 +160,8 @@ class MemoryLimiter {
   std::uint64_t EndLargest(const Workers& workers) const;
   // Logs the end of a worker, at most once in ten seconds for each group.
   void Log(const LimitedWorker& worker, const Overrun& overrun) const;
-  // Lets each group that had a worker ended have one more at work, if
-  // kRaiseNanos have passed.
+  // Raises most() by one for each group that had a worker ended, if kRaiseNanos
+  // have passed since it last changed.
   void Raise(const Workers& workers) const;
 
   const std::uint64_t limit_;

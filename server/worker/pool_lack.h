@@ -8,8 +8,8 @@
 namespace forebay::worker {
 
 // Returns RESOURCE_EXHAUSTED for a worker pool that lacks descriptors,
-// processes or address space. A payload tells this error from the daemon's own
-// lack of such things.
+// processes or address space. A payload of the status distinguishes this error
+// from the daemon's own lack of these resources.
 absl::Status PoolLack(std::string_view text);
 // Whether the status was made by PoolLack.
 bool IsPoolLack(const absl::Status& status);

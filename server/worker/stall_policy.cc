@@ -8,8 +8,8 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000'000;
 // The least time that a worker has a task before it is suspected.
 constexpr std::int64_t kSuspectNanos = kSecond;
-// A stopped worker is left alone for this time, in which a debugger or a stack
-// sampler may have stopped it.
+// A stopped worker keeps its task for this time, because a debugger or a stack
+// sampler may have stopped it for a moment.
 constexpr std::int64_t kStoppedNanos = kSecond;
 // How long a worker must sleep before its task goes to another: the longer of
 // kAsleepNanos and kAsleepTasks times the average task.

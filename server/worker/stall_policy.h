@@ -35,7 +35,7 @@ struct StallContext {
   // Whether a trainer that runs waits for a batch.
   bool is_awaited = false;
   // The times at which the worker pool and any worker last answered; INT64_MIN
-  // if never.
+  // if there was no answer.
   std::int64_t pool_answered_at_nanos = INT64_MIN;
   std::int64_t worker_answered_at_nanos = INT64_MIN;
   // The average time of a task, in nanoseconds.
@@ -51,10 +51,10 @@ struct StallContext {
 // pool can then fork another worker. If the whole job is paused, the worker
 // keeps its task.
 //
-// A sleeping worker may just wait for a slow server. It loses its task after a
-// minute, or after twenty times the average task if that is longer. It keeps
-// the task unless the worker pool and another worker have answered meanwhile.
-// Each sample is moved only once: a second worker that sleeps over it keeps it.
+// A sleeping worker may just wait for a slow server. This worker loses its task
+// after a minute, or after twenty times the average task if that is longer, but
+// only if the worker pool and another worker have answered meanwhile. Each
+// sample is moved only once: a second worker that sleeps over it keeps it.
 std::optional<Stall> FindStall(const BusyWorker& worker,
                                const StallContext& context);
 

@@ -18,7 +18,7 @@
 namespace forebay::worker {
 
 using WorkerPtr = std::shared_ptr<Worker>;
-// Receives a worker, or the error that there will be none.
+// Receives a worker, or the error that says why there will be no worker.
 using Taken = std::function<void(absl::StatusOr<WorkerPtr> worker)>;
 
 // The tasks that wait for a worker: some for any worker, others for the worker
@@ -43,7 +43,7 @@ class TakeQueue {
         std::count_if(waiting_.begin(), waiting_.end(),
                       [](const auto& one) { return !one.number.has_value(); }));
   }
-  // Returns the numbers of the workers that other tasks wait for.
+  // Returns the numbers of the workers for which the other tasks wait.
   std::set<std::uint32_t> Numbers() const {
     std::set<std::uint32_t> numbers;
     for (const Waiting& one : waiting_)

@@ -59,8 +59,8 @@ class TaskSocket {
   // could not be told from the answer to another task.
   absl::Status Ask(const proto::WorkerTask& task,
                    absl::Span<const std::uint8_t> behind, int fd);
-  // Waits for the answer for at most `milliseconds`. DEADLINE_EXCEEDED: it has
-  // not come yet.
+  // Waits for the answer for at most `milliseconds`. DEADLINE_EXCEEDED: the
+  // answer has not come yet.
   absl::StatusOr<TaskAnswer> Await(int milliseconds);
   // Closes the connection in both directions. The process finds its socket
   // closed, and ends.

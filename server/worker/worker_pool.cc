@@ -64,7 +64,8 @@ void WorkerPool::End() {
     if (ended_) return;
     *failed = EndLocked();
   }
-  // The caller may hold locks that the callbacks take.
+  // The caller may hold locks that the callbacks take, so the waiter's thread
+  // calls them.
   waiter_->Post([failed] { Fail(*failed); });
 }
 
@@ -114,7 +115,7 @@ bool WorkerPool::OnReadable() {
 
 void WorkerPool::OnAnswer(TaskAnswer answer) {
   std::optional<Order> order;
-  // Destroyed without the mutex.
+  // `dropped` is destroyed after the mutex is released.
   Mappings dropped;
   Done done;
   {

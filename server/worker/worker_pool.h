@@ -36,9 +36,10 @@ struct Mapping {
 using Mappings = std::map<std::uint32_t, std::shared_ptr<Mapping>>;
 
 // The process that maps slots and forks workers, as the daemon sees it, and the
-// orders that it has still to carry out. One order is in flight at a time; the
-// others wait here in the order of Send. A worker pool may be stopped for
-// hours. That is not an error, and nothing but these orders waits for it.
+// orders that the process must still carry out. One order is in flight at a
+// time; the others wait here in the order of Send. A worker pool may be stopped
+// for hours. This is not an error, and nothing but these orders waits for the
+// pool.
 //
 // Thread-safe. Owns the socket; the waiter and the clock outlive it. Never
 // blocks. Callbacks run on the waiter's thread, in the order of Send. Errors,
@@ -84,7 +85,8 @@ class WorkerPool : public std::enable_shared_from_this<WorkerPool> {
   // as mapped until it is gone.
   void End() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Notes whether the process works. To be called now and then.
+  // Notes whether the process has worked since the last call. To be called now
+  // and then.
   void Look() ABSL_LOCKS_EXCLUDED(mutex_);
   // Returns the nanoseconds that the order in flight has waited since the
   // process was last seen to work; 0 if there is no order. If the process is

@@ -22,8 +22,8 @@ class Process {
 
   // Returns the process's number in the daemon's PID namespace.
   virtual pid_t pid() const = 0;
-  // Returns a pidfd. The pidfd is readable once the process is gone, and so can
-  // write no memory any more.
+  // Returns a pidfd. The pidfd is readable once the process is gone. From then
+  // on the process writes no memory.
   virtual int fd() const = 0;
   // Whether a signal has stopped the process. False for a process under a
   // debugger, which may let it go on at any moment.

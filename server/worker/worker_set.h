@@ -40,11 +40,11 @@ using SharedSlot = std::shared_ptr<const void>;
 // needs one of them waits as a callback, and holds no thread and no lock.
 //
 // Thread-safe. Owns the sockets. The processes belong to the user's client, and
-// end when their sockets do. The waiter, the clock and the memory watch outlive
-// the set. Never blocks. Callbacks run on the waiter's thread, or on the thread
-// of a call of GiveBack or Look. Errors: UNAVAILABLE if the worker pool is gone
-// for good; FAILED_PRECONDITION if there is none; RESOURCE_EXHAUSTED if the
-// worker pool cannot do what was asked.
+// end when their sockets are closed. The waiter, the clock and the memory watch
+// outlive the set. Never blocks. Callbacks run on the waiter's thread, or on
+// the thread of a call of GiveBack or Look. Errors: UNAVAILABLE if the worker
+// pool is gone for good; FAILED_PRECONDITION if there is no worker pool;
+// RESOURCE_EXHAUSTED if the worker pool cannot do what was asked.
 class WorkerSet : public std::enable_shared_from_this<WorkerSet> {
  public:
   struct Deps {
@@ -52,8 +52,8 @@ class WorkerSet : public std::enable_shared_from_this<WorkerSet> {
     const base::Clock* clock = nullptr;
     // The limiter of workers' memory; null if their memory has no limit.
     MemoryWatch* memory = nullptr;
-    // Whether several tasks make one batch, which is complete with the last of
-    // them.
+    // Whether several tasks make one batch. The batch is then complete when the
+    // last of these tasks is done.
     bool makes_parts = false;
   };
   using Shared = std::function<void(absl::StatusOr<SharedSlot> slot)>;
@@ -84,8 +84,8 @@ class WorkerSet : public std::enable_shared_from_this<WorkerSet> {
     // The daemon's mapping of the memfd, by which SlotAt finds the memory.
     const std::uint8_t* data = nullptr;
     std::uint64_t bytes = 0;
-    // An owner, released once no process has the memory mapped or may still map
-    // it.
+    // An owner of the memory, released once no process has the memory mapped or
+    // may still map it.
     std::shared_ptr<const void> kept;
   };
   // Asks the worker pool to map the memory, then calls `done` with a claim.
@@ -165,11 +165,11 @@ class WorkerSet : public std::enable_shared_from_this<WorkerSet> {
   // are gone, or were ended for their memory.
   void DismissOutdatedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes the idle worker with `number` or, without a number, the worker that
-  // has been idle longest. Dismisses workers that it finds to have left.
-  // Returns null if there is none.
+  // has been idle longest. Dismisses the idle workers for which HasLeft is
+  // true. Returns null if there is none.
   WorkerPtr TakeIdleLocked(std::optional<std::uint32_t> number)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether a fork that will come soon is on its way for each waiting task. If
+  // Whether forks for all waiting tasks are on their way and will come soon. If
   // so, idle workers stay idle: otherwise one quick worker would do the tasks
   // for which several are being forked. False if several tasks make one batch,
   // because the trainer would then wait for all forks.

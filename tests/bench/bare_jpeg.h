@@ -25,7 +25,8 @@ struct Crop {
 // message when it cannot.
 std::vector<Crop> LoadCrops(const std::string& file);
 
-// Scales each crop down by 8, 4 or 2, as far as it stays as large as `side`.
+// Scales each crop down by 8, 4 or 2: by the largest factor that leaves it as
+// large as `side`.
 void Reduce(std::vector<Crop>& crops, std::uint32_t side);
 
 enum class Output {

@@ -9,8 +9,8 @@
 
 namespace forebay::tests {
 
-// Results as JUnit's XML. The file is whole at any time: where the program ends
-// before its tests do, the case under way is there, as failed.
+// Results as JUnit's XML. The file is whole at any time: if the program ends
+// before its tests do, the file has the case under way, as failed.
 //
 // Used by one thread. Owns the file's descriptor, which forked children do not
 // write to. Writes block as the file system does. Errors: see ok().

@@ -24,8 +24,8 @@ class ThreadChecks {
     CHECK_THAT(failures_, Catch::Equals(""));
   }
 
-  // Notes `words`, which say what should have held, unless `holds`. Any thread
-  // may call it.
+  // Notes `words`, which say what should have held, if `holds` is false. Any
+  // thread may call it.
   void Check(bool holds, std::string_view words) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (holds) return;

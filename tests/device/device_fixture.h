@@ -16,7 +16,8 @@ namespace forebay::device_tests {
 // Returns the driver under test: the host's, or the fake one beside the test.
 const cuda::DriverApi& Api();
 
-// Returns the path of the driver: $FOREBAY_DRIVER_LIBRARY, else the fake.
+// Returns the path of the driver: $FOREBAY_DRIVER_LIBRARY, or the fake driver's
+// path if that is not set.
 std::string DriverLibrary();
 
 // Returns a function of the driver that Forebay itself does not call.

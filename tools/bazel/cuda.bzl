@@ -17,7 +17,7 @@ exports_files(["nvcc", "bin2c"], visibility = ["//visibility:public"])
 """
 
 def _program(repository, folder, name):
-    # By its own path: it finds its parts from there.
+    # The program is run by its own path, from which it finds its parts.
     repository.file(name, "#!/bin/sh\nexec '%s/bin/%s' \"$@\"\n" % (folder, name))
 
 def _cuda_toolkit_impl(repository):
@@ -29,13 +29,14 @@ def _cuda_toolkit_impl(repository):
     if repository.path(header).exists:
         repository.symlink(header, "include/cuda.h")
     else:
-        # Said when something is compiled with it, not when it is merely named.
+        # This is an error only when something is compiled with the header, not when a target names
+        # it.
         repository.file(
             "include/cuda.h",
             "#error There is no %s: set CUDA_HOME to where CUDA is.\n" % header,
         )
 
-# $CUDA_HOME, else /usr/local/cuda. Used are a header, nvcc and bin2c.
+# The toolkit in $CUDA_HOME, or in /usr/local/cuda. A header, nvcc and bin2c of it are used.
 cuda_toolkit = repository_rule(
     implementation = _cuda_toolkit_impl,
     configure = True,

@@ -23,8 +23,9 @@ def unit(name, deps = [], visibility = None, **options):
         **options
     )
 
-# Tests find Catch2's headers parsed. One that does not fit is an error. It has
-# the optimisation that .bazelrc gives to the folders of tests.
+# Tests get Catch2's headers precompiled. A precompiled header that does not fit is an
+# error. It is compiled with the optimisation that .bazelrc gives to the folders of
+# tests.
 _PRECOMPILED = ["-include", "tests/precompiled/catch.h", "-Winvalid-pch", "-Werror=invalid-pch"]
 
 def unit_test(name, deps, srcs = [], size = "small", **options):

@@ -59,8 +59,8 @@ absl::Status NoDaemon(const std::string& runtime_dir) {
   return status;
 }
 
-// Returns a connected socket. It is connected here and not by gRPC, which would
-// not say why it cannot connect.
+// Returns a connected socket. The socket is connected here and not by gRPC,
+// which would not say why it cannot connect.
 absl::StatusOr<int> ConnectSocket(const std::string& runtime_dir) {
   const absl::Status owner = CheckOwner(runtime_dir);
   if (absl::IsNotFound(owner)) return NoDaemon(runtime_dir);

@@ -10,8 +10,7 @@
 
 namespace forebay::ctl {
 
-// A batch from the daemon. It was checked that each field's shape, type and
-// place in `data` agree.
+// A batch from the daemon, which CheckBatch has accepted.
 struct PeekedBatch {
   proto::PeekChunk layout;  // its `data` is empty
   std::string data;

@@ -62,7 +62,8 @@ void PrintDisk(const proto::DiskTierStatus& disk) {
             << " times the disk failed\n\n";
 }
 
-// Prints the lines of the bytes as read and of decoded variants.
+// Prints a line on the entries with encoded bytes and a line on those with
+// decoded images.
 void PrintVariants(const proto::CacheStatus& status) {
   const proto::DecodedStatus& decoded = status.decoded();
   const std::uint64_t hits = status.total().memory().reads();

@@ -144,8 +144,8 @@ absl::StatusOr<ContactSheet> DrawContactSheet(const PeekedBatch& batch,
   const std::uint64_t rows = (count + columns - 1) / columns;
 
   // Every `step`th pixel is drawn. The step is the smallest at which no side of
-  // the sheet exceeds kMaxSide. It never exceeds the images' shorter side, so
-  // that at least one pixel of each image is drawn.
+  // the sheet exceeds kMaxSide. The step never exceeds the images' shorter
+  // side, so that at least one pixel of each image is drawn.
   const std::uint64_t room = std::max<std::uint64_t>(1, kMaxSide / columns);
   const std::uint64_t side = std::max(layout->width, layout->height);
   std::uint64_t step = (side + kGap + room - 1) / room;
@@ -181,7 +181,7 @@ absl::Status WritePng(const Picture& picture, const std::string& path) {
   image.height = picture.height;
   image.format = PNG_FORMAT_RGB;
   // png_image_write_to_file removes a file that it cannot write, even a device.
-  // So the file is opened here.
+  // The file is therefore opened here.
   FILE* const file = std::fopen(path.c_str(), "wbe");
   if (file == nullptr) {
     return absl::UnavailableError(

@@ -30,9 +30,9 @@ struct ContactSheet {
 
 // Draws the first `max_images` images of `batch`, undoing the pipeline's
 // Normalize and ToDtype. Only every nth pixel of large images is drawn, so that
-// the sheet stays below 8192 pixels a side; very long images may exceed that.
-// Thread-safe; does not block. INVALID_ARGUMENT: the batch has no images of one
-// or three channels.
+// no side of the sheet exceeds 8192 pixels. The sheet of very long images may
+// be larger. Thread-safe; does not block. INVALID_ARGUMENT: the batch has no
+// images of one or three channels.
 absl::StatusOr<ContactSheet> DrawContactSheet(const PeekedBatch& batch,
                                               std::size_t max_images);
 

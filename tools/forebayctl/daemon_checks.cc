@@ -182,7 +182,7 @@ Finding CheckIndexDirectory(const std::string& directory) {
             "Dataset indexes are kept in memory only, and built anew after "
             "every start: set index.directory."};
   }
-  // The first index creates folders that do not exist yet, so the nearest
+  // The daemon creates missing folders with the first index, so the nearest
   // folder that exists is checked.
   std::string existing = directory;
   while (existing.size() > 1 && access(existing.c_str(), F_OK) != 0 &&

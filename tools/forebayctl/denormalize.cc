@@ -37,8 +37,8 @@ double FromBfloat(std::uint16_t bits) {
   return value;
 }
 
-// Returns a channel's element of a list that has one element for each channel,
-// or one for all channels; `fallback` if the list is empty.
+// Returns the value for a channel. The list has a value for each channel, or
+// one for all channels. Returns `fallback` if the list is empty.
 double ChannelValue(const google::protobuf::RepeatedField<double>& values,
                     std::size_t channel, double fallback) {
   if (values.empty()) return fallback;

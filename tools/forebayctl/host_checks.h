@@ -38,8 +38,8 @@ std::vector<Finding> CheckDaemon(const proto::DaemonStatus& status,
 std::vector<Finding> CheckGpus(const proto::DaemonStatus& status);
 
 // Says how the daemon reads local files, and with which credentials it reads
-// buckets. None of that is a problem: reads by threads always work. Returns
-// nothing if the daemon does not report it. Does not block.
+// buckets. None of these findings is a problem: reads by threads always work.
+// Returns nothing if the daemon does not report it. Does not block.
 std::vector<Finding> CheckStorage(const proto::DaemonStatus& status);
 
 }  // namespace forebay::ctl

@@ -1,8 +1,9 @@
 // forebayctl inspect: a dataset's description, which the Python package makes.
 //
-// A path means what it means to the user, and only a client opens it. The code
-// that is printed is Python's too. So the package has the one implementation,
-// forebay.inspect, and this process becomes the interpreter.
+// Paths are the user's, so a client opens them, with the user's rights. The
+// code that is printed is Python, too. The Python package therefore has the
+// only implementation, forebay.inspect, and this process becomes the
+// interpreter (execvp).
 
 #include <unistd.h>
 
@@ -18,9 +19,9 @@
 namespace forebay::ctl {
 namespace {
 
-// The Python program that inspects a dataset. It removes the working directory
-// from the places where modules are found, so that files there cannot replace
-// modules.
+// The Python program that inspects a dataset. The program removes the working
+// directory from the places where modules are found, so that files there cannot
+// replace modules.
 constexpr char kProgram[] = R"(
 import sys
 sys.path[:] = [folder for folder in sys.path if folder]
@@ -71,8 +72,8 @@ int RunInspect(const Options& options) {
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   // The Python package looks for a daemon in the same places as forebayctl. If
-  // none listens and no folder is named, it starts one for the user. So a
-  // folder is named only if the user gave one.
+  // none listens and no folder is named, it starts one for the user. A folder
+  // is therefore named only if the user gave one.
   if (options.is_runtime_dir_given)
     setenv("FOREBAY_RUNTIME_DIR", options.runtime_dir.c_str(), 1);
   execvp(python.c_str(), pointers.data());

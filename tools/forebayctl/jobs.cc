@@ -1,4 +1,5 @@
-// forebayctl jobs: every job and its loaders, since they were opened.
+// forebayctl jobs: every job and its loaders, with totals since they were
+// opened.
 
 #include <iostream>
 #include <string>

@@ -38,8 +38,8 @@ double Parsed(const std::string& option, const absl::StatusOr<double>& value) {
   throw CLI::ValidationError(option, std::string(value.status().message()));
 }
 
-// Refuses all but the numbers from `least` to `most`. CLI::Range takes NaN, and
-// prints six decimals of each end.
+// Refuses all but the numbers from `least` to `most`. CLI::Range is not used,
+// as it accepts NaN and prints six decimals of each bound.
 CLI::Validator From(double least, double most) {
   return CLI::Validator(
       [=](const std::string& text) -> std::string {
@@ -52,8 +52,8 @@ CLI::Validator From(double least, double most) {
       "");
 }
 
-// Returns the error of an empty value; an empty text if the value is not empty,
-// as CLI11 wants it.
+// Returns an error if the value is empty, and "" if it is not: CLI11 takes ""
+// as success.
 std::string RefuseEmpty(const std::string& text) {
   return text.empty() ? "is empty" : "";
 }
@@ -211,8 +211,8 @@ void AppendOptions(const CLI::App& verb, std::vector<std::string>* names) {
   }
 }
 
-// Returns the name that `unknown` is probably meant to be. That is a verb, an
-// option of the verb that the command line names, or an option of all verbs.
+// Returns the name that `unknown` is probably meant to be: a verb, an option of
+// the verb that the command line names, or an option of all verbs.
 std::string Meant(const CLI::App& app, const CLI::App& verb,
                   const std::string& unknown) {
   std::vector<std::string> names;
@@ -226,7 +226,8 @@ std::string Meant(const CLI::App& app, const CLI::App& verb,
   return Nearest(names, unknown);
 }
 
-// Returns the fault of a command line, and where to read what would be right.
+// Returns the fault of a command line, and the command that prints the help for
+// it.
 std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> named = app.get_subcommands();
   const CLI::App& verb = named.empty() ? app : *named.front();
@@ -286,7 +287,7 @@ int Main(int argc, char** argv) {
         return std::string(value == nullptr ? "" : value);
       });
   // Protobuf would write to stderr about requests that it cannot read. The
-  // daemon's answer tells that already.
+  // daemon's answer already says so.
   google::protobuf::SetLogHandler(nullptr);
   return Flush(line.verb(line.options));
 }

@@ -10,8 +10,8 @@
 namespace forebay::ctl {
 namespace {
 
-// The seconds from which a request is worth showing that is not an opening.
-// Such requests end within milliseconds, unless something hangs.
+// The seconds after which a request is worth showing if it does not open a
+// dataset. These requests end within milliseconds, unless something hangs.
 constexpr double kLongSeconds = 2;
 
 // The words for a kind of request, alone and before a dataset's name.
@@ -33,7 +33,7 @@ Words WordsOf(const proto::PendingRequest& request) {
   }
 }
 
-// Returns a time without tenths: requests are shown for seconds and longer.
+// Returns a duration as text, without tenths of a second.
 std::string Time(double seconds) {
   return seconds < 60 ? absl::StrFormat("%.0f s", seconds) : Duration(seconds);
 }

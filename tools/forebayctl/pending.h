@@ -19,15 +19,15 @@ using PendingRequests =
 bool IsWorthShowing(const proto::PendingRequest& request);
 
 // Returns the state of a job, such as "opening", by the oldest request that is
-// worth showing; empty if there is none.
+// worth showing; "" if there is no such request.
 std::string PendingState(const PendingRequests& requests);
 
 // Returns a clause such as "opening, waits for http://10.0.0.7:8080 for 12 s"
 // or "opening /mnt/train for 12 s".
 std::string DescribePending(const proto::PendingRequest& request);
 // Returns an empty line, then a line "JOB: opening ..." for each request that
-// is worth showing; empty if there is none. The text can be printed on a
-// terminal.
+// is worth showing. Returns "" if there is no such request. The text can be
+// printed on a terminal.
 std::string PendingLines(const PendingRequests& requests);
 
 }  // namespace forebay::ctl

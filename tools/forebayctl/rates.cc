@@ -12,10 +12,10 @@ namespace forebay::ctl {
 namespace {
 
 // Rates are differences of totals in two lists, over the time between the
-// lists. Jobs and loaders may come, go and come again between the lists. So
-// each job and loader of the later list is looked up in the earlier one. If it
-// is not there, or one of its totals has fallen, the job or loader is new and
-// counts from zero.
+// lists. Jobs and loaders may come, go and come again between the lists. Each
+// job and loader of the later list is therefore looked up in the earlier one.
+// If it is not there, or one of its totals has fallen, the job or loader is new
+// and counts from zero.
 
 // Returns the job of the same key and user in another list; null if it is not
 // there.
@@ -35,8 +35,8 @@ const proto::Loader* FindLoader(const proto::JobList& list,
                                 int index) {
   const proto::Job* candidate = FindJob(list, job);
   if (candidate == nullptr) return nullptr;
-  // Names of loaders may repeat, but their order does not change. So the loader
-  // at the same index is tried first.
+  // Names of loaders may repeat, but their order does not change. The loader at
+  // the same index is therefore tried first.
   if (index < candidate->loaders_size() &&
       candidate->loaders(index).name() == name) {
     return &candidate->loaders(index);
@@ -107,8 +107,8 @@ void SetTraffic(const proto::Job& job_before, const proto::Job& job_after,
       seconds;
 }
 
-// Returns the running loader that is the furthest behind, or shares with most;
-// null if none runs.
+// Returns the running loader that is the furthest behind; among equals, the one
+// that shares with the most others. Null if none runs.
 const proto::Loader* FurthestBehind(const proto::Job& job) {
   const auto rank = [](const proto::Loader& loader) {
     return std::pair(loader.sharing().behind(), loader.sharing().members());

@@ -38,8 +38,8 @@ struct JobRates {
 };
 
 // Returns an element for each job of `after`, in its order. Loaders and jobs
-// that `before` does not have, or has with higher counters because they were
-// opened anew, count from zero. All rates are 0 if no time has passed.
+// that are not in `before` count from zero, and so do those whose counters have
+// fallen, because they were opened anew. All rates are 0 if no time has passed.
 // Thread-safe; never blocks; has no errors.
 std::vector<JobRates> RatesBetween(const proto::JobList& before,
                                    const proto::JobList& after);

@@ -9,9 +9,9 @@
 
 namespace forebay::ctl {
 
-// Runs a verb that asks the daemon by `ask`, a method of AdminClient, and shows
-// the answer as JSON, or by `print`. Returns an ExitCode. Blocks as AdminClient
-// does.
+// Runs a verb that shows one answer of the daemon. `ask` is the method of
+// AdminClient that gets the answer; `print` shows it unless the user wants
+// JSON. Returns an ExitCode. Blocks as AdminClient does.
 template <typename Answer>
 int Show(const Options& options, absl::StatusOr<Answer> (AdminClient::*ask)(),
          void (*print)(const Answer&)) {

@@ -19,7 +19,7 @@ namespace forebay::ctl {
 class Terminal {
  public:
   // The reason why Wait returned. A key other than `q` counts as kResized, so
-  // that it redraws.
+  // that the display is redrawn.
   enum class Event { kTimeout, kQuit, kResized };
 
   Terminal();

@@ -12,8 +12,8 @@ namespace forebay::ctl {
 struct TableColumn {
   std::string title;
   bool numeric = false;  // aligned right
-  // If there is no room for all columns, those of the highest rank are left out
-  // first. Columns of rank 0 are never left out.
+  // If there is no room for all columns, columns of the highest rank are left
+  // out first. Columns of rank 0 are never left out.
   int rank = 0;
 };
 

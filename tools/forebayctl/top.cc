@@ -36,7 +36,7 @@ std::string StateOf(const JobRates& job) {
 }
 
 // Returns the table of jobs, then the requests that they wait for. The column
-// of GPUs is there only if a loader has batches on one.
+// of GPUs is shown only if a loader has batches on a GPU.
 std::string FormatTable(const std::vector<JobRates>& rates, std::size_t width) {
   const bool on_gpu =
       std::any_of(rates.begin(), rates.end(),
@@ -138,14 +138,14 @@ int RunOnce(const Options& options, AdminClient* client) {
 }
 
 // The live display of a daemon. The daemon may be gone for a while, as when it
-// is restarted; the display then shows that and connects again.
+// is restarted. The display then says so, and connects again.
 class Live {
  public:
   Live(std::string runtime_dir, std::unique_ptr<AdminClient> client)
       : runtime_dir_(std::move(runtime_dir)), client_(std::move(client)) {}
 
-  // Takes a sample. Blocks as AdminClient does. A daemon that is gone is shown;
-  // other errors are returned.
+  // Takes a sample. Blocks as AdminClient does. If the daemon is gone, the
+  // display says so. Other errors are returned.
   absl::Status Sample() {
     if (client_ == nullptr) {
       auto connected = AdminClient::Connect(runtime_dir_);

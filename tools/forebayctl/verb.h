@@ -24,7 +24,7 @@ struct Options {
   std::string runtime_dir;            // by FindRuntimeDir
   bool is_runtime_dir_given = false;  // whether the command line has it
   bool json = false;
-  // The options of `peek`. The verb `set` uses `job`, too.
+  // The options of `peek`. The verb `set` also uses `job`.
   std::string job;
   std::string loader;  // empty for the first that runs
   std::string output = "batch.png";

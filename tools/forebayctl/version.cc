@@ -1,4 +1,4 @@
-// forebayctl version: its own, and the daemon's if there is one.
+// forebayctl version: the version of forebayctl, and of the daemon if one runs.
 
 #include "proto/version.h"
 

@@ -81,8 +81,8 @@ def unfilterable(path, text):
 
 
 def missing(path, lines):
-    """Findings of files that a page names, from its own folder on, or links to,
-    and that do not exist. NAME stands for any name."""
+    """Findings of files that do not exist although a page links to them, or names
+    them relative to its own folder. NAME stands for any name."""
     folder = (tree.ROOT / path).parent
     for number, line in enumerate(lines, 1):
         for link, name in NAMED.findall(line):

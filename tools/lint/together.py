@@ -20,10 +20,9 @@ GLOBAL = ""
 class Unit:
     """A .cc file as a part of a bunch.
 
-    Two parts may use a name of their own for different things, in namespaces
-    without a name above all. A test that has no header is moved into a
-    namespace of its own. Of the other parts, no two of one namespace meet in a
-    bunch.
+    Two parts may use the same name for different things, above all in namespaces
+    without a name. A test that has no header is moved into a namespace of its own.
+    Among the other parts, a bunch has no two of one namespace.
     """
 
     def __init__(self, path, text, has_header):

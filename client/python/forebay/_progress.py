@@ -55,7 +55,7 @@ class Progress:
         # The running epoch's iterator; None if it is gone, and no other epoch was
         # asked for.
         self._iterator: Callable[[], Any] = lambda: self
-        self._ignored_epoch: Optional[int] = None  # the sampler's, if not to be used
+        self._ignored_epoch: Optional[int] = None  # the sampler's, if it has no effect
         self._drawn: Any = None  # the last indices of a listed order
         self._loads = 0  # the number of states loaded, and of changes of the dataset
 

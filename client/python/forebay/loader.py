@@ -51,7 +51,7 @@ class DataLoader(TorchAttributes, Leading, OpenedLoader, Generic[_Sample]):
         or ".npz", also with braces or wildcards, means NumPy's files, whose rows are
         samples of one type and shape. If a folder of such files is given, each file is
         a sample. ".tfrecord", ".h5", ".array_record" and ".mds" mean files of these
-        formats. One that ends in ".tar", ".tar.zst", or has braces or wildcards
+        formats. A name that ends in ".tar" or ".tar.zst", or has braces or wildcards
         ("/data/{00000..00127}.tar"), means tar shards as webdataset writes them. Or
         `forebay.manifest`, `lmdb`, `npy_folder`, `audio_folder` and the like. Or
         torchvision's ImageFolder, ImageNet, LSUN, CIFAR10, CIFAR100, MNIST and its

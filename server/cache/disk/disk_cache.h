@@ -26,9 +26,9 @@
 
 namespace forebay::cache::disk {
 
-// The cache's second tier. It caches bytes that came from other hosts on a disk
-// of this host, over restarts of the daemon and the host. It caches only bytes
-// below roots with a lasting identity; roots on a disk of this host have none,
+// The cache's second tier. Caches bytes that came from other hosts on a disk of
+// this host, over restarts of the daemon and the host. Only bytes below roots
+// with a lasting identity are cached; roots on a disk of this host have none,
 // because caching them would gain nothing. Before the tier gives bytes out, it
 // checks that their record is the one that the request asks for. If the disk
 // fails, requests go to the source below. A disk that is much slower than the
@@ -123,7 +123,7 @@ class DiskCache final : public storage::ByteSource {
   base::CondVar all_reads_done_;
   std::uint64_t reads_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
   // The purposes that joined each hit in flight, by ticket. If the hit is read
-  // below instead, the source below is told of them.
+  // below instead, they are passed to Share of the source below.
   std::unordered_map<std::uint64_t, std::vector<storage::ReadPurpose>> joined_
       ABSL_GUARDED_BY(mutex_);
   SlowDiskDetector slow_disk_ ABSL_GUARDED_BY(mutex_);

@@ -69,7 +69,8 @@ class Index {
   std::optional<Found> Find(std::uint64_t fingerprint,
                             const storage::SampleRef& sample,
                             std::int64_t now_nanos);
-  // Returns whether there is a record of that fingerprint. Notes no use.
+  // Returns whether there is a record of that fingerprint. This does not count
+  // as a use.
   bool Has(std::uint64_t fingerprint) const {
     return refs_.contains(fingerprint);
   }

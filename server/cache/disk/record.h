@@ -54,8 +54,8 @@ bool operator==(const Key& a, const Key& b);
 // Returns whether a record can hold the bytes of `key`.
 bool Fits(const Key& key);
 
-// Returns the hash by which the index finds a record. It is part of the format,
-// and so must never change.
+// Returns the hash by which the index finds a record. The hash is part of the
+// format, and must never change.
 std::uint64_t FingerprintOf(const Key& key);
 
 // Returns the bytes of the whole record of `key`, which fits (see Fits).

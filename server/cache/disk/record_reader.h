@@ -21,23 +21,25 @@ inline constexpr std::size_t kMinScratchBytes =
 // Thread-safe if each thread has its own scratch buffer. Blocks for the disk.
 //
 // UNAVAILABLE: the disk failed, or memory is short. NOT_FOUND: the record has
-// another revision. DATA_LOSS: the record is another one, or damaged.
+// another revision. DATA_LOSS: another record lies there, or the record is
+// damaged.
 absl::StatusOr<base::Bytes> ReadRecord(Volume& volume,
                                        const Index::Found& found,
                                        const Key& key,
                                        const PageBuffer& scratch,
                                        storage::BufferPool& buffers);
 
-// A record in the scratch buffer that it was read into. It is valid until the
-// buffer is used again.
+// A record in the scratch buffer that it was read into; valid until the buffer
+// is used again.
 struct WholeRecord {
   Key key;
   absl::Span<const std::uint8_t> data;
 };
 
 // Returns the record at a location, whatever its key, for writing it again.
-// Blocks for the disk. UNAVAILABLE: the disk failed. DATA_LOSS: the record is
-// another one, or damaged. OUT_OF_RANGE: `scratch` is too small for it.
+// Blocks for the disk. UNAVAILABLE: the disk failed. DATA_LOSS: another record
+// lies there, or the record is damaged. OUT_OF_RANGE: `scratch` is too small
+// for it.
 absl::StatusOr<WholeRecord> ReadWholeRecord(Volume& volume,
                                             const Index::Found& found,
                                             const PageBuffer& scratch);

@@ -71,7 +71,7 @@ std::optional<std::vector<RecordLocation>> ReadFooter(Volume& volume,
 
 // Finds the records of a segment by their headers, one after another. A flush
 // fills its last page with zeros, so the next record may begin at the next
-// page. The scan ends at a page that begins with no record.
+// page. The scan ends at a page that does not begin with a record.
 void ScanRecords(SegmentScan& scan, Recovered* segment) {
   std::uint64_t at = kPageBytes;
   for (;;) {

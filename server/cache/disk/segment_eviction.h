@@ -18,17 +18,18 @@
 // been wanted. A segment is evicted for a new record that is wanted sooner than
 // this threshold. While loaders want all that is stored, few new records
 // qualify. A tier that is smaller than a dataset then mostly keeps the part
-// that it has. That is optimal for one loader, and it saves writes to the disk.
+// that it has. This is optimal for one loader, and saves writes to the disk.
 //
 // Samples of the segment that are wanted within three fifths of the threshold
 // are carried over into the segment that replaces it. Otherwise, with several
 // loaders, records that one of them wants soon would be lost, because each
-// segment has some of these.
+// segment has some of these records.
 //
-// Simulated over six epochs, in 64 segments, with space for a quarter of a
-// dataset: two loaders hit .39 and write each record 1.5 times. They hit .33
-// without carrying over, and .25 without eviction. One loader hits .25, which
-// is the bound, and writes 0.4 times the stored records in each epoch.
+// Results of a simulation over six epochs, with 64 segments and space for a
+// quarter of a dataset. With two loaders, the share of hits is .39, and each
+// record is written 1.5 times. The share is .33 without carrying over, and .25
+// without eviction. With one loader the share is .25, which is the bound, and
+// each epoch writes 0.4 times the stored records.
 //
 // The functions depend on their arguments and the answers of `next_use` alone.
 // They are thread-safe, do not block, and have no errors.

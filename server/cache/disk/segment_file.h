@@ -18,9 +18,9 @@ struct SegmentFile {
   std::uint64_t bytes = 0;  // of the file
 };
 
-// Memory of whole pages, aligned to a page, for reads and writes that bypass
-// the page cache. It owns the memory. If memory is short, the constructor
-// throws as `new` does, which ends the process.
+// Owns memory of whole pages, aligned to a page, for reads and writes that
+// bypass the page cache. If memory is short, the constructor throws as `new`
+// does, which ends the process.
 class PageBuffer {
  public:
   explicit PageBuffer(std::size_t bytes);

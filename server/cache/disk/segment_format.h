@@ -10,11 +10,11 @@
 #include "absl/types/span.h"
 #include "server/cache/disk/record.h"
 
-// The format of a segment, a file of fixed size. It has a header page, records
-// one after another, and once it is full a footer at its end with the records'
-// locations. Where a write ended, the rest of the page is zeros, and the next
-// record begins at the next page. The records of a segment without a footer are
-// found by a scan of their headers (recovery.h).
+// The format of a segment, a file of fixed size. A segment has a header page,
+// then its records. A full segment also has a footer at its end, with the
+// records' locations. Where a write ended, the rest of the page is zeros, and
+// the next record begins at the next page. The records of a segment without a
+// footer are found by a scan of their headers (recovery.h).
 //
 // The functions are thread-safe and never block. Functions that read a
 // segment's bytes return false or nullopt if the bytes are damaged.
@@ -28,8 +28,9 @@ std::string SegmentName(std::uint64_t serial);
 // Returns the serial in the name of a segment; nullopt for other names.
 std::optional<std::uint64_t> SerialOf(std::string_view name);
 
-// The location of a record. It is only a hint: readers verify the record. A
-// footer is an array of RecordLocation, so its layout is part of the format.
+// The location of a record. A location is only a hint: readers verify the
+// record. A footer is an array of RecordLocation, so its layout is part of the
+// format.
 struct RecordLocation {
   std::uint64_t fingerprint = 0;
   std::uint32_t offset = 0;  // in the segment; a multiple of kRecordAlignment

@@ -36,8 +36,8 @@ class SegmentWriter {
   // Returns whether the segment has space for one more record of `record_bytes`
   // bytes, and the footer.
   bool HasSpace(std::uint64_t record_bytes) const;
-  // Returns whether there is space for a record, for the next one if a flush
-  // comes between them, and for the footer.
+  // Returns whether there is space for a record, a flush, a record of
+  // `next_bytes` bytes, and the footer, in this order.
   bool HasSpace(std::uint64_t record_bytes, std::uint64_t next_bytes) const;
   std::size_t records() const { return locations_.size(); }
 

@@ -49,7 +49,7 @@ constexpr std::uint64_t kSegmentsOfIndex = 8;
 constexpr std::size_t kSegmentsDrawn = 64;
 constexpr std::size_t kSamplesDrawn = 16;
 constexpr std::int64_t kThresholdLifetimeNanos =
-    1'000'000'000;  // how long it is valid
+    1'000'000'000;  // how long a threshold is used
 // How many failed reads in a row do not stop the use of the disk: a few bad
 // sectors do not make a bad disk.
 constexpr int kReadFailuresTolerated = 3;

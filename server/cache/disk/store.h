@@ -140,11 +140,11 @@ class Store {
   void RemoveFile(const SegmentFile& file);
 
   // Returns whether bytes that are wanted in `next_use_nanos` are worth
-  // storing. A full tier stores only bytes that are wanted soon; otherwise it
-  // stores all that are wanted.
+  // storing. A full tier stores only bytes that are wanted soon. A tier with
+  // space stores all bytes that any loader may want.
   bool IsAdmitted(std::int64_t next_use_nanos, std::int64_t now_nanos);
-  // Returns the threshold of the segment that would be evicted next. It is
-  // computed about once a second.
+  // Returns the threshold of the segment that would be evicted next. The
+  // threshold is computed about once a second.
   std::int64_t AdmissionThreshold(std::int64_t now_nanos);
   // Draws candidates for eviction, without the open segment.
   std::vector<Index::DrawnSegment> Draw() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

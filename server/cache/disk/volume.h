@@ -26,8 +26,8 @@ class Volume {
   virtual const std::string& path() const = 0;
   // Appends the names of all files. Returns 0, or an error.
   virtual int List(std::vector<std::string>* names) = 0;
-  // Creates a file of `bytes` bytes, and has the file system reserve the space
-  // where it can. Returns a descriptor.
+  // Creates a file of `bytes` bytes, and reserves its space if the file system
+  // can. Returns a descriptor.
   virtual int Create(const std::string& name, std::uint64_t bytes) = 0;
   // Opens a regular file of this user. Returns a descriptor.
   virtual int Open(const std::string& name) = 0;

@@ -1,8 +1,8 @@
 // A record's extent is its chunk, and its place there is the number of earlier
 // records with the same extent. To read a record, the chunk is decompressed as
 // a whole, and the records before that record are skipped. If the chunk has
-// several records, KeptChunks may already have them decompressed, or may keep
-// them now.
+// several records, KeptChunks may already have their decompressed bytes, or may
+// keep these bytes now.
 //
 // Where possible, values point into the chunk as it was read, so that nothing
 // is copied. All other values point into memory that MadeValues keeps.

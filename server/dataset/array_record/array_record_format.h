@@ -33,8 +33,8 @@ class ArrayRecordFormat final : public records::RecordFormat {
   // Takes the memory of kept chunks from `budget`, which outlives the format.
   // If `budget` is null, no chunk is kept.
   ArrayRecordFormat(tfrecord::RecordFields fields, base::MemoryBudget* budget);
-  // Makes the format again that has this text(). Fails with DATA_LOSS if the
-  // text is that of another format.
+  // Makes the format whose text() is `text`. Fails with DATA_LOSS if `text` is
+  // that of another format.
   static absl::StatusOr<std::shared_ptr<const RecordFormat>> Parse(
       std::string_view text, base::MemoryBudget* budget);
 

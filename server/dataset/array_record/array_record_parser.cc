@@ -124,7 +124,8 @@ absl::Status ArrayRecordParser::Proceed() {
   measured_.clear();
   while (next_.has_value()) {
     if (IsMeasured(*next_)) {
-      // The read ends before this chunk. The next call goes on with it.
+      // The read would become too long with this chunk. The next call begins
+      // with it.
       if (!measured_.empty() &&
           next_->end - measured_.front().first.begin > most_read_)
         return absl::OkStatus();

@@ -23,8 +23,9 @@
 namespace forebay::dataset::array_record {
 
 // Finds the records of an ArrayRecord file in its list of chunks. A record's
-// extent is its chunk. The parser finds bounds for the lengths of each field's
-// values. After these come the bounds of the decompressed bytes of a chunk.
+// extent is its chunk. In FileRecords::bounds, each field has the bounds of its
+// values' lengths. The item after the last field has the bounds of a chunk's
+// decompressed bytes.
 //
 // The parser reads chunks only where the list does not tell the lengths of
 // values: if the fields have rows, or if some field varies in length and a
@@ -54,11 +55,11 @@ class ArrayRecordParser final : public records::RecordParser {
   // Whether the parser must read the chunk to learn the lengths of its values.
   bool IsMeasured(const ListedChunk& chunk) const;
   absl::Status Parse(absl::Span<const std::uint8_t> bytes);
-  // Adds the records of listed chunks up to the end of the list, or until the
-  // chunks to measure fill a read.
+  // Adds the records of listed chunks, up to the end of the list. Stops earlier
+  // once the chunks that must be measured fill a read.
   absl::Status Proceed();
-  // Adds the chunk's records. If the chunk is not measured, adds bounds of
-  // values that hold whatever the chunk contains.
+  // Adds the chunk's records. If the chunk is not measured, also adds bounds
+  // that hold whatever values the chunk contains.
   absl::Status Add(const ListedChunk& chunk);
   // Measures the values of a chunk, whose bytes in the file are `bytes`. Its
   // first record has the number `first` in the file.
@@ -70,7 +71,7 @@ class ArrayRecordParser final : public records::RecordParser {
   const std::uint64_t most_read_;  // most bytes of a read of several chunks
   const tfrecord::RecordFields* const fields_;
   base::WorkingMemory* const memory_;
-  const bool has_varying_;           // whether any field varies in length
+  const bool has_varying_;           // whether a field's values vary in length
   std::optional<ListedChunk> next_;  // the first chunk not added yet
   // The chunks that the next read measures, each with the number in the file of
   // its first record.

@@ -22,8 +22,8 @@ constexpr std::uint64_t ContentBefore(std::uint64_t offset) {
          std::max(in_block, kBlockHeaderBytes) - kBlockHeaderBytes;
 }
 
-// Returns the offset in the file of the content byte before which the file has
-// `content` other content bytes.
+// Returns the offset in the file of content byte number `content`, counted from
+// 0.
 constexpr std::uint64_t OffsetOf(std::uint64_t content) {
   return content / kContentBytes * kBlockBytes + kBlockHeaderBytes +
          content % kContentBytes;

@@ -51,8 +51,8 @@ using Room = absl::Span<std::uint8_t>;
 // The types of chunks that hold records (chunk_type).
 constexpr char kSimple = 'r';
 constexpr char kTransposed = 't';
-// Limit of a chunk's bytes of records. Sums of a few numbers below it do not
-// overflow 64 bits.
+// The most bytes that a chunk's records may have. Sums of a few numbers below
+// this limit do not overflow 64 bits.
 constexpr std::uint64_t kMostDecoded = std::uint64_t{1} << 60;
 
 // A chunk's header, without header_hash.
@@ -103,7 +103,8 @@ absl::StatusOr<Header> ReadHeader(const Blocks& blocks) {
 }
 
 // Checks the header of a chunk. `blocks` presents the part of the file that
-// begins with the chunk; it has `file_bytes` bytes in the file.
+// begins with the chunk. This part has `file_bytes` bytes, block headers
+// included.
 absl::Status CheckHeader(const Header& header, std::uint64_t file_bytes,
                          const Blocks& blocks, std::uint64_t most) {
   if (header.type == kTransposed) return IsTransposed();

@@ -14,16 +14,17 @@ namespace forebay::dataset::array_record {
 inline constexpr std::uint64_t kChunkHeaderBytes = 40;
 
 // Iterates over the records of a chunk of a Riegeli file. The records lie in
-// the file's bytes, or were decompressed. Used by one thread; points to the
-// bytes that Read was given and to the room that it got; never blocks. Only
-// Read has errors. Copies iterate independently.
+// the file's bytes, or were decompressed. Used by one thread; points into the
+// bytes and the room that Read was given; never blocks. Only Read has errors.
+// Copies iterate independently.
 class Chunk {
  public:
   // Reads the chunk at the start of `bytes`, which lie in the file at `offset`.
   // The chunk may end before `bytes` do. Checks the hashes of its header and
-  // its data. Asks for `room` at most once: for records that are compressed or
-  // that a block header interrupts. The room has to hold the decompressed
-  // lengths and records, and the chunk's data without block headers.
+  // its data. Calls `room` at most once: if the records are compressed, or if a
+  // block header interrupts the chunk's data. The room has to hold the
+  // decompressed lengths and records, and the chunk's data without block
+  // headers.
   //
   // Errors give the reason alone. DATA_LOSS: the chunk is damaged, is
   // truncated, or has more than `most` bytes of records. UNIMPLEMENTED: its
@@ -35,7 +36,7 @@ class Chunk {
 
   // Number of records not taken yet.
   std::uint64_t left() const { return left_; }
-  // Takes the next record. left() is not 0.
+  // Returns the next record. Must not be called if left() is 0.
   absl::Span<const std::uint8_t> Next();
   // Takes and drops `records` records. `records` is at most left().
   void Skip(std::uint64_t records);
@@ -50,8 +51,8 @@ class Chunk {
   absl::Status Check() const;
 
   std::uint64_t left_;
-  // The lengths and the bytes of the records left. Each length is a varint, and
-  // the records lie back to back.
+  // The lengths and the bytes of the records that were not taken yet. Each
+  // length is a varint, and the records lie back to back.
   absl::Span<const std::uint8_t> lengths_;
   absl::Span<const std::uint8_t> records_;
 };

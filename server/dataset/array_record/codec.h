@@ -23,9 +23,10 @@ enum class Codec : std::uint8_t {
 // if there is no such codec.
 absl::StatusOr<Codec> CodecOf(std::uint8_t byte);
 
-// Decompresses into `out`, which the result fills exactly. Writes nowhere else,
-// and leaves `out` undefined on failure. `codec` is not kNone. Fails with
-// DATA_LOSS if `compressed` is damaged or decompresses to another size.
+// Decompresses `compressed` into `out`, which the result fills exactly. Writes
+// nowhere else. If the call fails, the content of `out` is undefined. `codec`
+// is not kNone. Fails with DATA_LOSS if `compressed` is damaged or decompresses
+// to another size.
 absl::Status Decompress(Codec codec, absl::Span<const std::uint8_t> compressed,
                         absl::Span<std::uint8_t> out);
 

@@ -72,7 +72,7 @@ class Start {
   }
 
  private:
-  // Adds the file's name to every error but that of the memory.
+  // Adds the file's name to every error except that of `memory_`.
   absl::Status Named(const absl::Status& status) const {
     return absl::IsResourceExhausted(status)
                ? status

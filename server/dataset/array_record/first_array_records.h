@@ -25,8 +25,8 @@ struct FirstArrayRecords {
 
 // Reads the first records of the first file that has any, up to 64. Reads one
 // chunk, however long it is, and further chunks while all chunks together have
-// at most 4 MiB. Returns no records if no file has any. `memory` counts the
-// bytes read and decompressed for as long as the caller holds it.
+// at most 4 MiB. Returns no records if no file has any. Counts the bytes read
+// and decompressed in `memory`, where they stay counted.
 //
 // Blocks for reads, but returns soon after `stop` is requested. Errors name the
 // file: those of the source, of Footer and of Chunk. RESOURCE_EXHAUSTED is the

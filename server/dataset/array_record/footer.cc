@@ -229,7 +229,8 @@ absl::StatusOr<std::optional<ListedChunk>> Footer::NextBegin() {
   return chunk;
 }
 
-// Reads one entry ahead, for the end of the chunk that it returns.
+// Reads one entry ahead, because the returned chunk ends where the next one
+// begins.
 absl::StatusOr<std::optional<ListedChunk>> Footer::Next() {
   if (!next_.has_value()) return std::nullopt;
   ListedChunk chunk = *next_;

@@ -11,10 +11,10 @@
 #include "server/base/working_memory.h"
 #include "server/dataset/array_record/chunk.h"
 
-// The end of an ArrayRecord file, after its records. It has two chunks
-// (github.com/google/array_record, cpp/layout.proto). The footer lists all
-// other chunks. The postscript lies in the last 64 KiB, and tells where the
-// footer begins.
+// The end of an ArrayRecord file, after its records. It consists of two chunks
+// (github.com/google/array_record, cpp/layout.proto): the footer, which lists
+// all other chunks, and the postscript. The postscript lies in the last 64 KiB,
+// and tells where the footer begins.
 //
 // The file is untrusted. Errors give the reason alone.
 
@@ -74,7 +74,8 @@ class Footer {
   std::unique_ptr<std::uint8_t[]> compressed_;
   std::unique_ptr<std::uint8_t[]> decompressed_;
   std::optional<Chunk> list_;        // the entries not taken yet
-  std::uint64_t records_left_ = 0;   // records that these entries must have
+  std::uint64_t records_left_ = 0;   // number of records in the chunks not
+                                     // taken yet
   std::uint64_t last_begin_ = 0;     // offset of the last chunk taken
   std::optional<ListedChunk> next_;  // the next chunk, without its end
 };

@@ -21,9 +21,9 @@ class FooterFinder {
  public:
   // Begins the search in a file of `size` bytes. The first read has the last
   // `read_bytes` of the file, rounded down to whole blocks, but at least one
-  // block. A long read often has the footer, too, which saves the second read.
-  // `memory` outlives the finder and the footer. Fails with DATA_LOSS if no
-  // ArrayRecord file has that size.
+  // block. If this read is long, it often contains the footer, too, which saves
+  // a second read. `memory` outlives the finder and the footer. Fails with
+  // DATA_LOSS if no ArrayRecord file has that size.
   static absl::StatusOr<FooterFinder> Create(std::uint64_t size,
                                              std::uint64_t read_bytes,
                                              base::WorkingMemory* memory);
@@ -33,7 +33,7 @@ class FooterFinder {
   // Takes the bytes of wanted(). Fails with DATA_LOSS if the file is not an
   // ArrayRecord file or is damaged; the other errors are those of Footer.
   absl::Status Parse(absl::Span<const std::uint8_t> bytes);
-  // The footer; nothing until it was found.
+  // The footer, or nothing until it is found.
   std::optional<Footer>& found() { return found_; }
 
  private:
@@ -45,7 +45,7 @@ class FooterFinder {
   std::uint64_t size_;
   base::WorkingMemory* memory_;
   std::optional<ByteRange> wanted_;
-  std::uint64_t footer_offset_ = 0;  // in bytes; 0 while it is unknown
+  std::uint64_t footer_offset_ = 0;  // in bytes; 0 while unknown
   std::optional<Footer> found_;
 };
 

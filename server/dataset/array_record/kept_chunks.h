@@ -61,8 +61,8 @@ class KeptChunks {
 
   // Returns the records of a kept chunk, or nothing if the chunk is not kept.
   std::optional<ChunkRecords> Find(const Version& digest);
-  // Keeps a chunk that Find did not find, if it was read lately (WasSeen). No
-  // record was taken from `chunk` yet.
+  // Keeps a chunk that Find did not find, if the chunk was read lately
+  // (WasSeen). No record may have been taken from `chunk` before.
   void Add(const Version& digest, Chunk chunk);
 
  private:

@@ -83,8 +83,8 @@ absl::StatusOr<std::shared_ptr<const base::SealedMemory>> NumbersOfKeys(
                            ReadKeys(list.bytes(), count, memory));
   const auto* const records =
       dynamic_cast<const records::RecordDataset*>(&whole);
-  // Only datasets of records have keys. If such a dataset is empty, has_keys()
-  // is false in any case.
+  // Only datasets of records have keys. An empty dataset of records is
+  // accepted, too: its has_keys() is always false.
   if (records == nullptr ||
       (!records->records().has_keys() && records->records().size() != 0)) {
     return absl::InvalidArgumentError(

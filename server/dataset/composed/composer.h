@@ -35,11 +35,10 @@ class Composer {
   Composer(Catalog* catalog, base::MemoryBudget* budget)
       : catalog_(catalog), budget_(budget) {}
 
-  // Opens the dataset that `spec` describes. `inputs` are those that the client
-  // sent with `spec`. The other parameters and the errors are those of
-  // Catalog::Open. Further errors: those of SealedMemory, IndexList,
-  // NumbersOfKeys, RecordLayout and Concatenation; INVALID_ARGUMENT: a part
-  // lacks an input.
+  // Opens the dataset that `spec` describes. The client sent `inputs` with
+  // `spec`. The other parameters and the errors are those of Catalog::Open.
+  // Further errors: those of SealedMemory, IndexList, NumbersOfKeys,
+  // RecordLayout and Concatenation; INVALID_ARGUMENT: a part lacks an input.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const DatasetInputs& inputs, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,

@@ -8,9 +8,9 @@
 #include "server/dataset/version_digest.h"
 
 // A sample's part is found by binary search over the parts' ends, and calls are
-// forwarded to the part. Sources are numbered across all parts, in order: a
-// part's sources begin at its item of first_sources_. So caches see the same
-// source samples as through the part alone.
+// forwarded to the part. Sources are numbered across all parts, in order:
+// first_sources_ has the number of each part's first source. So caches see the
+// same source samples as if the part were opened by itself.
 
 namespace forebay::dataset::composed {
 namespace {

@@ -48,7 +48,7 @@ class Concatenation final : public Dataset {
   const std::shared_ptr<const storage::Root>& root() const override {
     return parts_.front()->root();
   }
-  // Returns the URIs of the first parts.
+  // Returns the URIs of the first parts, and the number of further parts.
   std::string uri() const override;
 
   std::vector<const Dataset*> sources() const override;
@@ -75,11 +75,11 @@ class Concatenation final : public Dataset {
   const std::vector<std::shared_ptr<const Dataset>> parts_;
   // For each part, the number of its last sample, plus 1.
   std::vector<std::uint64_t> ends_;
-  // For each part, the index of its first source.
+  // For each part, the number that its first source has in sources().
   std::vector<std::size_t> first_sources_;
   std::vector<Field> fields_;
   std::uint64_t largest_sample_ = 0;
-  const std::vector<std::string>* classes_;  // a part's, or an empty list
+  const std::vector<std::string>* classes_;  // of all parts, or an empty list
   Version version_;
 };
 

@@ -13,9 +13,9 @@
 
 namespace forebay::dataset::composed {
 
-// A dataset of some of another dataset's samples, as a list names them: in its
-// order, and a sample several times if the list names it several times. A
-// sample's number is its position in the list.
+// A dataset of those samples of another dataset, the whole, that a list names.
+// The samples are in the list's order. A sample that the list names several
+// times is there several times. A sample's number is its position in the list.
 //
 // Threads, blocking and errors are as Dataset says. Shares the whole and the
 // list.

@@ -66,8 +66,8 @@ absl::Status DecompressingParser::Take(absl::Span<const std::uint8_t> bytes) {
     FOREBAY_RETURN_IF_ERROR(Begin(bytes));
     if (scan_ == nullptr) {
       const auto first = inner_->next_read();
-      // If the inner parser wants another range first, it reads that range
-      // itself.
+      // `bytes` may not have the range that the inner parser wants first. That
+      // range is then read by a read of its own.
       if (!first.has_value() || first->offset != 0 ||
           first->length > bytes.size())
         return absl::OkStatus();
@@ -190,8 +190,8 @@ absl::Status DecompressingParser::Pass(absl::Span<const std::uint8_t> bytes) {
 
 absl::Status DecompressingParser::Finish() {
   found_.size = scan_->decompressed();
-  // Where pieces are kept, reads do not touch the file. So only a digest of all
-  // the file's bytes shows that the pieces are still right.
+  // Where pieces are kept, reads do not touch the file. So the digest must
+  // cover all of the file's bytes to show that the pieces are still right.
   const bool has_pieces = storage::compressed::HasPieces(
       found_.compression, absl::MakeConstSpan(found_.points));
   found_.pieces_crc32c = has_pieces ? whole_.crc32c() : pieces_.crc32c();

@@ -89,8 +89,8 @@ class DecompressingParser final : public ObjectParser {
   absl::Status Decompress(absl::Span<const std::uint8_t> compressed);
   // Stores an access point, with its window or piece.
   absl::Status AddPoint(const storage::compressed::FoundPoint& point);
-  // Passes to the inner parser the bytes that it wants of `bytes`, the next
-  // decompressed bytes.
+  // Takes the next decompressed bytes, and passes on the part of them that the
+  // inner parser wants.
   absl::Status Pass(absl::Span<const std::uint8_t> bytes);
   // Tells the inner parser the decompressed size, and lets it parse to the end.
   absl::Status Finish();
@@ -109,7 +109,8 @@ class DecompressingParser final : public ObjectParser {
   PieceDigest whole_;  // digest of all bytes; used if found_ has pieces
   // The number of decompressed bytes that have been passed so far.
   std::uint64_t passed_ = 0;
-  // The passed bytes from the start of the inner parser's next read on.
+  // The part of the passed bytes that is kept: from the start of the inner
+  // parser's next read on.
   std::vector<std::uint8_t> wanted_;
 };
 

@@ -13,10 +13,10 @@ namespace forebay::dataset::compressed {
 
 // A checksum (CRC-32C) of small pieces of a compressed file: one in each
 // mebibyte, and one at the file's end. The checksum tells whether a file whose
-// ctime changed is still the same: if the content differs at one place, so do
-// all compressed bits behind that place. If `whole` is set, the checksum is of
-// all bytes. This is needed where decompressed pieces are kept and served in
-// place of the file.
+// ctime changed is still the same: if the content differs at one place, all
+// compressed bits behind that place differ, too. If `whole` is set, the
+// checksum is of all bytes. This is needed where decompressed pieces are kept
+// and served in place of the file.
 //
 // Not thread-safe. Owns only its state. Never blocks. Has no errors.
 class PieceDigest {

@@ -89,8 +89,8 @@ absl::StatusOr<PointsPtr> Decode(OwnFile file, base::WorkingMemory& memory) {
   FOREBAY_ASSIGN_OR_RETURN(const Header header,
                            reader.TakeHeader<Header>(kType));
   FilePointsParts parts;
-  // The reservation is computed from the table's length, since its counts may
-  // be damaged.
+  // The reservation is computed from the table's length, since the counts in
+  // the table may be damaged.
   FOREBAY_ASSIGN_OR_RETURN(
       parts.reservation,
       memory.Keep(FilePoints::Bytes(reader.left() / sizeof(CompressedFile),
@@ -121,7 +121,8 @@ absl::StatusOr<std::uint64_t> PointFileWriter::Add(std::string_view window) {
   if (file_.has_value()) {
     const std::uint64_t at = file_->size();
     if (file_->Append(window).ok()) return at;
-    // The disk may be full, so the points go on in memory.
+    // The disk may be full, so this window and all later ones are kept in
+    // memory.
     FOREBAY_RETURN_IF_ERROR(MoveToMemory());
   }
   const std::uint64_t at = windows_.size();

@@ -19,10 +19,10 @@
 #include "server/storage/compressed/file_points.h"
 #include "server/storage/object_lister.h"
 
-// The file in which the daemon stores a dataset's access points. It has the
-// windows and pieces, concatenated; a table with everything else about the
-// points (index_file.h); and the table's length (u64). Opening such a file
-// reads only the table.
+// The file in which the daemon stores a dataset's access points. It has three
+// parts: the windows and pieces, concatenated; a table with everything else
+// about the points (index_file.h); and the table's length (u64). Opening such a
+// file reads only the table and its length.
 
 namespace forebay::dataset::compressed {
 
@@ -88,10 +88,10 @@ using FindPoints = std::function<absl::StatusOr<PointsPtr>()>;
 // Appends to an index file the digest of its access points. Appends nothing if
 // no file is compressed.
 void AppendPoints(std::string& bytes, const PointsPtr& points);
-// Takes the digest that AppendPoints wrote, which is the rest of the index
-// file, and finds the access points. Returns null if no file is compressed.
-// DATA_LOSS: the points have another digest, or the file is damaged. Others:
-// those of `find`.
+// Takes the digest that AppendPoints wrote, at the end of the index file, and
+// finds the access points. Returns null if no file is compressed. DATA_LOSS:
+// the points have another digest, or the file is damaged. Others: those of
+// `find`.
 absl::StatusOr<PointsPtr> TakePoints(IndexFileReader& file,
                                      const FindPoints& find);
 

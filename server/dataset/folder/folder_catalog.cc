@@ -15,11 +15,12 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-// An opening takes the index that other loaders have open, if it is still
-// right; otherwise the index on disk, if it is; otherwise it scans or lists the
-// root. The index of a local folder is compared with the folder at each opening
-// (IsUsable). If another caller made the index while this caller waited, the
-// index need not be settled: it is about as new as an own scan would be.
+// An opening takes the index that other loaders have open, if that index is
+// still right. Otherwise it takes the index on disk, if that one is right.
+// Otherwise it scans or lists the root. The index of a local folder is compared
+// with the folder at each opening (IsUsable). If another caller made the index
+// while this caller waited, the index need not be settled: it is about as new
+// as the result of another scan would be.
 //
 // If a read finds that an index is wrong, the index is marked stale in memory.
 // MarkStale must not block, so RemoveStale removes the index's file later.
@@ -65,8 +66,8 @@ absl::StatusOr<FolderKind> KindOf(const proto::DatasetSpec& spec,
       "\"label\", or \"array\" alone"));
 }
 
-// Returns a number that tells the indexes of one root apart. The number is
-// saved in index files, so it must not change.
+// Returns a number that tells the kinds of indexes of one root apart. The
+// number is saved in index files, so it must not change.
 std::uint32_t FormatOf(FolderKind kind) {
   if (kind == FolderKind::kImages) return proto::DatasetSpec::IMAGE_FOLDER;
   const bool are_audio =
@@ -276,9 +277,9 @@ void FolderCatalog::RemoveStale() {
     keys = stale_;
   }
   for (const FolderKey& key : keys) {
-    // If the file cannot be removed, a read will find again that it is stale.
-    // If a new index has replaced the file meanwhile, the new index is removed.
-    // The next daemon then scans once more.
+    // If the file cannot be removed, a read will find again that the index is
+    // stale. If a new index has replaced the file meanwhile, the new index is
+    // removed. The next daemon then scans once more.
     if (absl::IsUnavailable(store_->Remove(key))) continue;
     base::MutexLock lock(&mutex_);
     stale_.erase(key);

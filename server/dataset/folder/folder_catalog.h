@@ -44,7 +44,7 @@ namespace forebay::dataset::folder {
 // disk.
 class FolderCatalog {
  public:
-  // `kept` outlives the catalog; null if idle indexes are not kept.
+  // `kept` outlives the catalog. If `kept` is null, idle indexes are not kept.
   explicit FolderCatalog(const CatalogOptions& options,
                          KeptIndexes* kept = nullptr)
       : options_(options),
@@ -56,15 +56,16 @@ class FolderCatalog {
 
   // Opens the dataset below `root`. A root that is not a local folder must have
   // an identity, and needs CatalogOptions::lister. Adds a sentence to
-  // `warnings` for each failure without harm, such as that the index could not
-  // be saved. CANCELLED: the opening was stopped. INVALID_ARGUMENT: the spec
-  // asks for other fields. Others: those of ScanFolder and ListFolder.
+  // `warnings` for each failure that did no harm, such as that the index could
+  // not be saved. CANCELLED: the opening was stopped. INVALID_ARGUMENT: the
+  // spec asks for fields that such folders do not have. Others: those of
+  // ScanFolder and ListFolder.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       std::vector<std::string>* warnings, const std::stop_token& stop);
 
-  // Makes the next Open scan or list again. Called when a file differed from
-  // what the index of the version `version` says.
+  // Makes the next Open scan or list again. Called when a read found that a
+  // file differs from the index that has the version `version`.
   void MarkStale(const Version& version);
   // Removes the files of indexes that were marked stale. To be called
   // periodically.
@@ -74,13 +75,14 @@ class FolderCatalog {
   using IndexPtr = std::shared_ptr<const FolderIndex>;
   using Search = SingleFlight<FolderKey, FolderIndex>;
 
-  // Finds the index of a folder of this host. The caller has set the scan's
-  // kind, link context and stop.
+  // Finds the index of a folder of this host. The caller has set the kind,
+  // link_context and stop of `scan`.
   absl::StatusOr<IndexPtr> FindLocal(const storage::local::LocalRoot& root,
                                      const FolderKey& key, ScanOptions scan,
                                      Search::Known known,
                                      std::vector<std::string>* warnings) const;
-  // Finds the index of a bucket. The caller has set the scan's kind and stop.
+  // Finds the index of a bucket. The caller has set the kind and stop of
+  // `scan`.
   absl::StatusOr<IndexPtr> FindRemote(const storage::Root& root,
                                       const FolderKey& key, ScanOptions scan,
                                       const Search::Known& known,

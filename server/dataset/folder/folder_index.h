@@ -143,7 +143,8 @@ class FolderIndex {
   std::int64_t StampOf(std::uint64_t id) const {
     return parts_.records[id].mtime_nanos();
   }
-  // Returns the bytes of the path that At() returns as the object's name.
+  // Returns the length in bytes of the path that At() gives as the object's
+  // name.
   std::uint64_t PathLengthOf(std::uint64_t id) const {
     const std::uint64_t directory = DirectoryOf(id).path_length;
     return directory + (directory == 0 ? 0 : 1) +
@@ -170,10 +171,10 @@ class FolderIndex {
   // Whether MarkStale was called since the last scan that found these samples.
   bool stale() const { return stale_; }
 
-  // Whether every change of a directory since the last scan began must show in
-  // its times. This is so if all directories changed long before that scan.
-  // File systems may have coarse times. So a directory that changed just before
-  // the scan might change again and keep the same time.
+  // Whether every directory that was changed after the last scan began must
+  // show it by its times. This is so if all directories were last changed long
+  // before that scan. File systems may have coarse times. So a directory that
+  // changed just before the scan might change again and keep the same time.
   bool IsSettled() const;
 
   // Whether `other` has the same samples, in directories of the same versions.
@@ -194,8 +195,8 @@ class FolderIndex {
   absl::Status CheckDirectories();
   // Checks the samples, and computes the version and the statistics.
   absl::Status CheckRecords();
-  // Checks the samples of one directory, the last of which is `end` - 1, and
-  // digests their names.
+  // Checks the samples of one directory, up to number `end` - 1, and digests
+  // their names.
   absl::Status CheckNames(const DirectoryRecord& directory, std::uint64_t end,
                           VersionDigest& digest);
   // Returns the directory that has the sample.

@@ -15,9 +15,9 @@ namespace forebay::dataset::folder {
 
 // Identifies an index: by its root directory, and the kind of its samples.
 struct FolderKey {
-  std::uint64_t device = 0;  // the root directory's, as is `inode`
+  std::uint64_t device = 0;  // of the root directory, like `inode`
   std::uint64_t inode = 0;
-  std::uint32_t format = 0;  // as DecodeFolderIndex takes it
+  std::uint32_t format = 0;  // the `format` of DecodeFolderIndex
 
   friend auto operator<=>(const FolderKey&, const FolderKey&) = default;
 };
@@ -25,9 +25,9 @@ struct FolderKey {
 // Saves indexes of folders on disk, each in a file of its own (own_file.h), in
 // a directory that only the daemon's user may write.
 //
-// Thread-safe. Owns no index. All calls block for the disk. Before that they
-// ask whether the disk answers (folder_probe.h); if it does not, they fail with
-// UNAVAILABLE. Errors name the file or the directory.
+// Thread-safe. Owns no index. All calls block for the disk. Each call first
+// checks that the disk answers (folder_probe.h), and fails with UNAVAILABLE if
+// it does not. Errors name the file or the directory.
 class FolderIndexStore {
  public:
   // The first write creates `directory`, which only its owner may use. The

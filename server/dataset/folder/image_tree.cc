@@ -48,8 +48,8 @@ absl::Span<const std::string_view> ExtensionsOf(FolderKind kind) {
 }
 
 // Whether the name ends in one of the suffixes, in upper or lower case. Only
-// ASCII letters are made lower case. In Python, too, the lower case of any
-// other letter does not occur in the suffixes.
+// ASCII letters are made lower case. Python changes other letters, too, but
+// none of them can turn into a suffix.
 bool EndsInOneOf(std::string_view name,
                  absl::Span<const std::string_view> extensions) {
   return std::any_of(

@@ -22,8 +22,8 @@ class Revalidation {
         step_(std::max<std::uint64_t>(
             (index.size() + most_files - 1) / most_files, 1)) {}
 
-  // Whether a directory is still as it was scanned. Its last sample is `end` -
-  // 1.
+  // Whether a directory is still as it was scanned. `end` - 1 is the number of
+  // its last sample.
   bool IsAsItWas(std::size_t number, std::uint64_t end,
                  std::vector<std::string>* warnings) {
     const DirectoryRecord& directory = index_.parts().directories[number];

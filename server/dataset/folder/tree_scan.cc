@@ -107,14 +107,14 @@ class Scan {
 
   const LocalRoot& root_;
   bool (*const wanted_)(std::string_view);
-  const std::size_t most_others_;  // threads without the caller's
+  const std::size_t most_others_;  // besides the caller's
   base::WorkingMemory& memory_;
   const std::stop_token& stop_;
   const TreePart part_;
 
   base::Mutex mutex_;
   base::CondVar changed_;
-  std::deque<Node> nodes_ ABSL_GUARDED_BY(mutex_);  // addresses stay
+  std::deque<Node> nodes_ ABSL_GUARDED_BY(mutex_);  // never move
   std::deque<Node*> pending_ ABSL_GUARDED_BY(mutex_);
   int busy_ ABSL_GUARDED_BY(mutex_) = 0;
   bool has_links_ ABSL_GUARDED_BY(mutex_) = false;
@@ -143,7 +143,7 @@ void Scan::AddWorkersLocked() {
     while (pending_.size() > idle() && others_.size() < most_others_)
       others_.emplace_back([this] { Work(); });
   } catch (const std::system_error&) {
-    // The threads that were started can do the work.
+    // The threads that were started before do the work.
   }
 }
 
@@ -305,7 +305,7 @@ absl::Status Scan::Sort(int fd, const std::string& path, Entry entry,
   return absl::OkStatus();
 }
 
-// Sets `entry` to what a link leads to. Succeeds if it leads nowhere.
+// Sets `entry` to what a link leads to. Succeeds if the link leads nowhere.
 absl::Status Scan::FollowLink(const std::string& path, Entry& entry) const {
   const auto stat = root_.Stat(Join(path, entry.name));
   if (stat.ok()) {
@@ -328,7 +328,7 @@ absl::Status Scan::FollowLink(const std::string& path, Entry& entry) const {
 
 absl::Status Scan::LookAtFiles(int fd, const std::string& path,
                                std::deque<Entry>& files) const {
-  // In the order of inodes, a disk that must seek does so in one direction.
+  // In this order, a disk that must seek does so in one direction.
   std::sort(files.begin(), files.end(),
             [](const Entry& a, const Entry& b) { return a.inode < b.inode; });
   for (Entry& entry : files) {

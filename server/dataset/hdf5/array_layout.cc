@@ -47,8 +47,9 @@ absl::Status ReadShape(Bytes message, const Widths& widths,
   std::uint64_t bytes = array->type.size;
   for (std::uint64_t i = 0; i < rank; ++i) {
     array->shape.push_back(cursor.TakeLength());
-    // An extent of 0 leaves no elements. The product of the other extents must
-    // not overflow either, because row_bytes() leaves out the first axis.
+    // An extent of 0 leaves no elements. It counts as 1 here, so that the
+    // product of the other extents is bounded, too: row_bytes() leaves out the
+    // first axis.
     if (!Multiply(std::max<std::uint64_t>(1, array->shape.back()), &bytes))
       return Damaged("shape");
   }

@@ -57,7 +57,7 @@ struct ArrayLayout {
   // Extents of one chunk along the axes, in elements; each at least 1.
   std::vector<std::uint64_t> chunk;
   ChunkIndex index = ChunkIndex::kSingle;
-  // Filters in the order in which a writer applied them.
+  // Filters in the order in which a writer applies them.
   std::vector<ChunkFilter> filters;
   // Whether chunks that reach beyond the dataset's edge are stored without
   // filters.

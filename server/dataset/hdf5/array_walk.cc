@@ -141,8 +141,8 @@ absl::Status ArrayWalk::AddPages(FileView& file, const Item& block,
                                  std::uint64_t at, Bytes written,
                                  std::uint64_t page, std::vector<Item>* next) {
   const std::uint64_t bytes = page_elements_ * element_bytes_ + kChecksum;
-  // Each bit of the bitmap stands for a page, so that a few damaged bytes could
-  // make many items. All pages of a block but the last are whole.
+  // Each bit of the bitmap stands for a page, so a few damaged bytes could make
+  // many items. All pages of a block but the last are whole.
   pages_ += Pages(block.count, page_elements_) - 1;
   if (pages_ > file.size() / bytes) return Damaged();
   for (std::uint64_t first = 0; first < block.count;

@@ -13,7 +13,7 @@ namespace forebay::dataset::hdf5 {
 
 // An element of an array that indexes chunks: the address of one chunk.
 struct ArrayElement {
-  // Address of the chunk; kNoAddress if it was not written.
+  // Address of the chunk; kNoAddress if the chunk was never written.
   std::uint64_t address = kNoAddress;
   // Bytes and filter mask of the chunk, as StoredChunk has them. Only arrays of
   // chunks with filters have these two.
@@ -31,8 +31,8 @@ struct ArrayElement {
 class ArrayWalk {
  public:
   enum class Kind { kFixed, kExtensible };
-  // Receives each element with its index in the array. An error that it returns
-  // ends the walk.
+  // Receives each element with its index in the array. An error that this
+  // function returns ends the walk.
   using Show = absl::FunctionRef<absl::Status(std::uint64_t index,
                                               const ArrayElement& element)>;
 
@@ -92,9 +92,9 @@ class ArrayWalk {
   // address is kNoAddress was never written, and is left out.
   static absl::Status Add(FileView& file, const Item& item,
                           std::vector<Item>* next);
-  // Adds those pages of a data block that were written. `at` is the address of
-  // the block's first page. That page's bit in the bitmap `written` has the
-  // number `page`.
+  // Adds the pages of a data block that were written. `at` is the address of
+  // the block's first page. In the bitmap `written`, the bit of that page has
+  // the number `page`.
   absl::Status AddPages(FileView& file, const Item& block, std::uint64_t at,
                         Bytes written, std::uint64_t page,
                         std::vector<Item>* next);
@@ -122,8 +122,9 @@ class ArrayWalk {
   std::uint64_t index_elements_ = 0;
   // Elements in the smallest data block (Data Block Minimum Elements).
   std::uint64_t least_elements_ = 0;
-  // A super block with at least this many data blocks is a block of its own.
-  // For a smaller one, the index block has the addresses of the data blocks.
+  // A super block with at least this many data blocks is a block of its own in
+  // the file. If a super block has fewer, the index block has the addresses of
+  // its data blocks.
   std::uint64_t least_blocks_ = 0;
   // Bytes of the Block Offset in the prefix of a data block or super block.
   std::uint64_t offset_bytes_ = 0;

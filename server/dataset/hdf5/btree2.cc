@@ -8,9 +8,9 @@
 // A leaf of a version 2 B-tree (HDF5 File Format Specification v3.0 III.A.2)
 // has only records. Any other node has pointers to children, too, one more than
 // it has records. A pointer is the child's address and the number of records in
-// the child. If the child is not a leaf, another number follows: that of all
-// records in the child and beneath it. The widths of the two numbers are not in
-// the file: they are the bytes that the largest possible number needs.
+// the child. If the child is not a leaf, another number follows: the number of
+// all records in the child and beneath it. The widths of the two numbers are
+// not in the file: they are the bytes that the largest possible number needs.
 // MeasureLevels computes them from the size of a node.
 //
 // The walk keeps a stack of nodes. Records are shown node by node, and

@@ -49,9 +49,9 @@ class Btree2Walk {
   struct Level {
     // Records that one such node can have.
     std::uint64_t most_records = 0;
-    // Bytes of the number, in a parent's pointer to such a node, that counts
-    // the records of the node and of all nodes beneath it. Pointers to leaves
-    // have no such number.
+    // Width in bytes of a count in a parent's pointer to such a node. The count
+    // is that of the records in the node and in all nodes beneath it. Pointers
+    // to leaves have no such count.
     std::size_t total_bytes = 0;
   };
 
@@ -63,13 +63,13 @@ class Btree2Walk {
   const std::uint64_t address_;
   bool has_header_ = false;
   std::uint64_t type_ = 0;
-  // Bytes of a node in the file, of which records use a part.
+  // Bytes of a node in the file. Its records need not fill them.
   std::uint64_t node_bytes_ = 0;
   std::uint64_t record_bytes_ = 0;
-  // Bytes of the number, in a pointer to a node, that counts the node's own
-  // records.
+  // Width in bytes of the count of a node's own records, in a pointer to that
+  // node.
   std::size_t count_bytes_ = 0;
-  // The levels by depth; that of the leaves comes first.
+  // The levels by depth; the level of the leaves comes first.
   std::vector<Level> levels_;
   // Nodes to be read, the next one last.
   std::vector<Node> pending_;

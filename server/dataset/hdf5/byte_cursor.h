@@ -76,7 +76,8 @@ class ByteCursor {
     Skip(text.size() + 1);
     return ok_ ? text : std::string_view();
   }
-  // Takes as many bytes as `signature` has. Returns whether the two are equal.
+  // Takes as many bytes as `signature` has. Returns whether these bytes equal
+  // `signature`.
   bool TakeSignature(std::string_view signature) {
     const Bytes bytes = TakeBytes(signature.size());
     return bytes.size() == signature.size() &&

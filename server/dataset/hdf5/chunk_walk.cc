@@ -122,8 +122,9 @@ absl::Status ChunkWalk::StepBtree1(FileView& file) {
 
 absl::Status ChunkWalk::StepBtree2(FileView& file) {
   return btree2_->Step(file, [&](Bytes record) -> absl::Status {
-    // Record types 10 and 11 are chunks without and with filters. The size of a
-    // filtered chunk takes all bytes of the record that its other fields leave.
+    // Record types 10 and 11 are chunks without and with filters. The size
+    // field of a filtered chunk has all the bytes that the record's other
+    // fields leave.
     constexpr std::uint64_t kPlain = 10;
     constexpr std::uint64_t kFiltered = 11;
     const std::uint64_t type = btree2_->type();
@@ -176,7 +177,8 @@ absl::Status ChunkWalk::AddSingle(FileView& file) {
 }
 
 // Adds all chunks of the shape. The file has the chunks of the largest shape,
-// one directly after the other in C order. `before` of them precede each chunk.
+// one directly after the other in C order. `before` is the number of chunks
+// that precede a chunk in the file.
 absl::Status ChunkWalk::AddImplicit(FileView& file) {
   const std::uint64_t bytes = array_.chunk_bytes();
   const std::uint64_t most = file.size() / bytes;
@@ -213,8 +215,8 @@ std::uint64_t ChunkWalk::LargestChunks(std::size_t axis) const {
 }
 
 // Computes a position from an index. An array numbers the chunks of the largest
-// shape that the dataset may have, in C order, except that an unlimited axis
-// changes slowest.
+// shape that the dataset may have. The numbers are in C order, except that an
+// unlimited axis changes slowest.
 std::vector<std::uint64_t> ChunkWalk::ScaledOf(std::uint64_t index) const {
   const std::size_t rank = array_.shape.size();
   // The axes, the slowest one first.

@@ -70,8 +70,8 @@ class ChunkWalk {
   // Returns the number of chunks along an axis at its largest extent; at least
   // 1.
   std::uint64_t LargestChunks(std::size_t axis) const;
-  // Returns the first axis that the file has, too: 1 if MakeWhole has prepended
-  // an axis.
+  // Returns the first axis that the file has: 1 if MakeWhole has prepended an
+  // axis, otherwise 0.
   std::size_t first_axis() const { return array_.is_whole ? 1 : 0; }
 
   // A node of a version 1 B-tree that is still to be read.

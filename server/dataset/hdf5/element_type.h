@@ -67,9 +67,9 @@ inline std::uint64_t ReferenceBytes(const Widths& widths) {
   return 4 + widths.address + 4;
 }
 
-// Reads a Datatype message. A type that cannot be read is kOther; its
-// description says what it is. DATA_LOSS: the message is damaged. The error
-// gives the reason alone. Thread-safe; owns nothing; never blocks.
+// Reads a Datatype message. A type that cannot be read becomes kOther; the
+// description says what type it is. DATA_LOSS: the message is damaged. The
+// error gives the reason alone. Thread-safe; owns nothing; never blocks.
 absl::StatusOr<ElementType> ParseElementType(Bytes message);
 
 }  // namespace forebay::dataset::hdf5

@@ -211,8 +211,8 @@ std::uint64_t RoomToUnfilter(const std::vector<ChunkFilter>& filters,
       ++steps;
   }
   // Data goes back and forth between the two halves of the buffer. A single
-  // filter needs one half; fletcher32 shortens its input in place and needs
-  // none.
+  // filter needs only one half. The filter fletcher32 needs none: it shortens
+  // its input in place.
   return std::min<std::uint64_t>(steps, 2) * MostBetween(bytes);
 }
 

@@ -20,8 +20,8 @@
 
 namespace forebay::dataset::hdf5 {
 
-// Reads parts of one file while a caller waits: before a dataset is opened, its
-// first file shows which datasets it has.
+// Reads parts of one file while a caller waits. Before a dataset is opened, its
+// first file shows which HDF5 datasets the files have.
 //
 // Used by one thread. Owns the view of the file, and counts the bytes that it
 // reads in `memory`. `memory` and `source` outlive this object. Calls block for
@@ -53,7 +53,8 @@ class FirstFile {
           show);
 
  private:
-  // Returns all chunks of a dataset; none if it is not chunked.
+  // Returns all chunks of a dataset. Returns none if the dataset is not
+  // chunked.
   absl::StatusOr<std::vector<StoredChunk>> FindChunks(const ArrayLayout& array);
 
   storage::ByteSource& source_;

@@ -146,7 +146,7 @@ absl::StatusOr<FractalHeap::Block> FractalHeap::Descend(
   for (std::uint64_t row = 0; row < rows; ++row) {
     const std::uint64_t child = RowBytes(row);
     if (child == 0) return Damaged();
-    // A row that reaches beyond the heap's end covers all the rest of the heap.
+    // A row that reaches beyond the heap's end covers the heap up to that end.
     const std::uint64_t bytes_of_row =
         child > heap_bytes_ / width_ ? heap_bytes_ : child * width_;
     if (offset - at >= bytes_of_row) {

@@ -26,7 +26,8 @@ class FractalHeap {
                                           std::uint64_t address);
 
   // Returns the object whose Heap ID is `id`. The bytes of a tiny object lie in
-  // `id` itself. All others stay valid until FileView::Forget.
+  // `id` itself. The bytes of all other objects stay valid until
+  // FileView::Forget.
   absl::StatusOr<Bytes> Find(FileView& file, Bytes id);
 
  private:
@@ -51,7 +52,7 @@ class FractalHeap {
                                 std::uint64_t rows, std::uint64_t offset,
                                 std::uint64_t* rows_below);
 
-  // Bytes that an offset within the heap takes in the file.
+  // Width in bytes of an offset within the heap.
   std::size_t offset_bytes_ = 0;
   // Number of blocks in a row (Table Width).
   std::uint64_t width_ = 0;
@@ -69,7 +70,7 @@ class FractalHeap {
   // Whether direct blocks have checksums.
   bool has_checksums_ = false;
   // Address and number of rows of each indirect block whose checksum was found
-  // right.
+  // to be correct.
   std::set<std::pair<std::uint64_t, std::uint64_t>> checked_;
 };
 

@@ -24,7 +24,7 @@ namespace {
 
 // The largest index of an object in a heap, which has 16 bits.
 constexpr std::uint64_t kMostNumber = 65535;
-// Most values that one step finds, so that a step does not take long.
+// Most values that one step finds. The limit keeps steps short.
 constexpr std::size_t kOfStep = 4096;
 
 absl::Status Damaged(std::uint64_t address) {
@@ -85,7 +85,7 @@ absl::Status GlobalHeapWalk::Step(FileView& file) {
     if (heap_.address != reference.address)
       FOREBAY_RETURN_IF_ERROR(Open(file, reference.address));
     // Objects of a heap are read in order until the wanted one is known.
-    // Several references may have the same object.
+    // Several references may be to the same object.
     while (heap_.values.size() <= reference.number ||
            heap_.values[reference.number].offset == 0) {
       FOREBAY_RETURN_IF_ERROR(FindNext(file));
@@ -132,8 +132,8 @@ absl::Status GlobalHeapWalk::FindNext(FileView& file) {
   cursor.Skip(6);
   const std::uint64_t length = cursor.TakeLength();
   const std::uint64_t room = heap_.end - heap_.next - header;
-  // Object 0 is the free space, which comes last: the wanted object is not
-  // there.
+  // Object 0 is the free space, which comes last. If the walk reaches it, the
+  // heap does not have the wanted object.
   if (number == 0 || length > room) return Damaged(heap_.address);
   if (heap_.values.size() <= number) heap_.values.resize(number + 1);
   FOREBAY_ASSIGN_OR_RETURN(heap_.values[number].offset,

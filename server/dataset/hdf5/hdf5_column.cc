@@ -167,8 +167,8 @@ Json JsonOf(const Hdf5Column& column) {
           {"kept", column.is_kept}};
 }
 
-// Parses a column from JSON; nothing if it is not one that JsonOf could have
-// written. Throws Json::exception where a key or type is wrong.
+// Parses a column from JSON. Returns nothing if JsonOf cannot have written it.
+// Throws Json::exception where a key or type is wrong.
 std::optional<Hdf5Column> ColumnOf(const Json& json) {
   Hdf5Column column;
   json.at("path").get_to(column.path);

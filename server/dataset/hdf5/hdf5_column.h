@@ -59,8 +59,8 @@ struct Hdf5Column {
 absl::StatusOr<Hdf5Column> ColumnOf(const ArrayLayout& array, std::string path,
                                     std::string member);
 
-// Sets the type of the field that is made of the column. INVALID_ARGUMENT: the
-// column's rows cannot become a field of that type.
+// Sets the type of the column's field. INVALID_ARGUMENT: the column's rows
+// cannot become a field of that type.
 absl::Status SetValueType(const records::ValueType& type, Hdf5Column* column);
 
 // Checks that `array`, the same dataset in another file, gives an equal column.

@@ -160,8 +160,9 @@ absl::Status Hdf5Format::ReadKeyedValues(std::string_view key,
     return absl::DataLossError("is indexed as a row of other datasets");
   FOREBAY_RETURN_IF_ERROR(ReadKept(row_key, values, made));
   // With several datasets, `most` is the largest size that any of them needs,
-  // because the buffer is made only once. With one dataset, the size is the one
-  // that its call of `room` asks for, which is less if the cache has the chunk.
+  // because the buffer is made only once. With one dataset, `most` is 0: the
+  // buffer gets the size that the only call of `room` asks for. This size is
+  // small if the cache has the chunk.
   std::uint64_t most = 0;
   for (std::size_t i = 0; i < row_bytes_.size() && row_bytes_.size() > 1; ++i) {
     const RowPlace& place = row_key.places[i];

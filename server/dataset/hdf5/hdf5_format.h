@@ -58,8 +58,8 @@ class Hdf5Format final : public records::RecordFormat {
                             absl::Span<const std::uint8_t> record,
                             absl::Span<FieldValue> values,
                             MadeValues* made) const override;
-  // Reads the values of the record with that key, as ReadValues does. `key`
-  // need not outlive the call.
+  // Reads the values of the record whose key is `key`, as ReadValues does.
+  // `key` need not outlive the call.
   absl::Status ReadKeyedValues(std::string_view key,
                                absl::Span<const std::uint8_t> record,
                                absl::Span<FieldValue> values,
@@ -86,9 +86,11 @@ class Hdf5Format final : public records::RecordFormat {
   std::vector<std::size_t> place_of_;
   // Paths of the datasets that are read with a sample.
   std::vector<std::string> paths_;
-  // Row bytes of each path; 0 if the rows vary. One element if nothing is read.
+  // Row bytes of each dataset in `paths_`; 0 if its rows vary in length. If no
+  // dataset is read, there is one element, 0.
   std::vector<std::uint64_t> row_bytes_;
-  // Chunks without their filters. Mutable, as reading a sample is const.
+  // Chunks without their filters. Mutable, because a const call that reads a
+  // sample may add a chunk.
   mutable ChunkCache chunks_;
 };
 

@@ -30,12 +30,12 @@ constexpr std::uint64_t kSmallRow = 64;
 // Bytes added to the weight of sequences: later values may be longer.
 constexpr std::uint64_t kSequenceWeight = 1024;
 
-// Columns of variable length are read with the sample above this weight,
+// Columns of variable length above this weight are read with the sample,
 // because later values may be too long for the index.
 constexpr std::uint64_t kLongSequence = kMostKept / 4 * 3;
 
-// Bytes of the largest dataset whose rows the index should store because each
-// row lies in several chunks.
+// If each row lies in several chunks, the index should store the rows of a
+// dataset of at most this many bytes.
 constexpr std::uint64_t kFewBytes = std::uint64_t{64} << 20;
 
 // Most datasets that warnings name.
@@ -220,7 +220,7 @@ Hdf5FormatChoice::FindNamed(FirstFile& file) const {
       FOREBAY_RETURN_IF_ERROR(
           base::Annotate(SetValueType(*types_[i], &one.column), names_[i]));
     }
-    found.array.type.members = {};  // maybe many, and none is used
+    found.array.type.members = {};  // unused, and perhaps many
     one.array = std::make_shared<const ArrayLayout>(std::move(found.array));
     wanted.push_back(std::move(one));
   }

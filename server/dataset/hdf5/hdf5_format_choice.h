@@ -19,9 +19,9 @@
 
 namespace forebay::dataset::hdf5 {
 
-// A user's choice of the datasets that become fields of HDF5 samples, or of all
-// datasets. The first file decides the types of these fields, and which of them
-// the index stores.
+// The HDF5 datasets that become fields of samples: those that a user chose, or
+// all of them. The first file decides the types of these fields, and which of
+// them the index stores.
 //
 // Immutable and thread-safe. Owns its names and types. Its own calls never
 // block, but opening a completed request reads the first file. Only Create has
@@ -87,7 +87,7 @@ class Hdf5FormatChoice {
   static void ChooseKept(std::vector<Wanted>* wanted);
 
   const std::vector<std::string> names_;
-  // Type of each name; nothing where it is to be guessed.
+  // Type of each name; nothing if the type is to be guessed.
   const Types types_;
   base::MemoryBudget* const budget_;
 };

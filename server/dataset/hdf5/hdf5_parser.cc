@@ -26,8 +26,8 @@ namespace {
 
 using Kind = ArrayLayout::Kind;
 
-// Returns the bytes of a field's value that is made of `bytes` bytes of a
-// column. Pixels get the header of a raw image.
+// Returns the length of the field's value that `bytes` bytes of a column
+// become. Pixels get the header of a raw image.
 std::uint64_t MadeBytesOf(const Hdf5Column& column, std::uint64_t bytes) {
   const bool has_pixels = column.type.kind == ElementType::Kind::kNumber &&
                           column.value.kind == proto::FieldKind::kImage;

@@ -102,8 +102,8 @@ class Hdf5Parser final : public records::RecordParser {
   // Checks that the dataset gives this column.
   absl::Status AddSource(const Hdf5Column& column);
   absl::StatusOr<FoundArray> FindSource(const std::string& path);
-  // Begins a step for the present source. Goes on to the next step if the
-  // source needs nothing of this one.
+  // Begins the step `part` for the present source. If the source does not need
+  // this step, begins the next one instead.
   absl::Status BeginPart(Part part);
   absl::Status StepChunks(Source& source);
   absl::Status StepRows(Source& source);

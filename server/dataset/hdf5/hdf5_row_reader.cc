@@ -124,8 +124,7 @@ absl::Status RowReader::ReadElements(FileView& file) {
 
 absl::Status RowReader::ReadChunk(FileView& file) {
   const std::uint64_t per_row = array_.chunks_of_row();
-  // Chunks are sorted, so that the first chunk beyond the wanted rows ends the
-  // work.
+  // Chunks are sorted, so the first chunk beyond the wanted rows ends the work.
   if (next_chunk_ == chunks_.size() ||
       chunks_[next_chunk_].number / per_row * array_.chunk[0] >= rows_) {
     done_ = true;

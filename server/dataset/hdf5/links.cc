@@ -109,8 +109,8 @@ absl::Status LinkWalk::Add(const FileView& file, Link link) {
     return absl::UnimplementedError(
         absl::StrCat("has a group with more than ", kMostLinks, " links"));
   }
-  // Names do not overlap in a file, so that all names together are shorter than
-  // the file.
+  // In an undamaged file, names do not overlap. So all names together are
+  // shorter than the file.
   name_bytes_ += link.name.size() + 1;
   if (name_bytes_ > file.size()) return Damaged();
   FOREBAY_RETURN_IF_ERROR(Count(base::HeapBytes(link.name.size())));
@@ -259,8 +259,7 @@ absl::Status LinkWalk::ReadSymbols(FileView& file, std::uint64_t address) {
     link.name = std::string(ByteCursor(names_.subspan(name_at)).TakeText());
     if (link.name.empty()) return Damaged();
     FOREBAY_RETURN_IF_ERROR(Add(file, std::move(link)));
-    // Links have different names, so that their names fit into the heap
-    // together.
+    // Links have different names, so all names together must fit into the heap.
     if (name_bytes_ > names_.size()) return Damaged();
   }
   return absl::OkStatus();

@@ -74,11 +74,11 @@ class LinkWalk {
   absl::Status Count(std::uint64_t bytes);
 
   base::WorkingMemory* const memory_;
-  // Bytes that are counted in the memory.
+  // Bytes that `memory_` counts for this walk.
   std::uint64_t counted_ = 0;
   // Index of the header message that is read next.
   std::size_t next_message_ = 0;
-  // Whether the B-tree of that message is being walked through.
+  // Whether the walk through the B-tree of this header message has begun.
   bool has_begun_ = false;
   bool is_done_ = false;
   std::vector<Link> links_;

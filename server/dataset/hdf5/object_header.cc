@@ -201,7 +201,7 @@ class Header {
   }
 
   FileView& file_;
-  // Whether this header is read for a shared message.
+  // Whether this header is read to find the body of a shared message.
   bool is_shared_ = false;
   // Continuation blocks in the order in which they were found.
   std::vector<Block> blocks_;

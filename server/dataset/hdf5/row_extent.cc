@@ -23,19 +23,20 @@ namespace {
 using Kind = ArrayLayout::Kind;
 using Pieces = std::vector<storage::gathered::Piece>;
 
-// Most bytes between two pieces that one read takes along. To read 32 KiB more
-// costs less than a second read.
+// If at most this many bytes lie between two pieces, one read covers both
+// pieces. Reading 32 KiB more costs less than a second read.
 constexpr std::uint64_t kMostGap = std::uint64_t{1} << 15;
-// Most parts of a row. A key has room for about so many.
+// Most parts of a row. A key has room for about that many.
 constexpr std::size_t kMostParts = 4096;
-// Most bytes to which the chunks of one row are decompressed. This takes
-// seconds.
+// Most bytes to which the chunks of one row are decompressed. Decompressing
+// that many takes seconds.
 constexpr std::uint64_t kMostDecompressed = std::uint64_t{1} << 32;
 // If a row's part in each chunk has at least this many bytes, only that part of
 // the chunk is read.
 constexpr std::uint64_t kSmallPart = 4096;  // bytes
 
-// Makes the error of a row that takes too much, and says which chunks would do.
+// Makes the error of a row that is too costly to read. The error says which
+// shape of chunks to write instead.
 absl::Status ToBeWrittenAnew(const ArrayLayout& array, std::uint64_t row,
                              std::uint64_t parts) {
   std::vector<std::uint64_t> whole = array.shape;

@@ -19,10 +19,10 @@
 namespace forebay::dataset::hdf5 {
 
 // Fills in `place` for a row. Returns the pieces of the file that are read for
-// the row, one after the other; none if nothing is read. `chunks` are those of
-// the dataset, by number, if the dataset is chunked. UNIMPLEMENTED: too many
-// chunks have parts of the row, or decompressing them would take seconds. The
-// error gives the reason alone.
+// the row, one after the other. Returns none if nothing is read for it.
+// `chunks` are those of the dataset, by number, if the dataset is chunked.
+// UNIMPLEMENTED: too many chunks have parts of the row, or decompressing them
+// would take seconds. The error gives the reason alone.
 absl::StatusOr<std::vector<storage::gathered::Piece>> PlaceRow(
     const FileView& file, const ArrayLayout& array,
     const std::vector<StoredChunk>& chunks, std::uint64_t row, RowPlace* place);

@@ -111,8 +111,8 @@ void AddParts(const RowPlace& place, bool is_gathered, std::string* key) {
   }
 }
 
-// Takes an extent and multiplies `*bytes` by it. Returns false if it is 0 or
-// the product is more than kMostBytes.
+// Takes an extent and multiplies `*bytes` by it. Returns false if the extent is
+// 0 or the product is more than kMostBytes.
 bool TakeExtent(ByteCursor& cursor, std::uint64_t* bytes,
                 std::vector<std::uint64_t>* extents) {
   const std::uint64_t extent = TakeNumber(cursor);
@@ -163,8 +163,8 @@ bool HasRow(const RowPlace& place) {
   return place.kind == Kind::kChunk || place.kind == Kind::kParts;
 }
 
-// Adds all of a place but the number of its row, which differs among rows of
-// the same chunks.
+// Adds everything of a place except the number of its row, which differs among
+// rows of the same chunks.
 void AddPlace(const RowPlace& place, bool is_gathered, std::string* key) {
   *key += static_cast<char>(place.kind);
   if (is_gathered) AddNumber(place.length, key);

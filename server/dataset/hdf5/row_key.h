@@ -82,9 +82,9 @@ struct RowKey {
 // Most datasets that one row can be read from.
 inline constexpr std::size_t kMostPlaces = 15;
 
-// Returns the key of a row. Without pieces there is exactly one place. With
-// pieces, the chunks of each place follow one another from the place's start
-// on.
+// Returns the key of a row. If `pieces` is empty, `places` has exactly one
+// item. If not, the chunks of each place follow one another from the place's
+// start on.
 std::string EncodeRowKey(const std::vector<RowPlace>& places,
                          const std::vector<storage::gathered::Piece>& pieces,
                          const std::vector<std::string_view>& kept);

@@ -49,7 +49,8 @@ absl::StatusOr<Bytes> JoinParts(const RowPlace& place, std::uint64_t expected,
   if ((expected > 0 && row_bytes != expected) ||
       place.row >= place.chunk.front() || place.chunk_bytes > kLargestChunk)
     return absl::DataLossError("is indexed as a row of another shape");
-  // The buffer's front is for the row. Each chunk in turn uses the rest.
+  // The buffer's front is for the row. Each chunk in turn uses the remaining
+  // buffer.
   const std::uint64_t front = RoomOfRow(row_bytes);
   FOREBAY_ASSIGN_OR_RETURN(const absl::Span<std::uint8_t> room,
                            give(front + RoomOfChunks(place)));

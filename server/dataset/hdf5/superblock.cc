@@ -28,7 +28,8 @@ bool IsWidth(std::uint64_t width) {
 
 // Checks that the file has all bytes that its superblock says. The End of File
 // Address (`end`) counts from the Base Address (`base`). The HDF5 file really
-// begins at `offset`, which differs from `base` if bytes were put before it.
+// begins at `offset`, which differs from `base` if bytes were put before the
+// HDF5 file.
 absl::Status CheckEnd(const FileView& file, std::uint64_t offset,
                       std::uint64_t base, std::uint64_t end) {
   if (end == kNoAddress || end < base || offset > file.size() ||

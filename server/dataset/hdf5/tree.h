@@ -107,7 +107,8 @@ class ArrayLister {
     std::size_t depth = 0;
   };
 
-  // Lists the last pending object and removes it.
+  // Handles the last pending object, and removes it. Adds a dataset to the
+  // result, and the objects of a group to the pending ones.
   absl::Status Step(FileView& file);
   // Adds the objects of a group to the pending ones.
   absl::Status AddLinks(FileView& file, const Object& group,
@@ -118,7 +119,7 @@ class ArrayLister {
   absl::Status Count(std::uint64_t bytes);
 
   base::WorkingMemory* const memory_;
-  // Bytes that are counted in the memory.
+  // Bytes that `memory_` counts for this lister.
   std::uint64_t counted_ = 0;
   bool has_begun_ = false;
   std::vector<Object> pending_;

@@ -59,7 +59,7 @@ std::size_t BytesOf(const Strings& strings) {
   return bytes;
 }
 
-// Replaces `results` by all combinations of one of its strings, followed by one
+// Replaces `results` by all combinations: each of `results`, followed by each
 // of `tails`.
 absl::Status Multiply(Strings& results, const Strings& tails,
                       base::WorkingMemory& memory) {
@@ -117,8 +117,8 @@ std::optional<std::int64_t> ParseStep(
   return *step == 0 ? 1 : std::abs(*step);
 }
 
-// Returns the width to which numbers are padded with zeros. If either bound has
-// a leading zero, it is the width of the longer bound; otherwise 0.
+// Returns the width to which numbers are padded with zeros: that of the longer
+// bound if either bound has a leading zero, and otherwise 0.
 std::size_t PaddingOf(std::string_view first, std::string_view last) {
   const auto is_padded = [](std::string_view text) {
     return text != "0" && text != "-0" &&

@@ -111,7 +111,7 @@ class Listing {
   }
 
   // Adds the files of one pattern to files_, in Python's order of names.
-  // `found` has the files that match it; Add frees it.
+  // `found` has the files that match the pattern; Add frees `found`.
   absl::Status Add(const std::string& pattern, Names& found) {
     if (!HasWildcard(pattern)) return AddFile(pattern);
     if (found.empty()) {
@@ -220,9 +220,9 @@ class Listing {
     names = Names();
   }
 
-  // Adds the path to `found` if it is a file (if `file`) or a directory (if
-  // not). As in Python's glob, an entry whose stat fails does not match. But if
-  // permission is denied, this is an error: otherwise the dataset would
+  // Adds the path to `found` if it leads to a file or, where `file` is false,
+  // to a directory. As in Python's glob, an entry whose stat fails does not
+  // match. Denied permission is an error, though: otherwise the dataset would
   // silently lack the entry.
   absl::Status AddIfItFits(const std::string& path, bool file,
                            Names& found) const {

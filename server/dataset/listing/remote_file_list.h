@@ -12,10 +12,10 @@
 namespace forebay::dataset::listing {
 
 // Returns the objects that `patterns` name below `root`, in their present
-// versions, by the rules of ListFiles. Objects that are named in full take a
-// request each; several requests are made at a time. For all patterns with '*',
-// '?' or '[…]' together, it lists all objects below the root once. Counts the
-// objects in `memory`.
+// versions, by the rules of ListFiles. An object that is named in full takes a
+// request of its own; several requests are made at a time. If any pattern has
+// '*', '?' or '[…]', all objects below the root are listed, once for all
+// patterns. Counts the objects in `memory`.
 //
 // Blocks for the network, but returns soon after `stop` is requested. Errors
 // name the pattern or object: NOT_FOUND: there is no such object;

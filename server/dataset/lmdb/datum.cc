@@ -35,8 +35,8 @@ Bytes ToBytes(const protozero::data_view& view) {
   return {reinterpret_cast<const std::uint8_t*>(view.data()), view.size()};
 }
 
-// Reads an int32. A negative one is a varint of ten bytes, sign-extended to 64
-// bits, so its low 32 bits are the number.
+// Reads an int32. A negative number is a varint of ten bytes, sign-extended to
+// 64 bits, so its low 32 bits are the int32.
 std::int64_t TakeInteger(protozero::pbf_reader& reader) {
   return static_cast<std::int32_t>(
       static_cast<std::uint32_t>(reader.get_uint64()));
@@ -101,7 +101,7 @@ protozero::pbf_reader ReaderOf(Bytes bytes) {
 }
 
 // Copies all float32 numbers to `out`, which has exactly their size. ParseDatum
-// has found the message well formed, so that the reader throws nothing.
+// has found the message well formed, so the reader throws nothing.
 void CopyFloats(const Datum& datum, absl::Span<std::uint8_t> out) {
   protozero::pbf_reader reader = ReaderOf(datum.message);
   auto at = out.begin();

@@ -41,8 +41,8 @@ std::optional<records::ValueType> TypeOf(const Datum& datum);
 // Describes a Datum's content in words, for errors.
 std::string DescriptionOf(const Datum& datum);
 
-// Returns the type of the values' content if there are values, and all of them
-// are surely Datums of one type. Returns nothing if not.
+// Returns the type of the values' content, if all values are surely Datums of
+// one type. Returns nothing if they are not, or if there are no values.
 std::optional<records::ValueType> GuessDatumType(
     absl::Span<const absl::Span<const std::uint8_t>> values);
 

@@ -16,7 +16,7 @@
 namespace forebay::dataset::lmdb {
 namespace {
 
-// Separates the parts of text(). No text of a type contains it.
+// Separates the parts of text(). No text of a type contains this byte.
 constexpr char kSeparator = '\0';
 
 // Words of text(). Indexes on disk contain these words, too.
@@ -42,8 +42,8 @@ absl::Status OtherText() {
   return absl::DataLossError("is of entries of another kind");
 }
 
-// Makes the value's fields again. `kind` is the part of text() that names their
-// kind, and `rest` all that follows.
+// Makes the value's fields again. `kind` is the part of text() that names the
+// kind of the fields, and `rest` is all that follows it.
 absl::StatusOr<EntryFields::Value> ParseValue(std::string_view kind,
                                               std::string_view rest) {
   using Value = EntryFields::Value;

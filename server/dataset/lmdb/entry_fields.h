@@ -58,11 +58,11 @@ class EntryFields {
   EntryFields(std::optional<KeyField> key, Value value)
       : key_(std::move(key)), value_(std::move(value)) {}
 
-  // Returns a text that differs for fields that differ, and from which Parse
-  // makes the fields again.
+  // Returns a text from which Parse makes equal fields. Different fields have
+  // different texts.
   std::string text() const;
-  // Makes the fields again from text(). Fails with DATA_LOSS if text() cannot
-  // have returned this text.
+  // Makes the fields whose text() is `text`. Fails with DATA_LOSS if there are
+  // no such fields.
   static absl::StatusOr<EntryFields> Parse(std::string_view text);
 
   // Returns the fields. Keys have at most `longest_key` bytes, and the lengths

@@ -33,7 +33,7 @@ struct ValueSource {
 // Reads the first values of the first file that has any. Reads one value,
 // however long it is. Then reads up to 15 further values of the same leaf page,
 // while all values together have at most 4 MiB. Returns no values if no file
-// has any. `memory` counts the bytes read for as long as the caller holds it.
+// has any. Counts the bytes read in `memory`, where they stay counted.
 //
 // Blocks for reads, but returns soon after `stop` is requested. Errors name the
 // file: those of the source and of LmdbWalk; FAILED_PRECONDITION if a writer

@@ -29,9 +29,9 @@ namespace forebay::dataset::lmdb {
 //
 // The transaction id of a file is that of its last transaction. The next
 // transaction may free pages that the index knows, but only the transaction
-// after that may overwrite these pages. Bytes are therefore still those that
-// were indexed if, after they were read, the file has the index's transaction
-// id.
+// after that may overwrite these pages. Therefore, if the file has the index's
+// transaction id after bytes were read, these bytes are still those that were
+// indexed.
 //
 // Threads, ownership, blocking and errors are as RecordFormat says.
 class LmdbFormat final : public records::RecordFormat {
@@ -40,8 +40,8 @@ class LmdbFormat final : public records::RecordFormat {
   // empty. The name contains no 0 byte, because a 0 byte ends the name in
   // text().
   LmdbFormat(std::string database, EntryFields fields);
-  // Makes the format again that has this text(). Fails with DATA_LOSS if the
-  // text is that of another format.
+  // Makes the format whose text() is `text`. Fails with DATA_LOSS if `text` is
+  // that of another format.
   static absl::StatusOr<std::shared_ptr<const LmdbFormat>> Parse(
       std::string_view text);
 

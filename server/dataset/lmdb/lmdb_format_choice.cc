@@ -1,7 +1,7 @@
 // The type of a value comes from the user or from the first values. A guess
-// tries a Datum first, then the features of Examples, then the kind of file
-// that all values are. The user may also say only that values are Datums. The
-// first value then tells which image or array they hold.
+// tries a Datum first, then the features of Examples, then a kind of file that
+// fits all values. The user may also say only that values are Datums. The first
+// values then tell which image or array the Datums hold.
 #include "server/dataset/lmdb/lmdb_format_choice.h"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ EntryFields::Value Guess(
     *left_out = std::move(guess.left_out);
     return std::move(guess.fields);
   }
-  // GuessType returns the text of a type, so that parsing it cannot fail.
+  // GuessType returns the text of a type, so parsing that text cannot fail.
   return EntryFields::Plain{
       *records::ParseValueType(records::GuessType(values))};
 }
@@ -123,8 +123,8 @@ absl::StatusOr<LmdbFormatChoice> LmdbFormatChoice::Create(
                           EntryFields::Value(std::move(features)));
 }
 
-// Returns a text that differs for choices that differ. The catalog adds it to
-// the request's name, so that only equal choices share an index.
+// Returns a text; different choices have different texts. The catalog adds it
+// to the request's name, so that only equal choices share an index.
 std::string LmdbFormatChoice::text() const {
   const auto* const known = std::get_if<EntryFields::Value>(&value_);
   const std::string rest =

@@ -14,17 +14,17 @@
 
 namespace forebay::dataset::lmdb {
 
-// The fields that a user wants of LMDB files, or the wish that they be guessed.
-// Immutable and thread-safe; owns what it stores. Its own calls never block,
-// but opening a completed request reads values if fields are to be guessed.
-// Only Create has errors; those of a guess are errors of the request.
+// The fields that a user wants from LMDB files, or the choice to guess the
+// fields. Immutable and thread-safe; owns what it stores. Its own calls never
+// block, but opening a completed request reads values if fields are to be
+// guessed. Only Create has errors; those of a guess are errors of the request.
 class LmdbFormatChoice {
  public:
   // Makes a choice from the names and types of the fields that a user asks for:
   //
   // none            the fields are guessed from the first values
-  // one, nameless   the value, as the field "value"; its type may be
-  //                 "datum" or "lsun", too
+  // one, nameless   the value, as the field "value"; "datum" and "lsun" are
+  //                 further types that it may have
   // key and value   "key", "value" or both: the parts of an entry
   // other names     features of tf.train.Examples
   //

@@ -43,7 +43,7 @@ struct LmdbTree {
 };
 
 // Reads a database's record. Fails with DATA_LOSS if the record has another
-// length than MDB_db. The tree that it returns is not checked yet.
+// length than MDB_db. CheckLmdbTree has not checked the returned tree.
 absl::StatusOr<LmdbTree> ParseLmdbTree(absl::Span<const std::uint8_t> record);
 
 // Checks that a tree can be walked. Fails with DATA_LOSS if its record

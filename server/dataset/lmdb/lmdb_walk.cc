@@ -162,7 +162,7 @@ absl::StatusOr<std::uint64_t> LmdbWalk::OffsetOf(const LmdbNode& node) const {
     return page_ * meta_.page_bytes + node.offset;
   }
   // The value takes this many pages after its first one (mdb.c's OVPAGES, less
-  // one). Only the first of them has a page header.
+  // one). Only the value's first page has a page header.
   const std::uint64_t more_pages =
       (kLmdbPageHeader - 1 + node.length) / meta_.page_bytes;
   if (node.page < kLmdbFirstPage || node.page > meta_.last_page ||

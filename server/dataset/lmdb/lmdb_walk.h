@@ -56,8 +56,8 @@ class LmdbWalk {
   // page size is unknown, or if the file is too short for both.
   std::optional<Range> metas() const;
 
-  // Takes `bytes`, which lie at `offset` in the file. Walks as far as they
-  // reach, and appends the entries on the way to `entries`.
+  // Takes `bytes`, which lie at `offset` in the file. Walks as far as these
+  // bytes allow, and appends the entries found to `entries`.
   absl::Status Parse(std::uint64_t offset, absl::Span<const std::uint8_t> bytes,
                      std::vector<LmdbEntry>* entries);
 
@@ -103,9 +103,9 @@ class LmdbWalk {
   // Makes `page` the next page. Fails if it cannot be a page of the tree.
   absl::Status GoTo(std::uint64_t page);
   absl::Status GoOn();
-  // Ends the walk. Fails if the tree has not as many entries as its record
-  // tells, if the wanted database was not found, or if the unnamed database has
-  // only named ones.
+  // Ends the walk. Fails if the number of entries found differs from that in
+  // the tree's record. Also fails if the wanted database was not found, or if
+  // the unnamed database has only named ones.
   absl::Status Finish();
   // Returns the names of the first named databases, for errors.
   std::string Databases() const;
@@ -127,7 +127,8 @@ class LmdbWalk {
   std::uint64_t seen_pages_ = 0;    // pages of tree_ visited, page_ included
   std::uint64_t seen_entries_ = 0;  // entries found in tree_
   bool has_values_ = false;         // whether any entry was returned
-  // The first kNamesTold named databases, for errors, and the number of all.
+  // `names_` has the names of the first kNamesTold named databases, for errors.
+  // `database_count_` is the number of all named databases.
   std::vector<std::string> names_;
   std::uint64_t database_count_ = 0;
 };

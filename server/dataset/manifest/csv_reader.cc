@@ -20,8 +20,8 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 // An upper bound of the copies of a cell that exist at one time: its string
 // while it grows, and the copy that the caller makes.
 constexpr std::uint64_t kCopies = 4;
-// An upper bound of the memory of a field without its text, in bytes, in a
-// vector of strings that grows.
+// An upper bound of the bytes of memory that a field takes besides its text, in
+// a vector of strings that grows.
 constexpr std::uint64_t kFieldBytes =
     3 * sizeof(std::string) + 2 * base::HeapBytes(0);
 

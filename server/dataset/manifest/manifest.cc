@@ -218,7 +218,7 @@ absl::Status Manifest::Describe(const FieldColumns& fields,
   return absl::OkStatus();
 }
 
-// Counts the capacities of vectors, since they are allocated.
+// Counts the capacities of vectors, since that much memory is allocated.
 std::uint64_t Manifest::memory() const {
   std::uint64_t bytes =
       sizeof(Manifest) + versions_.capacity() * sizeof(FileVersion);

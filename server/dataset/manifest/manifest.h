@@ -54,8 +54,9 @@ struct ManifestOptions {
   // Finds other names of `root`, for absolute paths that do not begin with
   // `root`. May be null.
   FindRoot find_root;
-  // The folder where relative paths start, which is the manifest's: below the
-  // root, with a slash at its end, or empty.
+  // The folder where relative paths start: the manifest's own folder. It is
+  // relative to the root and has a slash at its end, or is empty for the root
+  // itself.
   std::string folder;
   int threads = 1;  // number of threads that stat files; not 0
   // Ends the reading early.
@@ -97,8 +98,8 @@ class Manifest {
   // A digest (XXH3) of all samples.
   const Version& version() const { return version_; }
 
-  // At returns a sample's file, and ValuesOf its values, as Dataset says. `id`
-  // is less than size().
+  // At returns a sample's file. ValuesOf returns the sample's values, as
+  // Dataset::ValuesOf does. `id` is less than size().
   Sample At(std::uint64_t id) const;
   void ValuesOf(std::uint64_t id, absl::Span<FieldValue> values) const;
 
@@ -127,7 +128,8 @@ class Manifest {
 
   base::MemoryReservation reservation_;
   storage::ObjectVersion file_;
-  std::size_t content_ = 0;              // index of the field that is the file
+  std::size_t content_ = 0;              // index of the field whose values are
+                                         // the files
   std::vector<ManifestColumn> columns_;  // one for each field
   std::vector<FileVersion> versions_;    // one for each row
   std::vector<Field> fields_;

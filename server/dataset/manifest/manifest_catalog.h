@@ -70,9 +70,9 @@ class ManifestCatalog {
   using ManifestPtr = std::shared_ptr<const Manifest>;
   using Search = SingleFlight<std::string, Manifest>;
 
-  // Returns `known`, a manifest found before or null, if the manifest is still
-  // the same. Otherwise reads the manifest, again if its file changes
-  // meanwhile.
+  // Returns `known` if the manifest has not changed since. `known` was found by
+  // an earlier search, or is null. Otherwise reads the manifest, and reads it
+  // again if its file changes meanwhile.
   absl::StatusOr<ManifestPtr> Find(const ManifestRequest& request,
                                    const ManifestPtr& known,
                                    std::vector<std::string>* warnings,

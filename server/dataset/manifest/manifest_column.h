@@ -15,9 +15,9 @@
 
 namespace forebay::dataset::manifest {
 
-// The cells of a column of a manifest. They are integers if all of them are
-// integers, and otherwise texts. IntegerOf decides whether a text in a CSV file
-// is an integer. Takes 8 bytes a cell, and the texts' bytes.
+// The cells of a column of a manifest. The column has integers if all its cells
+// are integers, and otherwise texts. IntegerOf decides whether a text in a CSV
+// file is an integer. Takes 8 bytes a cell, and the texts' bytes.
 //
 // Not thread-safe while cells are added; immutable and thread-safe after
 // Finish. Owns the cells. Never blocks.

@@ -13,10 +13,10 @@
 namespace forebay::dataset::mds {
 
 // The columns of MDS shards that a user wants, by name. If there are no names,
-// all columns that can be fields are wanted. If the user gives no type for a
-// column of bytes, it becomes a field of audio files if the first sample's
-// value is an audio file. Immutable and thread-safe; owns what it stores; never
-// blocks by itself. The comment of Complete tells the errors of a request.
+// all columns that can be fields are wanted. A column of bytes for which the
+// user gives no type becomes a field of audio files if its first value is an
+// audio file. Immutable and thread-safe; owns what it stores; never blocks by
+// itself. The comment of Complete tells the errors of a request.
 class ColumnChoice {
  public:
   using Types = std::vector<std::optional<records::ValueType>>;
@@ -41,7 +41,8 @@ class ColumnChoice {
       : names_(std::move(names)), types_(std::move(types)) {}
 
   std::vector<std::string> names_;  // empty if all columns are wanted
-  Types types_;                     // the type of each name, if it has one
+  Types types_;                     // the type that the user gave each name, if
+                                    // any
 };
 
 }  // namespace forebay::dataset::mds

@@ -21,7 +21,7 @@
 namespace forebay::dataset::mds {
 
 // The type and shape of the arrays in a column with the encoding "ndarray". If
-// one of them is unset, each array's header tells it.
+// either is unset, each array's header tells it.
 struct ArrayEncoding {
   std::optional<proto::DType> dtype;
   std::optional<std::vector<std::uint64_t>> shape;

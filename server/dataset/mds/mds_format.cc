@@ -26,8 +26,8 @@ using proto::FieldKind;
 
 constexpr std::size_t kIntegerBytes = sizeof(std::int64_t);
 
-// Returns the text() of a format. Writes the columns as in a shard's
-// configuration, so that ParseColumns can read them.
+// Returns the text() of a format. Writes the columns as a shard's configuration
+// has them, so that ParseColumns can read them.
 std::string TextOf(const std::vector<MdsColumn>& columns,
                    const std::vector<ChosenColumn>& chosen) {
   Json text = {{"format", "mds"}, {"version", 2}};

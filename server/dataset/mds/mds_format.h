@@ -28,8 +28,8 @@ struct ChosenColumn {
   proto::FieldKind kind = proto::FieldKind::kBytes;
   // For arrays only: the type of an array, or of one of its rows if `has_rows`.
   ArrayType array;
-  // Whether the first axis of arrays may have any length. Its indexes are the
-  // rows.
+  // Whether the first axis of arrays may have any length. Each index of that
+  // axis is a row.
   bool has_rows = false;
 };
 

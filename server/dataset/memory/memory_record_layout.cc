@@ -24,7 +24,7 @@ absl::StatusOr<std::uint64_t> BytesOf(const proto::ArrayField& field,
                                       std::uint64_t bytes_each) {
   std::uint64_t bytes = bytes_each;
   for (const std::uint64_t extent : field.shape()) {
-    // An extent is checked even if another extent is 0, and so there are no
+    // Every extent is checked, even if another extent is 0 and there are no
     // elements: later code multiplies the extents of only some axes.
     if (extent > kMaxBytes || __builtin_mul_overflow(bytes, extent, &bytes) ||
         bytes > kMaxBytes) {

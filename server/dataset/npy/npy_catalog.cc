@@ -17,7 +17,7 @@ constexpr int kMaxTries = 3;
 // takes no longer than loading a saved index.
 constexpr std::size_t kFewFiles = 64;
 
-// Returns the key that indexes are shared and saved by. Roots of one identity
+// Returns the key by which indexes are shared and saved. Roots of one identity
 // share keys. A zero byte separates the root from the request's name.
 std::string KeyOf(const NpyRequest& request) {
   const auto identity = request.root->identity();
@@ -81,8 +81,9 @@ absl::StatusOr<NpyCatalog::IndexPtr> NpyCatalog::FindOnce(
   return index;
 }
 
-// Returns the saved index, or null if there is none of exactly these files in
-// these versions. A damaged index is a warning: the scan replaces it.
+// Returns the saved index. Returns null if no index of exactly these files in
+// these versions is saved. A damaged index gives a warning, and the scan
+// replaces it.
 NpyCatalog::IndexPtr NpyCatalog::Load(
     const NpyRequest& request, const std::string& key, const Files& files,
     std::vector<std::string>* warnings) const {

@@ -133,8 +133,8 @@ class NpyIndex {
   std::uint64_t size_ = 0;
   std::vector<File> files_;
   PathLookup by_path_;
-  // Inode change time of each file, in nanoseconds, at which the file was last
-  // found to be as indexed. Atomic, because Accept runs on any thread.
+  // The ctime of each file, in nanoseconds, when the file was last found to be
+  // as indexed. Atomic, because Accept runs on any thread.
   mutable std::vector<std::atomic<std::int64_t>> ctimes_;
   Version version_ = {};
   base::MemoryReservation reservation_;

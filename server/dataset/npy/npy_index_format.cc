@@ -61,7 +61,8 @@ absl::StatusOr<ArrayType> TypeOf(const Header& header) {
   return type;
 }
 
-// Whether the file ends exactly with its last row. The scan accepted no others.
+// Whether the file ends exactly with its last row. The scan accepted no other
+// files.
 bool Fits(const FileItem& item, std::uint64_t row_bytes) {
   std::uint64_t bytes = 0;
   return !__builtin_mul_overflow(item.rows, row_bytes, &bytes) &&

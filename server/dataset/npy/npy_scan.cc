@@ -22,7 +22,7 @@ namespace {
 using storage::ListedObject;
 
 // Bytes of the first read of each file. Most headers that NumPy writes have 128
-// bytes; a longer one costs a second read.
+// bytes; a header longer than this read costs a second read.
 constexpr std::uint64_t kFirstRead = 4096;
 
 // Reads the headers of all files on several threads. The calling thread reads

@@ -17,8 +17,8 @@ constexpr std::string_view kEnding = ".npy";
 constexpr std::size_t kNamedArrays = 10;
 
 // Bounds the bytes that the arrays of one sample are decompressed to. Deflate
-// shrinks zeros by a factor of a thousand, so that a small file could ask for
-// any amount of memory.
+// shrinks zeros by a factor of a thousand, so a small file could ask for any
+// amount of memory.
 constexpr std::uint64_t kMostDecompressed = std::uint64_t{1} << 30;  // bytes
 
 // Bounds the directory of a file that is parsed for each sample. Parsed members

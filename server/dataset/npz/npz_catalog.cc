@@ -17,7 +17,7 @@ using Files = std::vector<storage::ListedObject>;
 // touches files all the time would otherwise hold up Open for ever.
 constexpr int kMaxTries = 3;
 
-// Returns the key that datasets are shared by. Zero bytes separate its parts;
+// Returns the key by which datasets are shared. Zero bytes separate its parts;
 // two of them precede the arrays, so that a name cannot pass for an array.
 std::string KeyOf(const NpzRequest& request) {
   const auto identity = request.root->identity();

@@ -32,8 +32,8 @@ std::uint64_t RoomOf(const zip::ZipMember& member) {
   return (member.length + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// Returns the range of a stored array within `record`, the whole file, or
-// decompresses a deflated array into `room`.
+// Returns the value of an array. A stored array is a range of `record`, the
+// whole file. A deflated array is decompressed into `room`.
 absl::StatusOr<FieldValue> ReadArray(const zip::ZipMember& member,
                                      absl::Span<const std::uint8_t> record,
                                      absl::Span<std::uint8_t> room) {

@@ -21,7 +21,7 @@
 
 namespace forebay::dataset::npz {
 
-// The format of .npz files each of which is a sample. The sample's fields are
+// The format of .npz files where each file is a sample. The sample's fields are
 // the arrays and, if `has_labels`, a label: the class folder that the file is
 // in. A sample's extent is the whole file, because the file's own central
 // directory says where the arrays are.
@@ -52,8 +52,9 @@ class NpzFormat final : public records::RecordFormat {
     if (!has_labels_) return std::nullopt;
     return names_.size();
   }
-  // Whether the bounds in the index hold instead of the extent's length:
-  // always, because a deflated array may be longer than its file.
+  // Lowers nothing, and returns true. The bounds in the index hold as they are:
+  // the extent's length is not a bound, because a deflated array may be longer
+  // than its file.
   bool LowerBytes(const records::RecordIndex&, std::uint64_t,
                   absl::Span<std::uint64_t>) const override {
     return true;

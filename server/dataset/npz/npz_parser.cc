@@ -45,8 +45,7 @@ absl::Status NpzParser::Finish() {
       return base::Annotate(NoSuchArray(name, members_), file_.name);
     const absl::Status counted = CountDecompressed(*member, &decompressed);
     if (!counted.ok()) return base::Annotate(counted, file_.name);
-    // The file has one record, so that its shortest and longest values are
-    // equal.
+    // The file has one record, so its shortest and longest values are equal.
     found_.bounds.push_back(
         {.shortest = member->length, .longest = member->length});
   }

@@ -13,7 +13,7 @@
 namespace forebay::dataset::npz {
 namespace {
 
-// Returns the error with the names of the file and of the member before it.
+// Puts the names of the file and of the member before the error's message.
 absl::Status Named(const storage::ListedObject& file,
                    const zip::ZipMember& member, const absl::Status& status) {
   return base::Annotate(status, absl::StrCat(file.name, ": ", member.name));

@@ -28,7 +28,7 @@ using npy::NpyRows;
 using storage::ListedObject;
 
 // An array of the file that is read now: its bytes, and the rows in them. If
-// the array stays in the file, these are only its first bytes.
+// the array stays in the file, `file` has only the array's first bytes.
 struct LoadedArray {
   std::string name;
   ArrayFile file = {};
@@ -117,7 +117,7 @@ class Loader {
     return rows_.Append(columns, count);
   }
 
-  // Returns the error with the root's URI before it.
+  // Puts the root's URI before the error's message.
   absl::Status Named(const absl::Status& status) const {
     return base::Annotate(status, source_.root->uri());
   }
@@ -156,8 +156,8 @@ class Loader {
     return memory::ArrayDataset::Create(spec, std::move(sealed));
   }
 
-  // Reads the arrays of one file. If the user named no arrays, those of the
-  // first file that have no rows are left out with a warning.
+  // Reads the arrays of one file. If the user named no arrays, leaves out the
+  // arrays of the first file that have no rows, with a warning.
   absl::StatusOr<std::vector<LoadedArray>> ReadArrays(
       const ListedObject& file, absl::Span<const zip::ZipMember> members,
       base::WorkingMemory& memory) {

@@ -43,7 +43,7 @@ absl::Status RowMemory::Append(absl::Span<const RowColumn> columns,
                                std::uint64_t count) {
   if (!fd_) return base::ErrnoStatus(errno, kWhat);
   // If there are no rows, a row may have 0 bytes, and the code below divides by
-  // that.
+  // the bytes of a row.
   if (count == 0) return absl::OkStatus();
   std::uint64_t record = 0;  // bytes
   for (const RowColumn& column : columns) record += column.row_bytes;

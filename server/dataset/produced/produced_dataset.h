@@ -26,9 +26,9 @@ class ProducedDataset final : public Dataset {
  public:
   // Makes the dataset that `spec` describes. INVALID_ARGUMENT: the fields are
   // not valid (MemoryRecordLayout::Create) or not all arrays; the identity does
-  // not have 16 bytes; the worker affinity is of too many workers; more fields
-  // are for the host than there are fields; or a live dataset has an affinity
-  // of other than one worker. Errors name the URI of the spec.
+  // not have 16 bytes; `lanes` is more than kMaxWorkers; `host_fields` is more
+  // than the number of fields; or the dataset is live and has not exactly one
+  // lane. Errors name the URI of the spec.
   static absl::StatusOr<std::shared_ptr<const Dataset>> Create(
       const proto::DatasetSpec& spec);
 

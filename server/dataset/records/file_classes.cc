@@ -26,7 +26,7 @@ absl::StatusOr<FileClasses> FileClasses::Create(const RecordIndex& index,
     }
     const std::string name = path.substr(0, end);
     // Files of one class mostly follow one another, so the class is often the
-    // last one added.
+    // one that was added last.
     if (!names.empty() && names.back() == name) continue;
     const auto at =
         std::lower_bound(names.begin(), names.end(), name, PathLess);

@@ -20,7 +20,7 @@ constexpr std::uint64_t kNone = UINT64_MAX;
 // buckets.
 constexpr std::uint64_t kBytesOfKey = sizeof(Numbers::value_type) + 40;
 
-// Sets each number in `numbers` to that of the record with its key.
+// Sets each number in `numbers` to the number of the record with that key.
 absl::Status FindAll(const RecordIndex& index, Numbers& numbers) {
   std::uint64_t number = 0;
   for (std::size_t file = 0; file < index.parts().files.size(); ++file) {

@@ -20,7 +20,8 @@
 
 namespace forebay::dataset::records {
 
-// The number of keys in a block. Finding a key decodes at most so many entries.
+// The number of keys in a block. Finding a key decodes at most that many
+// entries.
 inline constexpr std::uint64_t kKeysTogether = 32;
 inline constexpr std::uint64_t kLongestKey = std::uint64_t{1} << 16;  // bytes
 
@@ -43,13 +44,14 @@ class KeyPacker {
 
  private:
   PackedKeys compressed_;
-  std::string last_;  // the key added last, if in the present block
+  std::string last_;  // the last added key, if it is in the present block
   std::uint64_t count_ = 0;
 };
 
-// Returns the number of bytes of the block at the start of `compressed`. The
-// block has `count` keys, at most kKeysTogether. Raises `longest` to the bytes
-// of the block's longest key. Returns nothing if the block is malformed.
+// Returns the length in bytes of the block at the start of `compressed`. The
+// block has `count` keys, at most kKeysTogether. Raises `*longest` to the
+// length of the block's longest key if that is more. Returns nothing if the
+// block is malformed.
 std::optional<std::uint64_t> MeasureBlock(std::string_view compressed,
                                           std::uint64_t count,
                                           std::uint64_t* longest);
@@ -65,7 +67,7 @@ class KeyReader {
   // Goes to the next key. Returns false if there are no more keys, or the next
   // entry is malformed.
   bool Next();
-  // Returns the key to which Next went last.
+  // Returns the key that the last Next went to.
   const std::string& key() const { return key_; }
 
  private:

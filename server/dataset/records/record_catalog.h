@@ -67,7 +67,7 @@ class RecordCatalog {
  public:
   // Saves indexes in `index_directory`; if it is empty, indexes are in memory
   // only. `budget` outlives the catalog and the datasets. `kept` outlives the
-  // catalog; null if idle indexes are not kept.
+  // catalog; if it is null, idle indexes are not kept.
   RecordCatalog(const std::string& index_directory, base::MemoryBudget* budget,
                 KeptIndexes* kept = nullptr)
       : budget_(budget),
@@ -76,10 +76,11 @@ class RecordCatalog {
                                        : std::make_optional<RecordIndexStore>(
                                              index_directory, budget)) {}
 
-  // Opens the dataset. Adds a sentence to `warnings` for each failure without
-  // harm. Errors name the root. NOT_FOUND: there are no files. CANCELLED: the
-  // opening was stopped. RESOURCE_EXHAUSTED: the budget has no room. Others:
-  // those of the request's functions, of its parsers and of ScanObjects.
+  // Opens the dataset. Adds a sentence to `warnings` for each failure that did
+  // no harm. Errors name the root. NOT_FOUND: there are no files. CANCELLED:
+  // the opening was stopped. RESOURCE_EXHAUSTED: the budget has no room.
+  // Others: those of the request's functions, of its parsers and of
+  // ScanObjects.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const RecordRequest& request, std::vector<std::string>* warnings,
       const Opening& opening);

@@ -24,8 +24,8 @@
 
 namespace forebay::dataset::records {
 
-// Finds the records of one file. The threads, ownership, blocking and errors
-// are as ObjectParser says.
+// Finds the records of one file. Threads, ownership, blocking and errors are as
+// ObjectParser says.
 class RecordParser : public ObjectParser {
  public:
   // Returns the records. To be called once, when next_read() returns nothing.
@@ -81,9 +81,9 @@ class RecordFormat {
                                     absl::Span<const std::uint8_t> record,
                                     absl::Span<FieldValue> values,
                                     MadeValues* made) const;
-  // Lowers each of `bytes` to an upper bound of the bytes that the field has in
-  // the record, as far as the index tells. Returns false if the caller must
-  // bound values by the record's length instead: each value is a part of the
+  // Lowers each item of `bytes` to the best upper bound that the index has for
+  // that field in the record. Returns false if the caller must also bound
+  // values by the record's length. In this case each value is a part of the
   // record, or consists of numbers that take at least a byte each in the
   // record.
   virtual bool LowerBytes(const RecordIndex&, std::uint64_t,

@@ -11,8 +11,8 @@
 // Records are rows of flat arrays of 64-bit numbers, in the order of files:
 // `ends` and, for formats that need them, `begins`, `decompressed` and blocks
 // of keys. A record's file is found by binary search over the files' first
-// records. Its key is decoded from the start of its block, past fewer than
-// kKeysTogether other keys.
+// records. A record's key is decoded from the start of the key's block, past
+// fewer than kKeysTogether other keys.
 //
 // Create checks all numbers once, in time linear in the records. Later calls
 // rely on these checks. So a damaged index file cannot make them read out of
@@ -193,7 +193,8 @@ const storage::compressed::CompressedFile* RecordIndex::CompressedOf(
 RecordIndex::Extent RecordIndex::ExtentOf(std::uint64_t record) const {
   FOREBAY_CHECK(record < size());
   // A file without records has the same first_record as the file after it. The
-  // last file with a first_record that is not greater has the record.
+  // record is in the last file whose first_record is not greater than the
+  // record's number.
   const auto after =
       std::upper_bound(parts_.files.begin(), parts_.files.end(), record,
                        [](std::uint64_t wanted, const FileRecord& file) {

@@ -150,7 +150,8 @@ class RecordIndex {
   std::uint64_t PlaceOf(std::uint64_t record) const;
   // Whether any consecutive records share an extent.
   bool shares_extents() const { return shares_extents_; }
-  // Whether no record begins before the record that precedes it.
+  // Whether the records of each file begin in ascending order; several records
+  // may begin at the same byte.
   bool extents_ascend() const { return extents_ascend_; }
   // Returns a record's key. has_keys() must be true, and `record` less than
   // size().
@@ -237,7 +238,8 @@ class RecordIndex {
   bool shares_extents_ = false;
   bool extents_ascend_ = true;
   bool gathers_ = false;
-  std::vector<std::uint64_t> first_blocks_;  // by file; its first block of keys
+  std::vector<std::uint64_t> first_blocks_;  // the first block of each file's
+                                             // keys
   PathLookup by_path_;
   Version version_ = {};
   // For each file, the ctime of the last revision that was found to have the

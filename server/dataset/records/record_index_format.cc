@@ -69,7 +69,7 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> DecodeRecordIndex(
     const compressed::FindPoints& find_points) {
   FOREBAY_ASSIGN_OR_RETURN(const Header header, file.TakeHeader<Header>(kType));
   RecordIndexParts parts;
-  // The parts take as many bytes in memory as in the file, except FileRecords,
+  // The parts take as many bytes in memory as in the file, except for `files`,
   // which take more.
   FOREBAY_ASSIGN_OR_RETURN(
       parts.reservation,

@@ -52,7 +52,8 @@ void RecordLayout::Revalidate(
     const storage::ReadRequest& read, storage::ByteSource& source,
     std::function<void(absl::StatusOr<storage::Revision>)> done) const {
   const storage::Revision known = index_->RevisionOf(read.object);
-  // If these differ, another revalidation of the file has ended meanwhile.
+  // If the revisions differ, another revalidation of the file has ended
+  // meanwhile.
   if (known != read.version.revision) return done(known);
   std::make_shared<RecordRevalidation>(index_, format_, budget_, read, source,
                                        std::move(done))

@@ -12,14 +12,15 @@
 
 namespace forebay::dataset::shards {
 
-// The end of a message that a member of a sample is a link.
+// Ends the error message about a member of a sample that is a link.
 inline constexpr char kIsLink[] =
     " is a link, which is not read: pack the file itself (tar --dereference "
     "--hard-dereference)";
 
 // The member of a shard that holds a field of a sample.
 struct ChosenMember {
-  std::uint64_t offset = 0;  // bytes into the shard; 0 if the sample lacks it
+  std::uint64_t offset = 0;  // bytes into the shard; 0 if the sample lacks the
+                             // member
   std::uint64_t length = 0;  // bytes
   // Index of the member's extension in the field's alternatives.
   std::size_t alternative = 0;

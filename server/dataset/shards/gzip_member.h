@@ -22,7 +22,7 @@ bool IsGzipped(std::string_view extension);
 inline constexpr std::uint64_t kGzipEndBytes = 4;
 // Returns the decompressed size that a member states in `end`, its last
 // kGzipEndBytes bytes. Returns 0 if `length` compressed bytes cannot decompress
-// to so many bytes.
+// to that many bytes.
 std::uint32_t DecompressedBytes(absl::Span<const std::uint8_t> end,
                                 std::uint64_t length);
 

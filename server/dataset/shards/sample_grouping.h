@@ -65,7 +65,7 @@ class SampleGrouping {
 
   // Records a link, for the incomplete sample or for the next sample.
   void NoteLink(SampleName name);
-  // Begins a sample, with the links that preceded it.
+  // Begins a sample. Gives it those of the links before it that have its key.
   void Begin(std::string_view key);
 
   // Whether the incomplete sample has a part with the extension `extension`. If

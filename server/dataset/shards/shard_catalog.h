@@ -54,7 +54,7 @@ class ShardCatalog {
  public:
   // Saves indexes in `index_directory`; if it is empty, indexes are in memory
   // only. `budget` outlives the catalog and the datasets. `kept` outlives the
-  // catalog; null if idle indexes are not kept.
+  // catalog; if it is null, idle indexes are not kept.
   ShardCatalog(const std::string& index_directory, base::MemoryBudget* budget,
                KeptIndexes* kept = nullptr)
       : budget_(budget),
@@ -63,8 +63,8 @@ class ShardCatalog {
                                        : std::make_optional<ShardIndexStore>(
                                              index_directory, budget)) {}
 
-  // Opens the dataset. Adds a sentence to `warnings` for each failure without
-  // harm. Errors name the root. CANCELLED: the opening was stopped.
+  // Opens the dataset. Adds a sentence to `warnings` for each failure that did
+  // no harm. Errors name the root. CANCELLED: the opening was stopped.
   // RESOURCE_EXHAUSTED: the budget has no room. Others: those of `list` and of
   // ScanShards.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(

@@ -29,7 +29,8 @@ ShardDataset::ShardDataset(std::shared_ptr<const ShardIndex> index,
     field.kind = chosen.kind(i);
     field.longest = index_->LongestOf(i);
     field.shortest = index_->ShortestOf(i);
-    // The field's name is its first alternative, even if samples have others.
+    // The field's name is its first alternative, even if samples have other
+    // ones.
     if (names.size() > 1) field.alternatives = absl::StrJoin(names, ";");
   }
 }

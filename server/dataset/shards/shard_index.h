@@ -177,8 +177,8 @@ class ShardIndex {
   ShardIndexParts parts_;
   const FieldChoice fields_;
   // Each sample has a run of consecutive items in `alternatives`, and another
-  // in `decompressed`. These are the places of each field's item in those runs;
-  // kNowhere if the field has no item there.
+  // in `decompressed`. For each field, these vectors have the place of its item
+  // within the run; kNowhere if the field has no item there.
   static constexpr std::size_t kNowhere = SIZE_MAX;
   std::vector<std::size_t> alternative_places_;
   std::vector<std::size_t> decompressed_places_;

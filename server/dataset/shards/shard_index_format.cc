@@ -64,8 +64,8 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> DecodeShardIndex(
     const compressed::FindPoints& find_points) {
   FOREBAY_ASSIGN_OR_RETURN(const Header header, file.TakeHeader<Header>(kType));
   ShardIndexParts parts;
-  // The parts take as many bytes in memory as in the file, except shards, which
-  // take more.
+  // The parts take as many bytes in memory as in the file, except for `shards`,
+  // which take more.
   FOREBAY_ASSIGN_OR_RETURN(
       parts.reservation,
       memory.Keep(ShardIndex::Bytes(

@@ -56,7 +56,8 @@ class ShardRevalidation final : public ObjectRevalidation {
 void ShardLayout::Revalidate(const storage::ReadRequest& read,
                              storage::ByteSource& source, Done done) const {
   const storage::Revision known = index_->RevisionOf(read.object);
-  // If these differ, another revalidation of the shard has ended meanwhile.
+  // If the revisions differ, another revalidation of the shard has ended
+  // meanwhile.
   if (known != read.version.revision) return done(known);
   std::make_shared<ShardRevalidation>(index_, budget_, read, source,
                                       std::move(done))

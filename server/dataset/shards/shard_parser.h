@@ -21,9 +21,9 @@ namespace forebay::dataset::shards {
 
 // Finds the samples of one shard, by the headers of its tar archive.
 //
-// Threads, ownership and blocking are as ObjectParser says. `fields`,
-// and `memory`, which counts the samples' memory, outlive the parser. Errors
-// are those of TarWalk, SampleGrouping, Pack and `memory`.
+// Threads, ownership and blocking are as ObjectParser says. `memory` counts the
+// memory of the samples. `fields` and `memory` outlive the parser. Errors are
+// those of TarWalk, SampleGrouping, Pack and `memory`.
 class ShardParser final : public ObjectParser {
  public:
   // Begins to parse a shard, with reads of `read_sizes`.
@@ -74,7 +74,7 @@ class ShardParser final : public ObjectParser {
   // For each field, the error of the first sample that lacks it. Set only if no
   // earlier sample has the field.
   std::vector<absl::Status> lacks_;
-  std::vector<bool> has_;  // by field; whether any sample has it
+  std::vector<bool> has_;  // for each field, whether any sample has it
 };
 
 }  // namespace forebay::dataset::shards

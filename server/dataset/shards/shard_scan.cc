@@ -20,8 +20,8 @@ namespace {
 using storage::compressed::Compression;
 
 // Returns an upper bound of the memory, in bytes, of the members in a read of
-// `length` bytes. Each member has a header, and the capacity of their vector
-// may be twice its size.
+// `length` bytes. Each member has a header in the read. The capacity of the
+// members' vector may be twice its size.
 std::uint64_t MemberBytes(std::uint64_t length) {
   return length / kTarBlock * (sizeof(TarMember) + base::HeapBytes(0)) * 2;
 }

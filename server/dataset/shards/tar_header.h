@@ -18,7 +18,7 @@ enum class TarKind {
   kFile,
   // A hard or symbolic link. Links are not parts of samples.
   kLink,
-  // A directory, device or the like. They are not parts of samples.
+  // Directories, devices and the like. They are not parts of samples.
   kOther,
   kSparseFile,  // GNU's format of files with holes
   // The data of these kinds describes the next member: GNU's long names, and

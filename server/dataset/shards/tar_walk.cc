@@ -108,7 +108,7 @@ absl::Status TarWalk::EndAt(std::uint64_t size) {
   } else if (overrides_.any) {
     status = absl::DataLossError("the member that attributes speak of lacks");
   }
-  // If there is no error, gzipped_ stays: the end of the last file may still be
+  // Without an error, gzipped_ stays: the end of the last file may still be
   // wanted.
   if (!status.ok()) gzipped_.reset();
   return Annotated(status);

@@ -17,9 +17,9 @@
 
 namespace forebay::dataset::tfrecord {
 
-// The functions that read one kind of files, such as TFRecord files, whose
-// records are Examples, or payloads of one type. All functions are thread-safe.
-// Only `guess` blocks, for reads.
+// The functions that read one kind of files, such as TFRecord files. The
+// records of these files are Examples, or payloads of one type. All functions
+// are thread-safe. Only `guess` blocks, for reads.
 struct ExampleFiles {
   using FormatPtr = records::RecordRequest::FormatPtr;
 
@@ -65,7 +65,7 @@ class ExampleChoice {
   explicit ExampleChoice(std::optional<RecordFields> fields)
       : fields_(std::move(fields)) {}
 
-  std::optional<RecordFields> fields_;  // unset if they are to be guessed
+  std::optional<RecordFields> fields_;  // unset if the fields are to be guessed
 };
 
 }  // namespace forebay::dataset::tfrecord

@@ -23,8 +23,7 @@ struct FirstTfrecords {
 // Reads the first records of the first of `files` that is not empty. Reads the
 // first record whatever its length, and up to 63 more that lie in the first 4
 // MiB. Decompresses only as much of a compressed file as these records need.
-// Counts the bytes read and decompressed in `memory`, for as long as the caller
-// holds `memory`.
+// Counts the bytes read and decompressed in `memory`, where they stay counted.
 //
 // Blocks for reads, but returns soon after `stop` is requested. Errors name the
 // file: those of the source, of LengthOf and of PayloadOf; DATA_LOSS if the

@@ -5,9 +5,9 @@
 // The bytes of elements are copied there, for alignment. Other bytes stay
 // ranges of the record.
 //
-// If a record lacks a feature, it counts as damaged. But if the field is an
-// array whose first axis may have any length, the array is then empty. Values
-// of another type are an error of the request.
+// A record that lacks a feature counts as damaged. The exception is a field
+// that is an array whose first axis may have any length: its array is then
+// empty. Values of another type are an error of the request.
 #include "server/dataset/tfrecord/record_fields.h"
 
 #include <algorithm>

@@ -17,7 +17,7 @@ namespace forebay::dataset::tokens {
 
 // A dataset of files of tokens. Each window is a sample with the field "tokens"
 // and, if TokenSettings::has_targets, the field "targets": the same window,
-// moved on by one token. Both fields are ranges of one extent, which has one
+// shifted by one token. Both fields are ranges of one extent, which has one
 // token more than each of them.
 //
 // Threads and blocking are as Dataset says. Datasets with roots of their own
@@ -52,7 +52,7 @@ class TokenDataset final : public Dataset {
   const std::shared_ptr<const TokenLayout> layout_;
   const std::shared_ptr<const storage::Root> root_;
   const std::vector<Field> fields_;
-  // Empty, since tokens have no labels.
+  // Names of the classes; always empty, as tokens have no labels.
   const std::vector<std::string> classes_;
 };
 

@@ -65,8 +65,8 @@ absl::StatusOr<std::shared_ptr<const TokenIndex>> TokenIndex::Create(
     FOREBAY_RETURN_IF_ERROR(index->Add(std::move(files[i]), tokens[i]));
     tokens[i] = {};
   }
-  // In this case the number of a document's window is the number of the
-  // document.
+  // If each document has one window, a window's number is its document's
+  // number.
   if (index->has_one_each_) {
     std::vector<std::uint64_t>().swap(index->first_windows_);
     reservation.ShrinkTo(bytes - documents * sizeof(std::uint64_t));

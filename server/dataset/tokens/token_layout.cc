@@ -30,7 +30,7 @@ void TokenLayout::Revalidate(
     std::function<void(absl::StatusOr<storage::Revision>)> done) const {
   const std::size_t file = index_->FindFile(read.object);
   const storage::Revision known = index_->VersionOf(file).revision;
-  // If these differ, another read has revalidated the file meanwhile.
+  // If the revisions differ, another read has revalidated the file meanwhile.
   if (known != read.version.revision) return done(known);
   storage::ReadRequest request;
   request.root = read.root;

@@ -32,10 +32,10 @@ struct TokenScan {
 // Blocks for the reads, but returns soon after `scan.stop` is requested; reads
 // may then still be in flight. Errors of ReadNpyRows, megatron_index.h,
 // TokenIndex::Create and the source name the first file that cannot be used.
-// Further errors that name it: UNIMPLEMENTED: an array does not have integers
-// along one axis; DATA_LOSS: a file ends within a token. Errors without a file:
-// NOT_FOUND: there are no files. CANCELLED: the scan was stopped.
-// RESOURCE_EXHAUSTED: the error of `memory`.
+// Further errors that name this file: UNIMPLEMENTED: an array does not have
+// integers along one axis; DATA_LOSS: a file ends within a token. Errors
+// without a file: NOT_FOUND: there are no files. CANCELLED: the scan was
+// stopped. RESOURCE_EXHAUSTED: the error of `memory`.
 absl::StatusOr<std::shared_ptr<const TokenIndex>> ScanTokens(
     const TokenScan& scan, std::vector<TokenFile> files,
     base::WorkingMemory& memory);

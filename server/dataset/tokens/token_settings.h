@@ -29,8 +29,8 @@ struct TokenSettings {
   bool keeps_tail = false;   // whether a shorter last window is a sample
   bool has_targets = false;  // whether samples have the field "targets"
 
-  // Returns how a run of tokens is cut into windows. Its windows have the
-  // additional token for targets.
+  // Returns how a run of tokens is cut into windows. Each window includes the
+  // additional token for targets, if there are targets.
   TokenWindows windows() const;
   // Whether samples may differ in length.
   bool is_ragged() const { return keeps_tail || !length.has_value(); }

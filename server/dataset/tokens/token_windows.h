@@ -13,7 +13,7 @@ namespace forebay::dataset::tokens {
 // at 0, 3 and 6, which end at 10. A `least` of 1 or 2 adds a window of 2 tokens
 // at 9.
 struct TokenWindows {
-  // The tokens of each window, but the last may have fewer. Not 0.
+  // Number of tokens in each window; the last window may have fewer. Not 0.
   std::uint64_t length = 1;
   std::uint64_t stride = 1;  // tokens; not 0
   std::uint64_t least = 1;   // fewest tokens of the last window, 1 to `length`
@@ -26,15 +26,15 @@ struct TokenWindows {
     const std::uint64_t full =
         tokens < length ? 0 : (tokens - length) / stride + 1;
     if (least == length || tokens == length) return full;
-    // `full` is the number of windows with `length` tokens. `all` windows are
-    // enough to cover the run's last token. The other bound leaves out windows
-    // shorter than `least`.
+    // `full` is the number of windows with `length` tokens. `all` is the number
+    // of windows that covers the run's last token. The second argument of min
+    // counts only windows of at least `least` tokens.
     const std::uint64_t all =
         tokens < length ? 1 : (tokens - length - 1) / stride + 2;
     return std::min(all, (tokens - least) / stride + 1);
   }
-  // Returns the number of tokens of window number `window` of a run, which must
-  // be less than CountIn(tokens).
+  // Returns the number of tokens of window number `window` of a run. `window`
+  // is less than CountIn(tokens).
   std::uint64_t LengthOf(std::uint64_t window, std::uint64_t tokens) const {
     return std::min(length, tokens - window * stride);
   }

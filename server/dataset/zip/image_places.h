@@ -43,9 +43,9 @@ class ImagePlaces {
   // The arrays, as an index file stores them. Either `near` or `far` is empty.
   struct Parts {
     std::vector<Group> groups;
-    // There is an item for each image. The lowest bit is the image's method.
-    // The other bits of `near` are the image's offset from its group's
-    // position; those of `far` are its position.
+    // Each image has an item in `near` or in `far`. The item's lowest bit is
+    // the image's method. Its other bits are, in `near`, the image's offset
+    // from its group's position, and in `far`, the image's position.
     std::vector<std::uint32_t> near;
     std::vector<std::uint64_t> far;
   };

@@ -53,7 +53,7 @@ class ZipCatalog {
  public:
   // Saves indexes in `index_directory`; if it is empty, indexes are in memory
   // only. `budget` outlives the catalog and the datasets. `kept` outlives the
-  // catalog; null if idle indexes are not kept.
+  // catalog; if it is null, idle indexes are not kept.
   ZipCatalog(const std::string& index_directory, base::MemoryBudget* budget,
              KeptIndexes* kept = nullptr)
       : budget_(budget),
@@ -62,8 +62,8 @@ class ZipCatalog {
                                        : std::make_optional<ZipIndexStore>(
                                              index_directory, budget)) {}
 
-  // Opens the dataset. Adds a sentence to `warnings` for each failure without
-  // harm. If all images have one class because they lie below one folder, a
+  // Opens the dataset. Adds a sentence to `warnings` for each failure that did
+  // no harm. If all images have one class because they lie below one folder, a
   // warning says which folder to open instead. Errors name the path. CANCELLED:
   // the opening was stopped. RESOURCE_EXHAUSTED: the budget has no room.
   // Others: those of `list`, ZipParser, ScanObjects and BuildZipIndex.

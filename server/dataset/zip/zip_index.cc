@@ -142,8 +142,8 @@ std::uint64_t ZipIndex::HeaderOf(std::uint64_t id) const {
 }
 
 const ArchiveRecord& ZipIndex::ArchiveOf(const ImagePlace& place) const {
-  // An empty archive begins where the next archive begins. So the last archive
-  // that begins at a position is the one that has it.
+  // An empty archive begins where the next archive begins. So the place is in
+  // the last archive that begins at or before the position.
   const auto after = std::upper_bound(
       parts_.archives.begin(), parts_.archives.end(), place.position,
       [](std::uint64_t wanted, const ArchiveRecord& archive) {

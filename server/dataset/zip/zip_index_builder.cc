@@ -66,7 +66,7 @@ class Builder {
   absl::Status AddImage(const Candidate& candidate, const ZipIndexParts& parts);
   // Adds the archives and their positions to `parts`.
   absl::Status AddArchives(ZipIndexParts* parts) const;
-  // Returns the error that two archives have one path.
+  // Makes the error of two archives that both have the same path.
   absl::Status Twice(const Candidate& a, const Candidate& b) const;
   // Returns an upper bound of the bytes between the name in a file's header and
   // its data.
@@ -76,7 +76,7 @@ class Builder {
     return contents_[candidate.archive].files[candidate.file];
   }
   // Returns the archive's name, for errors. Returns "" if there is only one
-  // archive: errors name it anyway.
+  // archive: errors name that archive anyway.
   std::string NameOf(const Candidate& candidate) const {
     return archives_.size() == 1
                ? ""

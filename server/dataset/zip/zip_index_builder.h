@@ -35,8 +35,8 @@ absl::StatusOr<std::shared_ptr<const ZipIndex>> BuildZipIndex(
 
 // Returns the deepest folder below which all images lie in further folders.
 // These further folders are likely the classes. So a user who got a single
-// class probably wants to open the returned folder instead. Its path is
-// relative to ZipIndexParts::folder, and empty if there is no such folder.
+// class probably wants to open the returned folder instead. The returned path
+// is relative to ZipIndexParts::folder, and empty if there is no such folder.
 // Ignores "__MACOSX", in which macOS stores its files' metadata.
 std::string FolderOfClasses(const folder::FolderIndex& images);
 

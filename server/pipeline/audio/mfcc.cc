@@ -11,8 +11,8 @@
 namespace forebay::pipeline::audio {
 namespace {
 
-// Bands that lie further below the sample's greatest band, in decibels, are
-// raised to this distance, as in torchaudio.
+// Most decibels by which a band may lie below the sample's greatest band, as in
+// torchaudio. Lower bands are raised to this bound.
 constexpr float kTopDb = 80;
 
 // Returns the matrix of the DCT-II: torchaudio's create_dct, transposed.

@@ -16,13 +16,13 @@ struct MfccOptions {
   std::uint32_t n_mfcc = 40;
   // Whether the cosine transform is orthonormal.
   bool ortho = true;
-  // Whether bands are taken as natural logarithms; if not, as decibels.
+  // Whether bands are converted to natural logarithms; if not, to decibels.
   bool log_mels = false;
 };
 
 // Computes mel-frequency cepstral coefficients: the cosine transform of a mel
 // spectrogram's bands. The bands are first converted to decibels or natural
-// logarithms. Decibels below the sample's greatest band by more than 80 are
+// logarithms. Bands more than 80 decibels below the sample's greatest band are
 // raised to that bound. Threads, ownership, blocking and errors are as Op says.
 class Mfcc final : public Op {
  public:

@@ -1,11 +1,11 @@
 // Resamples by windowed sinc filters. `orig_` and `next_` are the two rates,
-// divided by their greatest common divisor. In a time that counts old frames,
-// new frame j * next_ + i lies at j * orig_ + i * orig_ / next_. It is the sum
-// of the old frames around that time, each multiplied by the filter's value at
-// the old frame's distance. There are therefore `next_` filters, one for each
-// i. From one use of a filter to its next use, it advances by `orig_` old
-// frames. Places count old frames from `width_` frames before the clip on, so
-// that no place is negative.
+// divided by their greatest common divisor. If time is counted in old frames,
+// new frame j * next_ + i lies at j * orig_ + i * orig_ / next_. This new frame
+// is the sum of the old frames around that time, each multiplied by the
+// filter's value at the old frame's distance. There are therefore `next_`
+// filters, one for each i. From one use of a filter to its next use, it
+// advances by `orig_` old frames. Places count old frames from `width_` frames
+// before the clip on, so that no place is negative.
 
 #include "server/pipeline/audio/resample_kernel.h"
 

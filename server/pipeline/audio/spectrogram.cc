@@ -25,7 +25,7 @@ absl::StatusOr<Signal> Spectrogram::OutputOf(const Signal& signal) const {
   return made;
 }
 
-// LongestOf does not limit the work, unlike OutputOf. It bounds sizes for whole
+// Unlike OutputOf, LongestOf does not limit the work. It bounds sizes for whole
 // clips, of which only a part may be used.
 absl::StatusOr<Signal> Spectrogram::LongestOf(const Signal& signal) const {
   FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t times,

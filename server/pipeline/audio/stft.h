@@ -57,8 +57,8 @@ class Stft {
   // Returns the number of times of a clip of `frames` frames. INVALID_ARGUMENT:
   // the number is 0, or the clip is too short to be reflected.
   absl::StatusOr<std::uint64_t> TimesOf(std::uint64_t frames) const;
-  // Checks how long it takes to transform `times` times of each channel.
-  // INVALID_ARGUMENT: that is too long.
+  // Checks how long it takes to transform each channel at `times` points in
+  // time. INVALID_ARGUMENT: that is too long.
   absl::Status CheckWork(std::uint64_t times, std::uint64_t channels) const;
 
   // Computes the bins of one time of one channel. `work` has room for

@@ -20,8 +20,8 @@
 
 namespace forebay::pipeline::decode {
 
-// Decodes an image of any supported format. The file's first bytes tell the
-// format, not its name.
+// Decodes an image of any supported format. The file's first bytes, not its
+// name, tell the format.
 //
 // Threads, ownership, blocking and errors are as ImageDecoder says. A file of
 // another format is DATA_LOSS; the error says which format the file seems to

@@ -37,7 +37,7 @@ class BmpDecoder : public ImageDecoder {
     std::uint32_t bits = 0;
   };
 
-  // Reads the headers. The file must have at least the bytes of headers of the
+  // Reads the headers. The file must be at least as long as headers of the
   // usual length.
   absl::Status ReadHeader(absl::Span<const std::uint8_t> encoded);
   // Checks that the palette has a color for each pixel's index. DATA_LOSS: a

@@ -4,7 +4,8 @@
 // code. Each code that is read adds an entry: the previous code's string and
 // one more pixel. For a check, only the strings' lengths matter, so an entry is
 // a number. A code is valid if it is at most the number of the next free entry.
-// If it equals that number, it stands for the entry that reading it adds.
+// A code that equals that number stands for the entry that is added when the
+// code is read.
 
 #include "server/pipeline/decode/gif_codes.h"
 

@@ -48,7 +48,7 @@ class GifDecoder : public ImageDecoder {
   // Fills the table with the frame's palette, or with the image's palette if
   // the frame has none.
   void ReadPalette();
-  // Reads all rows of an interlaced frame to indices_.
+  // Reads all rows of an interlaced frame into indices_.
   absl::Status ReadInterlaced();
   // Gives the region's rows to the sink.
   absl::Status DecodeRows(const Region& region, RowSink& sink);

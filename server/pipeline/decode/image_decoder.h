@@ -19,7 +19,7 @@ struct ImageInfo {
   // Bytes of memory that Decode will allocate, rounded up.
   std::uint64_t scratch_bytes = 0;
   // Orientation that the image's container tells, 1 to 8 as in EXIF; 0 if the
-  // container tells none, and only metadata may do so.
+  // container tells none. Metadata may tell one.
   std::uint32_t orientation = 0;
 };
 
@@ -39,8 +39,8 @@ bool LiesIn(const Region& region, std::uint32_t width, std::uint32_t height);
 // pixels of the image.
 struct Reduction {
   std::uint32_t factor = 1;
-  // Columns and rows that the first pixels' squares have beyond the image's
-  // left and top edge.
+  // Columns and rows by which the squares of the first pixels reach beyond the
+  // image's left and top edges.
   std::uint32_t left = 0;
   std::uint32_t top = 0;
 

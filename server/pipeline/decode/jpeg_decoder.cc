@@ -15,8 +15,8 @@
 //   than a restart marker is the end of the image, the rest cannot fail. If
 //   not, the rest of the image is decoded as well.
 // - Rows of a strip begin 16 bytes off a vector's alignment. libjpeg-turbo
-//   would write aligned rows by non-temporal stores, past the caches in which
-//   the sink should find them.
+//   would write aligned rows by non-temporal stores, which bypass the caches
+//   in which the sink should find the rows.
 
 #include "server/pipeline/decode/jpeg_decoder.h"
 
@@ -100,7 +100,7 @@ void CountScans(j_common_ptr jpeg) {
   }
 }
 
-// Whether the rest of an image of one scan cannot make decoding fail: the next
+// Whether decoding the rest of an image of one scan cannot fail: the next
 // marker other than a restart marker is the end-of-image marker.
 bool EndsWell(j_decompress_ptr jpeg) {
   const int met = jpeg->unread_marker;
@@ -326,7 +326,7 @@ JpegDecoder::Codec::Columns JpegDecoder::Codec::CropColumns(
   if (right - left < kMinWidth) left = right - std::min(right, kMinWidth);
   Columns window{left, right - left};
   // Reduced images with such components are not cropped. libjpeg-turbo
-  // upsamples their rows by two instead of four, and takes them for half as
+  // upsamples their rows by two instead of four, and treats them as half as
   // long as they are.
   if (reduction_.factor > 1 && jpeg_.max_h_samp_factor > 2)
     return {0, image_width};

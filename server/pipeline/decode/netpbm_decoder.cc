@@ -32,7 +32,7 @@ constexpr std::uint32_t kColors = 3;
 constexpr std::size_t kMagicBytes = 3;
 // Most digits of a number in the header, as in Pillow.
 constexpr std::size_t kMostDigits = 10;
-// Most that the header may give as the largest value of a sample.
+// Upper bound of the largest sample value that a header may give.
 constexpr std::uint32_t kMostLargest = 65535;
 constexpr std::uint32_t kByte = 255;
 

@@ -31,7 +31,7 @@ struct PngMetadata {
 // Finds the metadata of a PNG file. The result points into `file`.
 PngMetadata FindPngMetadata(absl::Span<const std::uint8_t> file);
 
-// Returns a text. A compressed one is decompressed into `room`, to which the
+// Returns a text. A compressed text is decompressed into `room`, to which the
 // result then points. Returns an empty span if the text is damaged, or longer
 // than the 1 MiB that Pillow takes.
 absl::Span<const std::uint8_t> Decompress(const PngText& text,

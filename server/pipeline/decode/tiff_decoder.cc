@@ -103,7 +103,7 @@ class TiffDecoder::Codec {
   Blocks blocks_;
   // A row or piece, as libtiff gives it.
   std::vector<std::uint8_t> block_;
-  // RGB pixels of the region: those of a strip of rows, or of a band.
+  // RGB pixels of one strip of the region's rows, or of one band.
   std::vector<std::uint8_t> band_;
   // Pixels of the region, if the image is turned.
   std::vector<std::uint8_t> turned_;

@@ -14,8 +14,8 @@ namespace {
 constexpr std::uint32_t kStripRows = 8;
 constexpr std::size_t kColors = 3;
 
-// Returns where a span begins that has `length` of `size` pixels and begins at
-// `begin`. If `mirrored`, counts from the other end.
+// Returns where the span of `length` pixels from `begin` on begins in an axis
+// of `size` pixels. If `mirrored`, counts from the axis's other end.
 std::uint32_t Mirrored(bool mirrored, std::uint32_t size, std::uint32_t begin,
                        std::uint32_t length) {
   return mirrored ? size - begin - length : begin;

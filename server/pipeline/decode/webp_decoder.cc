@@ -189,7 +189,7 @@ absl::Status WebpDecoder::ReadContainer(Bytes encoded) {
   const VP8StatusCode code =
       WebPGetFeatures(frame_bytes_.data(), frame_bytes_.size(), &features);
   if (code != VP8_STATUS_OK) return StatusOf(code);
-  // Decode relies on the frame's size, and on the frame's lying in the image.
+  // Decode relies on the frame's size, and on its place within the image.
   if (features.width != static_cast<int>(frame_.width) ||
       features.height != static_cast<int>(frame_.height) ||
       frame_.left > info_.width || frame_.width > info_.width - frame_.left ||

@@ -11,9 +11,9 @@ namespace forebay::pipeline::transform {
 // Turns pixels into elements. The elements have the bits of the value table on
 // every CPU. Functions are thread-safe, never block and have no errors.
 //
-// Stores go through the caches. Non-temporal stores alone write a tensor 10 %
-// faster. Behind a decoder they gain nothing, since decoding leaves the memory
-// idle.
+// Stores go through the caches. If nothing else runs, non-temporal stores write
+// a tensor 10 % faster. Behind a decoder they gain nothing, because decoding
+// leaves the memory idle.
 
 // Writes `count` elements of table.dtype for the pixels of one color. `out`
 // need not be aligned.

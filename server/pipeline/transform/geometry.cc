@@ -57,7 +57,7 @@ CropWindow CentralCrop(const RandomResizedCrop& op, ImageExtent image) {
 ImageExtent ResizedExtent(const Resize& op, ImageExtent image) {
   if (op.width != 0) return {op.width, op.height};
   // Torchvision truncates the longer side to an integer. If max_size bounds the
-  // longer side, it computes the shorter side in the same way.
+  // longer side, torchvision computes the shorter side in the same way.
   const bool upright = image.width <= image.height;
   const double shorter =
       static_cast<double>(upright ? image.width : image.height);

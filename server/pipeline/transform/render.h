@@ -62,9 +62,9 @@ inline std::int64_t FillAt(const View& view, std::int64_t x, std::int64_t y) {
 }
 
 // Renders `view` into `target`. `fills` are the colors of the view's fills, by
-// number. Reads the region that the view needs. Its rows go, strip by strip,
-// through the horizontal pass into an intermediate image. The vertical pass
-// makes the output's rows from the intermediate image.
+// number. Reads the region that the view needs. The region's rows go, strip by
+// strip, through the horizontal pass into an intermediate image. The vertical
+// pass makes the output's rows from the intermediate image.
 //
 // Both passes give Pillow's bits. If an antialiased filter makes both axes
 // smaller by a factor of at least 2, the source is asked to reduce the image

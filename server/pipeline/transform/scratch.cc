@@ -2,11 +2,11 @@
 //
 // Allocating moves a mark (`used_`) forward; a reset moves it back. The first
 // kKeptBytes stay with the process, so that usual samples cause no page faults.
-// At a reset, pages beyond go back to the system. Only pages before `peak_` or
-// `used_` may be backed by memory. `peak_` grows to `used_` at a reset, and
-// falls when pages are given back. Bytes that a decoder allocates elsewhere
-// count against the same limit; to make room for them, kept pages are given
-// back.
+// At a reset, pages beyond these bytes go back to the system. Only pages before
+// `peak_` or `used_` may be backed by memory. `peak_` grows to `used_` at a
+// reset, and falls when pages are given back. Bytes that a decoder allocates
+// elsewhere count against the same limit; to make room for them, kept pages are
+// given back.
 
 #include "server/pipeline/transform/scratch.h"
 

@@ -34,9 +34,9 @@ class Scratch {
   // kept; `first` must then be the first allocation, or a part of it.
   void ResetBehind(absl::Span<const std::uint8_t> first);
 
-  // Counts `bytes` bytes against the limit, which the sample needs outside of
-  // the scratch. To be called right after a reset. `what` names their purpose
-  // in the error.
+  // Counts against the limit `bytes` bytes that the sample needs outside of the
+  // scratch. To be called right after a reset. `what` names their purpose in
+  // the error.
   absl::Status Count(std::uint64_t bytes, std::string_view what);
 
   // Returns `count` uninitialised elements, aligned to 64 bytes, with 64
@@ -62,8 +62,8 @@ class Scratch {
                       std::string_view what);
   // Returns the bytes that may still be handed out or counted.
   std::uint64_t left() const { return limit_ - elsewhere_ - used_; }
-  // Returns memory from `offset` on to the system, except for memory in use.
-  // `offset` is a multiple of the page size.
+  // Gives the memory behind `offset`, except for memory in use, back to the
+  // system. `offset` is a multiple of the page size.
   void GiveBackFrom(std::uint64_t offset);
 
   const std::uint64_t limit_;

@@ -11,15 +11,14 @@
 namespace forebay::storage::compressed {
 
 // The most decompressed bytes between two access points, and in a piece. Points
-// lie further apart only where a single block of deflate is longer, or a zstd
-// frame that has no pieces. On average a read throws away half of kMostApart.
+// lie further apart only if a single block of deflate is longer, or a zstd
+// frame without pieces is. On average a read throws away half of kMostApart.
 // The points of a megabyte take 32 bytes of memory.
 inline constexpr std::uint64_t kMostApart = std::uint64_t{1} << 20;  // bytes
-// The largest distance that a block of deflate refers back to (RFC 1951,
-// section 2).
+// The most bytes by which a block of deflate refers back (RFC 1951, section 2).
 inline constexpr std::uint64_t kWindowBytes = std::uint64_t{32} << 10;
 
-// A place in a compressed file from which on the file can be decompressed.
+// A place in a compressed file at which decompression can begin.
 //
 // In a deflated file, a block begins at this place (RFC 1951, 3.2.3).
 // Decompression from here also needs the window: up to 32 KiB of decompressed
@@ -46,7 +45,7 @@ struct AccessPoint {
 };
 static_assert(sizeof(AccessPoint) == 32);
 
-// A compressed file: the result of its scan.
+// The result of the scan of a compressed file.
 struct DecompressedFile {
   Compression compression = Compression::kGzip;
   // The bytes that the file decompresses to.
@@ -57,7 +56,8 @@ struct DecompressedFile {
   std::uint32_t pieces_crc32c = 0;
 };
 
-// Whether the point has a piece: the decompressed bytes behind it are kept.
+// Whether the point has a piece: the decompressed bytes behind the point are
+// kept.
 inline bool HasPiece(Compression compression, const AccessPoint& point) {
   return compression == Compression::kZstd && point.window_bytes > 0;
 }

@@ -17,8 +17,8 @@ namespace forebay::storage::compressed {
 // too early), RESOURCE_EXHAUSTED (there is no memory for the library's state).
 class CompressedReader {
  public:
-  // The most bytes that one call decompresses. A task of so many takes about
-  // ten milliseconds at most, so that it does not hold up the tasks of other
+  // The most bytes that one call decompresses. A task that decompresses so many
+  // takes ten milliseconds at most, so it does not hold up the tasks of other
   // jobs.
   static constexpr std::uint64_t kMostAtOnce = std::uint64_t{4} << 20;
 
@@ -30,8 +30,8 @@ class CompressedReader {
   }
 
   // Takes the next compressed bytes, and returns how many it took. Unless the
-  // reader is done, the caller gives the bytes that were not taken again. The
-  // span may be empty while the reader is pending.
+  // reader is done, the bytes that it did not take come first in the next call.
+  // The span may be empty while the reader is pending.
   virtual absl::StatusOr<std::uint64_t> Take(
       absl::Span<const std::uint8_t> compressed) = 0;
   // Whether the reader can decompress more of the bytes that it has taken.

@@ -14,9 +14,8 @@ struct FoundPoint {
   std::uint64_t offset = 0;  // as in AccessPoint
   std::uint64_t bit = 0;
   absl::Span<const std::uint8_t> window;  // at most kWindowBytes
-  // The bytes that the file decompresses to from `offset` on: at most
-  // kMostApart, and none of the next point's. Empty if the point needs no
-  // piece.
+  // The decompressed bytes from `offset` on: at most kMostApart, and none
+  // beyond the next point. Empty if the point needs no piece.
   absl::Span<const std::uint8_t> piece;
 };
 
@@ -41,8 +40,8 @@ class CompressedScan {
 
   virtual ~CompressedScan() = default;
 
-  // Takes the file's next bytes. Before it returns, it passes everything that
-  // they decompress to on to `out`.
+  // Takes the file's next bytes. Before it returns, `out` has received
+  // everything that these bytes decompress to.
   virtual absl::Status Take(absl::Span<const std::uint8_t> compressed, Out out,
                             Found found) = 0;
   // Ends the scan. The caller has given all bytes of the file.

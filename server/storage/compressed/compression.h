@@ -9,9 +9,9 @@
 
 namespace forebay::storage::compressed {
 
-// The format that a file is compressed in as a whole. It holds gzip members,
-// one behind the other (RFC 1952, 2.2), one zlib stream (RFC 1950), or zstd
-// frames (RFC 8878).
+// The format in which a whole file is compressed. The file consists of gzip
+// members (RFC 1952, 2.2), of one zlib stream (RFC 1950), or of zstd frames
+// (RFC 8878).
 enum class Compression : std::uint32_t { kGzip = 0, kZlib = 1, kZstd = 2 };
 
 // The number of bytes at a file's beginning that CompressionOf needs.

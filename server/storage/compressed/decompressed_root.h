@@ -38,7 +38,7 @@ class DecompressedRoot final : public Root {
 
   const std::shared_ptr<const Root>& root() const { return root_; }
   const FilePoints& points() const { return *points_; }
-  // Returns the version that the file itself has, for a version with the
+  // Returns `version` with the compressed file's own size in place of the
   // decompressed size.
   ObjectVersion CompressedVersion(const std::string& object,
                                   ObjectVersion version) const {

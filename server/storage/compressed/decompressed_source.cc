@@ -25,10 +25,10 @@
 // is as long as the part is expected to need; later ones have kMostRead bytes.
 //
 // If the caller has the bytes of a revision (`unless`), the first read asks
-// whether the file still has it. The reads follow one another, and all have the
-// range's ticket: readers share the one that is in flight. A reader who joins
-// between two reads is kept in joined_, and joins the next read and the next
-// task.
+// whether the file still has that revision. The reads follow one another, and
+// all have the range's ticket: readers share the read that is in flight. A
+// reader who joins between two reads is kept in joined_, and joins the next
+// read and the next task.
 
 namespace forebay::storage::compressed {
 namespace {
@@ -65,7 +65,7 @@ class DecompressedSource::Decompression
 
   // Returns the next read of the source below. Its `done` goes on from there.
   ReadRequest NextRead();
-  // Adds a reader, for the reads and tasks that come.
+  // Adds a reader, to whom later reads and tasks are also charged.
   void Join(const ReadPurpose& purpose);
 
  private:
@@ -80,7 +80,7 @@ class DecompressedSource::Decompression
             part_.end - part_.begin};
   }
 
-  // Begins the part of the range that has the byte `offset` for its first.
+  // Begins the part of the range whose first byte is `offset`.
   void BeginPart(std::uint64_t offset);
   // Takes the result of a read, and submits a task for it.
   void Take(absl::StatusOr<ReadResult> result);
@@ -88,9 +88,9 @@ class DecompressedSource::Decompression
   void SubmitTask();
   // Decompresses what was read; goes on, or finishes.
   void Decompress();
-  // Makes the reader of the part, which may block for its window.
+  // Makes the reader of the part. May block for the disk that has the window.
   absl::Status MakeReader();
-  // Copies the part from its kept piece, which may block for the disk.
+  // Copies the part from its kept piece. May block for the disk.
   absl::Status CopyPiece();
   // Begins the part behind this one, or finishes.
   void EndPart();
@@ -176,7 +176,7 @@ void DecompressedSource::Decompression::Take(
     absl::StatusOr<ReadResult> result) {
   if (!result.ok()) return Finish(result.status());
   read_ = *std::move(result);
-  // The result has no bytes if the caller has them already, or wants none.
+  // The result has no bytes if the caller has the bytes already, or wants none.
   const bool all = read_.bytes.size() == 0 &&
                    (request_.unless.has_value() || request_.length == 0);
   if (all) return Finish(std::exchange(read_, {}));
@@ -265,7 +265,7 @@ void DecompressedSource::Decompression::EndPart() {
     return Finish(std::move(result));
   }
   BeginPart(part_.end);
-  // The reads of the part before have shown that the file is the same.
+  // The reads of the previous part have shown that the file is the same.
   if (part_.piece_bytes > 0) return SubmitTask();
   ReadOn();
 }

@@ -23,11 +23,11 @@ namespace forebay::storage::compressed {
 // Reads compressed files below DecompressedRoots as if they were not
 // compressed. Reads of files that are not compressed are forwarded unchanged.
 //
-// For a range it reads the compressed bytes between the last access point
-// before the range and the range's end. It reads a megabyte at a time,
-// decompresses it, and throws away what lies before the range. If a piece of
-// the range is kept, it copies the piece, once the source below has said that
-// the file is the same.
+// For a range, the source reads the compressed bytes between the last access
+// point before the range and the range's end. One read is a megabyte at most;
+// the bytes before the range are thrown away once they are decompressed. If a
+// piece of the range is kept, the piece is copied, once the source below has
+// said that the file is the same.
 //
 // Besides the bytes that it gives, a read takes kBytesOfRead or
 // kBytesOfZstdRead of memory, whatever its length. The caller limits the reads
@@ -42,13 +42,13 @@ namespace forebay::storage::compressed {
 // Errors are those of ByteSource and of the source below, and:
 // - DATA_LOSS: the file or its access points are damaged.
 // - CANCELLED: Stop was called.
-// - INVALID_ARGUMENT: the root is of another kind.
+// - INVALID_ARGUMENT: the root is not a DecompressedRoot.
 class DecompressedSource final : public ByteSource {
  public:
   // The most compressed bytes that one read of the source below gives.
   static constexpr std::uint64_t kMostRead = std::uint64_t{1} << 20;
   // The bytes of memory of a read: the compressed bytes, zlib's state, and a
-  // window before and after it is decompressed.
+  // window, both as it is kept and decompressed.
   static constexpr std::uint64_t kBytesOfRead =
       HeldBytes(kMostRead) + InflateReader::kBytes + 2 * kWindowBytes;
   // The bytes of memory of a read of a zstd file. A piece takes no more than a

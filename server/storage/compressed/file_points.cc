@@ -68,8 +68,8 @@ absl::Status FilePoints::Check() const {
     if (file.first_point >= EndOf(i) || EndOf(i) > parts_.points.size())
       return Damaged("the first point of file", i);
     const auto points = PointsOf(file);
-    // Skippable frames may lie before the first frame of a zstd file. Its last
-    // piece may lie behind all compressed bytes.
+    // Skippable frames may lie before the first frame of a zstd file. The last
+    // piece of a zstd file may lie behind all compressed bytes.
     const bool is_zstd = file.compression == Compression::kZstd;
     // The bound keeps the number of a bit from overflowing.
     if (file.compressed_size > UINT64_MAX / 16 || points.front().offset != 0 ||

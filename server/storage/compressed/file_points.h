@@ -52,9 +52,9 @@ struct FilePointsParts {
 // The access points of all compressed files of a dataset. They take 32 bytes
 // for a megabyte of decompressed bytes, besides the windows.
 //
-// Thread-safe and immutable; all readers of the dataset share it. It owns the
-// reservation of its memory. WindowOf and PieceOf block for the disk. Errors
-// are those of Create and of PointWindows.
+// Thread-safe and immutable; all readers of the dataset share it. The object
+// owns the reservation of its memory. WindowOf and PieceOf block for the disk.
+// Errors are those of Create and of PointWindows.
 class FilePoints {
  public:
   using Digest = std::array<std::uint64_t, 2>;
@@ -83,8 +83,8 @@ class FilePoints {
     return parts_.windows->FindPiece(point, length);
   }
 
-  // Returns a digest of files, names and points. It differs for other files,
-  // and for files that were compressed anew.
+  // Returns a digest of files, names and points. The digest differs for other
+  // files, and for files that were compressed anew.
   const Digest& digest() const { return digest_; }
   const FilePointsParts& parts() const { return parts_; }
 

@@ -13,18 +13,19 @@
 
 namespace forebay::storage::compressed {
 
-// The reader of a file that is compressed by deflate. It reads gzip members and
-// zlib streams from an access point on. Threads, ownership, blocking and errors
-// are as CompressedReader says.
+// The reader of a file that is compressed by deflate: gzip members or a zlib
+// stream, from an access point on. Threads, ownership, blocking and errors are
+// as CompressedReader says.
 class InflateReader final : public CompressedReader {
  public:
   // The bytes of memory of a reader, zlib's state included.
   static constexpr std::uint64_t kBytes = std::uint64_t{128} << 10;
 
-  // Makes the reader of a part that begins at `offset`, at or behind the point,
-  // and is as long as `out`. `window` is the point's. `out` outlives the
-  // reader. Bytes before the part are decompressed into buffers of `scratches`,
-  // and thrown away. RESOURCE_EXHAUSTED if there is no memory for zlib's state.
+  // Makes the reader of a part that is as long as `out`. The part begins at
+  // `offset`, which is not before the point. `window` is the window of the
+  // point. `out` outlives the reader. Bytes before the part are decompressed
+  // into buffers of `scratches`, and thrown away. RESOURCE_EXHAUSTED: zlib's
+  // state gets no memory.
   static absl::StatusOr<std::unique_ptr<InflateReader>> Create(
       Compression compression, const AccessPoint& point,
       absl::Span<const std::uint8_t> window, std::uint64_t offset,
@@ -59,7 +60,7 @@ class InflateReader final : public CompressedReader {
   // Whether zlib sees the blocks alone, without a header or trailer. True for
   // the member in the middle of which the reader began.
   bool is_raw_ = false;
-  // The bits of the first byte that belong to the block before.
+  // The number of bits of the first byte that belong to the previous block.
   int foreign_bits_ = 0;
   // Whether zlib may have more output for the bytes that it has taken.
   bool is_pending_ = false;

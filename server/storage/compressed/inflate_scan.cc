@@ -11,12 +11,12 @@
 #include "server/base/status.h"
 #include "server/storage/compressed/access_point.h"
 
-// How points are found: zlib stops at the end of each block (Z_BLOCK). A
-// block that begins at least kMostApart / 2 behind the last point is a
-// candidate for the next one. It replaces the candidate before it. Once more
-// than kMostApart bytes were decompressed behind the last point, the candidate
-// becomes a point. Two points therefore lie as far apart as whole blocks allow,
-// at most kMostApart unless one block is longer.
+// How points are found: zlib stops at the end of each block (Z_BLOCK). A block
+// that begins at least kMostApart / 2 behind the last point is a candidate for
+// the next one. This replaces the previous candidate. Once more than kMostApart
+// bytes were decompressed behind the last point, the candidate becomes a point.
+// Two points therefore lie as far apart as whole blocks allow, at most
+// kMostApart unless one block is longer.
 //
 // A candidate keeps a copy of zlib's window, since the window has moved on by
 // the time that the candidate becomes a point. The copy of 32 KiB for each

@@ -14,9 +14,9 @@
 namespace forebay::storage::compressed {
 
 // The scan of a file that is compressed by deflate. The first access point is
-// the file's beginning. Each next one is the beginning of a block: the last
-// beginning that lies at most kMostApart behind the point before. Gzip members
-// may follow each other, and zeros may follow the last one, as gzip permits.
+// the file's beginning. Each further point is the last beginning of a block
+// that lies at most kMostApart behind the previous point. Gzip members may
+// follow each other, and zeros may follow the last member, as gzip permits.
 //
 // Threads, ownership, blocking and errors are as CompressedScan says.
 class InflateScan final : public CompressedScan {

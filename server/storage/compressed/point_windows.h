@@ -21,9 +21,9 @@ std::string PackKept(absl::Span<const std::uint8_t> bytes);
 // lie in memory, or in a file of the daemon's own that is read anew for each
 // call.
 //
-// Thread-safe and immutable. It owns the file's descriptor, so another file may
-// take the file's name meanwhile. Find and FindPiece block for the disk. Errors
-// give the reason alone.
+// Thread-safe and immutable. The store owns the file's descriptor, so another
+// file may take the file's name meanwhile. Find and FindPiece block for the
+// disk. Errors give the reason alone.
 class PointWindows {
  public:
   // Makes a store in memory, of bytes that PackKept gave.
@@ -47,7 +47,7 @@ class PointWindows {
 
  private:
   // Returns the kept form of the point's window or piece: at most `most` bytes,
-  // and the first byte that tells whether it is compressed.
+  // after a first byte that tells whether they are compressed.
   absl::StatusOr<std::string> Read(const AccessPoint& point,
                                    std::uint64_t most) const;
 

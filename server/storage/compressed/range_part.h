@@ -8,16 +8,15 @@
 
 namespace forebay::storage::compressed {
 
-// A part of a range of decompressed bytes, and the data that making it needs. A
-// range has several parts if pieces of the file are kept. Each such piece is a
-// part, and so is each stretch between two of them.
+// A part of a range of decompressed bytes, and the data from which it is made.
+// A range has several parts if pieces of the file are kept. Each such piece is
+// a part, and so is each stretch between two of them.
 struct RangePart {
   // The first byte of the part, and the byte behind its last, in the
   // decompressed file.
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  // The point from which on the part is decompressed, or whose piece it lies
-  // in.
+  // The point at which decompression begins, or whose piece has the part.
   AccessPoint point;
   // The bytes of the piece that the part lies in. 0 if no piece is kept: the
   // part then needs the compressed bytes that the members below name.

@@ -15,9 +15,9 @@ namespace forebay::storage::compressed {
 
 // Memory for bytes that are decompressed only to be thrown away.
 //
-// Thread-safe; readers share it. It owns as many buffers as were ever taken at
-// once: no more than there are threads that decompress. Never blocks; has no
-// errors.
+// Thread-safe; readers share it. The pool owns as many buffers as were ever
+// taken at once: no more than there are threads that decompress. Never blocks;
+// has no errors.
 class ScratchPool {
  public:
   // A buffer of 256 KiB. At the beginning of each call zlib refers back to its

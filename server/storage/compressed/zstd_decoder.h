@@ -12,9 +12,10 @@ namespace forebay::storage::compressed {
 
 // Decodes zstd frames, one behind the other, by libzstd.
 //
-// Not thread-safe. It owns memory of BytesOf(window) bytes. Never blocks. An
-// error ends it until Reset, and gives the reason alone: DATA_LOSS (a frame is
-// damaged, or has too long a window), RESOURCE_EXHAUSTED (there is no memory).
+// Not thread-safe. The decoder owns BytesOf(window) bytes of memory. Never
+// blocks. An error ends it until Reset, and gives the reason alone: DATA_LOSS
+// (a frame is damaged, or has too long a window), RESOURCE_EXHAUSTED (there is
+// no memory).
 class ZstdDecoder {
  public:
   // Makes a decoder of frames with windows of at most 2^most_window_log bytes.
@@ -23,8 +24,8 @@ class ZstdDecoder {
   ZstdDecoder(const ZstdDecoder&) = delete;
   ZstdDecoder& operator=(const ZstdDecoder&) = delete;
 
-  // Returns the bytes of memory of a decoder whose frames have windows of so
-  // many bytes.
+  // Returns the bytes of memory of a decoder of frames with windows of
+  // `window_bytes` bytes.
   static constexpr std::uint64_t BytesOf(std::uint64_t window_bytes) {
     return window_bytes + (std::uint64_t{640} << 10);
   }
@@ -35,8 +36,8 @@ class ZstdDecoder {
     std::size_t took = 0;
     // The bytes that were written.
     std::size_t made = 0;
-    // Whether the frame is over. If it is not and `out` is full, the taken
-    // bytes may give more.
+    // Whether the frame is over. If it is not over and `out` is full, the taken
+    // bytes may give more output.
     bool is_frames_end = false;
   };
   // Takes some compressed bytes, and writes what they decompress to at the

@@ -6,8 +6,8 @@
 namespace forebay::storage::compressed {
 namespace {
 
-// Magic_Number of a frame (RFC 8878, 3.1.1). A skippable frame's has any low
-// four bits (3.1.2).
+// Magic_Number of a frame (RFC 8878, 3.1.1). In the magic number of a skippable
+// frame, the low four bits may have any value (3.1.2).
 constexpr std::uint64_t kMagic = 0xfd2fb528;
 constexpr std::uint64_t kSkippedMagic = 0x184d2a50;
 constexpr std::uint64_t kSkippedMask = 0xfffffff0;

@@ -14,11 +14,12 @@ namespace forebay::storage::compressed {
 struct ZstdFrame {
   // The bytes of the header, Magic_Number included.
   std::uint64_t header_bytes = 0;
-  // Whether this is a skippable frame. It has no content, but `skipped_bytes`
-  // bytes behind its header that decoders skip.
+  // Whether this is a skippable frame, which has no content: decoders skip the
+  // `skipped_bytes` bytes behind its header.
   bool is_skipped = false;
   std::uint32_t skipped_bytes = 0;
-  // The last bytes of the content that a decoder has to keep (Window_Size).
+  // The number of last bytes of content that a decoder has to keep
+  // (Window_Size).
   std::uint64_t window_bytes = 0;
   // The bytes that the frame decompresses to, if the header tells
   // (Frame_Content_Size).

@@ -20,8 +20,8 @@ namespace forebay::storage::compressed {
 // Keeps decoders for later readers, so that the memory of their windows costs
 // no new page faults.
 //
-// Thread-safe; readers share it. It owns as many decoders as were ever taken at
-// once. Never blocks; has no errors.
+// Thread-safe; readers share it. This object owns as many decoders as were ever
+// taken at once. Never blocks; has no errors.
 class ZstdDecoders {
  public:
   std::unique_ptr<ZstdDecoder> Take();
@@ -36,7 +36,8 @@ class ZstdDecoders {
 // Threads, ownership, blocking and errors are as CompressedReader says.
 class ZstdReader final : public CompressedReader {
  public:
-  // The largest window of a frame that it reads, and its binary logarithm.
+  // The largest window of a frame that a reader accepts, in bytes, and the
+  // window's binary logarithm.
   static constexpr int kMostWindowLog = 23;
   static constexpr std::uint64_t kMostWindow = std::uint64_t{1}
                                                << kMostWindowLog;

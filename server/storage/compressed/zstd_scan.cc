@@ -12,16 +12,16 @@
 
 // A decoder cannot begin in the middle of a frame: libzstd does not give out
 // the state that this would take. Therefore only the beginning of a frame can
-// be a point without a piece. It becomes one if it lies far enough behind the
-// last point.
+// be a point without a piece. The beginning becomes a point if it lies far
+// enough behind the last one.
 //
 // Once a frame is longer than ZstdReader::kMostSkip, all its further bytes are
 // kept in pieces of kMostApart bytes. The beginning of the next frame is a
 // point again.
 //
 // A candidate is the last beginning of a frame at least kMostApart / 2 behind
-// the last point. It becomes a point once more than kMostApart bytes lie behind
-// the last point, or once pieces begin.
+// the last point. The candidate becomes a point once more than kMostApart bytes
+// lie behind the last point, or once pieces begin.
 
 namespace forebay::storage::compressed {
 namespace {

@@ -25,7 +25,8 @@ namespace forebay::storage::compressed {
 // kMostWindow bytes.
 class ZstdScan final : public CompressedScan {
  public:
-  // The largest window that it takes, which is zstd's own limit without --long.
+  // The largest window that a scan accepts, in bytes: the limit of the program
+  // zstd without --long.
   static constexpr std::uint64_t kMostWindow = std::uint64_t{128} << 20;
 
   // Makes a scan that counts its memory in `memory`, which outlives it.
@@ -56,8 +57,8 @@ class ZstdScan final : public CompressedScan {
   // on the frame is kept in pieces.
   absl::Status BeginFrame(const ZstdFrame& frame);
   absl::Status EndFrame(Found found);
-  // Counts the memory of a decoder with that window in `memory_`, as far as it
-  // exceeds `counted_`.
+  // Counts in `memory_` the bytes by which a decoder with that window takes
+  // more than `counted_`.
   absl::Status Provide(std::uint64_t window_bytes);
   // Appends bytes to `piece_`, and passes each full piece to `found`.
   absl::Status KeepPieces(absl::Span<const std::uint8_t> bytes, Found found);
@@ -75,7 +76,7 @@ class ZstdScan final : public CompressedScan {
   std::array<std::uint8_t, kZstdHeaderBytes> header_ = {};
   // The bytes of `header_` that were taken.
   std::uint64_t header_bytes_ = 0;
-  // The bytes of a skippable frame that are left.
+  // The bytes of a skippable frame that are still to be skipped.
   std::uint64_t skip_left_ = 0;
   // Whether a frame has begun, a skippable one included.
   bool any_frame_ = false;

@@ -15,11 +15,11 @@
 // ones, until it has all bytes. Each piece is copied to its place in the range
 // as it comes. `missing_` counts the unfinished reads, and one more while the
 // call that makes them is in the source below. The thread that brings the count
-// to 0 makes the next reads. It is the thread that made the reads, or the one
-// that completes the last of them.
+// to 0 makes the next reads. This is the thread that made the reads, or the
+// thread that completes the last of them.
 //
 // If two pieces are of different revisions of the file, the gathering begins
-// anew, with all pieces. It never gives bytes of two revisions.
+// anew, with all pieces. Its result never mixes bytes of two revisions.
 //
 // Each read of a piece has a ticket of its own, since several are in flight at
 // once. A reader who shares the range shares all these reads, and later ones as
@@ -95,7 +95,8 @@ class GatheredSource::Gathering
   int tries_ = 1;
 
   base::Mutex mutex_;
-  // The reads that are not done, and their call of the source below.
+  // The number of reads that are not done, plus 1 while the source below is
+  // called.
   std::size_t missing_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);  // the first error
   // Whether the caller has the bytes of this revision already.

@@ -39,7 +39,7 @@ class GatheredSource final : public ByteSource {
   static constexpr std::uint64_t kMostAtOnce = std::uint64_t{1} << 20;
   static constexpr std::size_t kMostPieces = 32;
   // The bytes of memory that a read takes besides its result: the pieces take
-  // it until they are copied.
+  // this memory until they are copied.
   static constexpr std::uint64_t kBytesOfRead =
       HeldBytes(kMostAtOnce) + kMostPieces * HeldBytes(0);
 

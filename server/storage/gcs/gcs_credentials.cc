@@ -23,7 +23,8 @@ std::string FromEnvironment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Returns the tokens of a file, which is a user's or a service account's.
+// Returns the token source for a file of credentials, a user's or a service
+// account's.
 absl::StatusOr<std::unique_ptr<TokenSource>> ParseFile(
     const std::string& path, const std::string& content, http::Client* client,
     const base::Clock* wall) {

@@ -20,7 +20,7 @@ absl::StatusOr<http::HttpRequest> GcsProtocol::Ask(
   FOREBAY_ASSIGN_OR_RETURN(request.url,
                            root->MediaUrl(read.object, read.version.stamp));
   // The headers ask for an object as it is stored. A server that decompresses
-  // it would ignore the range, and its checksum would differ.
+  // the object would ignore the range, and the checksum would differ.
   request.headers = {http::RangeHeader(range), "Cache-Control: no-transform",
                      "Accept-Encoding: gzip"};
   return request;

@@ -14,8 +14,8 @@ namespace forebay::storage::gcs {
 
 // The protocol of Google Cloud Storage's JSON API: media reads below GcsRoots.
 // A version's stamp is the object's generation. Every request names the
-// generation, so that the server refuses another (412). An answer with another
-// generation is an error, too.
+// generation, so that the server refuses any other generation (412). An answer
+// with another generation is an error, too.
 //
 // Threads, ownership, blocking and errors are as Protocol says.
 class GcsProtocol final : public http::Protocol {

@@ -11,9 +11,9 @@
 
 namespace forebay::storage::gcs {
 
-// Returns the URL of the JSON API. It is "https://storage.googleapis.com", or
-// the value of STORAGE_EMULATOR_HOST, with or without "http://".
-// INVALID_ARGUMENT if that value is not such a URL.
+// Returns the URL of the JSON API: "https://storage.googleapis.com", or the
+// value of STORAGE_EMULATOR_HOST, with or without "http://". INVALID_ARGUMENT
+// if that value is not such a URL.
 absl::StatusOr<std::string> EndpointFrom(const char* emulator_host);
 
 // The objects of a bucket whose names begin with a prefix.

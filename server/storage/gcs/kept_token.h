@@ -15,9 +15,9 @@
 
 namespace forebay::storage::gcs {
 
-// Keeps the token of a source for all requests, and fetches the next before it
-// expires. At most one fetch is under way. Requests wait for it only if no
-// good token is left.
+// Keeps the token of a source for all requests, and fetches the next token
+// before the present one expires. At most one fetch is under way. Requests wait
+// for it only if no good token is left.
 //
 // Only the engine's thread uses it. `source` and `wall` (nanoseconds since
 // 1970) outlive it, and all Authorize calls are answered before it is

@@ -82,8 +82,8 @@ void OauthTokens::Fetch(std::function<void(absl::StatusOr<Token>)> done) {
                   const absl::StatusOr<http::HttpResponse>& answer) {
     if (answer.ok())
       return done(ParseTokenAnswer(answer->body, wall_->NowNanos()));
-    // A refused token is a refused read. A code such as NOT_FOUND would be
-    // taken for the object's.
+    // A refused token is a refused read. A code such as NOT_FOUND would seem to
+    // be about the object.
     const bool passing = http::RetryPolicy::MayPass(answer.status()) ||
                          absl::IsCancelled(answer.status());
     done(base::Annotate(

@@ -27,13 +27,14 @@ std::string StringIn(const Json& object, const char* key) {
 }
 
 // Returns JSON in base64url (RFC 7515, section 2), as the parts of a JWT are.
-// Bytes that are not UTF-8 are replaced: names in the file may have such.
+// Bytes that are not UTF-8 are replaced: names in the file may have such bytes.
 std::string Encoded(const Json& json) {
   return absl::WebSafeBase64Escape(
       json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-// Fails for keys that a passphrase locks: the daemon can ask nobody for it.
+// Fails for keys that a passphrase locks: the daemon can ask nobody for the
+// passphrase.
 int NoPassphrase(char*, int, int, void*) { return -1; }
 
 // Returns the signature of `text` with RS256 (RFC 7518, 3.3), or nothing if

@@ -13,9 +13,9 @@
 
 namespace forebay::storage::gcs {
 
-// A service account's key. It signs its tokens itself, without any request:
-// each is a JWT with RS256 that lasts an hour. Source: "Self-signed JWT",
-// AIP-4111.
+// A service account's key. This source signs its tokens itself, without any
+// request: each token is a JWT with RS256 that lasts an hour. Source:
+// "Self-signed JWT", AIP-4111.
 //
 // Thread-safe and immutable. `wall` (nanoseconds since 1970) outlives it. Fetch
 // takes a millisecond of CPU time and calls `done` before it returns. Never
@@ -40,7 +40,7 @@ class ServiceAccount final : public TokenSource {
         key_(std::move(key)),
         wall_(wall) {}
 
-  // Returns a token that lasts from now on for an hour.
+  // Returns a token that is valid for an hour from now.
   absl::StatusOr<Token> Sign() const;
 
   const std::string email_;

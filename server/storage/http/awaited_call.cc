@@ -9,8 +9,8 @@ namespace forebay::storage::http {
 namespace {
 
 // The requests of one call of Await. Posted tasks and timers share the object,
-// which is over once Await has returned. Only the engine's thread uses it,
-// except for the constructor and `result`.
+// which does nothing more once Await has returned. Only the engine's thread
+// uses it, except for the constructor and `result`.
 class AwaitedCall : public std::enable_shared_from_this<AwaitedCall> {
  public:
   AwaitedCall(Client* client, Call call)

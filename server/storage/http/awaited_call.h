@@ -18,7 +18,7 @@ inline constexpr int kAwaitedAttempts = 8;
 inline constexpr Patience kAwaitedPatience = {
     .silent_host_nanos = 13'000'000'000, .silent_call_nanos = 60'000'000'000};
 // The time without a byte after which the request is made once more, beside the
-// first. The name may stand for several servers, one of which hangs.
+// first. The host's name may stand for several servers, one of which hangs.
 inline constexpr std::int64_t kAwaitedRepeatNanos = 4'000'000'000;
 
 // Makes a call that has no `done`, and waits for its end. If the call leaves

@@ -27,8 +27,8 @@ namespace {
 
 // The most redirects of one attempt.
 constexpr int kMaxRedirects = 3;
-// The last attempt that a patience allows begins this long before its end, so
-// that it may still be answered.
+// The last attempt that a call's patience allows begins this long before the
+// patience ends, so that it may still be answered.
 constexpr std::int64_t kLastAttemptNanos = 1'000'000'000;
 // Unused hosts are forgotten when there are kKeptHosts hosts, or twice as many
 // as were left the last time. A host is unused if it has no calls and its

@@ -58,7 +58,7 @@ struct Call {
   // empty. Must not call the client.
   std::function<void()> paused;
   // Is called when the time for the next attempt has come: Continue then begins
-  // it. If empty, the attempt begins by itself. It may call nothing of the
+  // it. If empty, the attempt begins by itself. `ready` may call nothing of the
   // client but Continue.
   std::function<void()> ready;
   // The most attempts; the host's RetryPolicy may allow fewer. While no byte
@@ -79,8 +79,8 @@ struct Call {
 // A call belongs to the host that its own URL names, wherever redirects lead.
 //
 // Only the engine's thread uses it, except where a method says otherwise. The
-// engine outlives the client. Destruction happens on another thread, and
-// answers the calls that are left with CANCELLED; nothing else blocks.
+// engine outlives the client. Destruction happens on another thread, and ends
+// the remaining calls with CANCELLED; nothing else blocks.
 //
 // Errors of calls are those of ErrorOf, of their judge and of their authorizer.
 // When a call's patience has ended, its error is UNAVAILABLE, with the host,
@@ -103,18 +103,19 @@ class Client {
   // Returns the time, by the engine's clock, of the last byte of an answer to
   // the call; INT64_MIN if none has come.
   std::int64_t HeardNanos(Id id) const;
-  // Whether a request of the call is in flight to which no byte of an answer
-  // has come.
+  // Whether a request of the call is in flight and no byte of its answer has
+  // come.
   bool IsUnanswered(Id id) const;
   // Takes a retry off the budget of the call's host, for a request that is made
-  // beside the call. Returns false if the budget has none now.
+  // beside the call. Returns false if the budget has no retry now.
   bool MayRepeat(Id id);
 
   // Returns the number of hosts that the client remembers.
   std::size_t hosts() const { return hosts_.size(); }
 
   Engine& engine() const { return *engine_; }
-  // Returns the number of attempts so far beyond the first of their calls.
+  // Returns the number of attempts so far that were not the first of their
+  // call.
   std::uint64_t retries() const { return retries_; }
   // Returns the counts of all requests that were made. Any thread may use it.
   const RequestLedger& ledger() const { return ledger_; }
@@ -216,7 +217,7 @@ class Client {
   std::unordered_map<Id, std::shared_ptr<Calling>> calls_;
   // The hosts by origin (OriginOf).
   std::unordered_map<std::string, std::shared_ptr<Host>> hosts_;
-  // The number of hosts at which unused ones are forgotten.
+  // The number of hosts at which the client forgets unused hosts.
   std::size_t prune_at_;
 };
 

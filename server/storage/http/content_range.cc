@@ -7,9 +7,9 @@
 namespace forebay::storage::http {
 namespace {
 
-// Takes a decimal number and the character `after` behind it off `text`. With
-// '\0' the number must end the text. Returns nothing if there is no such
-// number.
+// Removes a decimal number and the character `after` from the front of `text`.
+// If `after` is '\0', the number must end the text. Returns the number, or
+// nothing if there is no such number.
 std::optional<std::uint64_t> TakeNumber(std::string_view* text, char after) {
   std::uint64_t number = 0;
   const char* const end = text->data() + text->size();
@@ -46,8 +46,8 @@ bool IsEncoded(const HttpResponse& answer) {
   return answer.Header("content-encoding") != nullptr;
 }
 
-// Returns the error of an answer with a part of a body that was compressed for
-// this answer.
+// Returns the error of an answer 206 whose range was taken from a body that was
+// compressed for this answer.
 absl::Status CompressesRanges(const HttpResponse& answer) {
   return absl::UnimplementedError(absl::StrCat(
       "the server does not send ranges of it as it is stored, but of it with "

@@ -16,7 +16,7 @@ namespace forebay::storage::http {
 namespace {
 
 constexpr std::int64_t kMillis = 1'000'000;
-// The most events of a turn; further ones wait for the next.
+// The most events of a turn; further events wait for the next turn.
 constexpr std::size_t kEvents = 256;
 // The time between two nudges, and the time until curl is asked again when it
 // had no memory.
@@ -122,15 +122,15 @@ void CurlMulti::LookAtDue() {
   if (Now() < look_nanos_) return;
   look_nanos_ = INT64_MAX;
   int running = 0;
-  // Without memory curl leaves before it says when to look next.
+  // If curl has no memory, it returns before it says when to look next.
   if (curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running) !=
       CURLM_OK)
     look_nanos_ = std::min(look_nanos_, Now() + kRetryNanos);
 }
 
-// Curl 7.88 goes on to a host's next address only when it next looks at the
-// transfer. It may have no socket or timer that makes it look. The end of a
-// pause does, so each transfer is paused for a moment.
+// Curl 7.88 tries a host's next address only when something makes curl look at
+// the transfer. There may be no socket or timer that does so. The end of a
+// pause does, so each young transfer is paused for a moment.
 void CurlMulti::Nudge() {
   if (young_.empty() || Now() < nudge_nanos_) return;
   nudge_nanos_ = Now() + kNudgeNanos;

@@ -18,17 +18,17 @@ namespace forebay::storage::http {
 // One thread calls everything but Wake, which any thread may call. The caller
 // owns the transfers' handles, and removes each before it ends the handle or
 // this object. Turn blocks. Without CURLOPT_QUICK_EXIT, Remove also blocks
-// while names are being resolved. No other call does.
+// while names are being resolved. No other call blocks.
 //
 // The process must not fork: curl closes some sockets before it removes them
-// from epoll, which would go on to report a child's copies of them. Errors:
-// Create gives INTERNAL and RESOURCE_EXHAUSTED; those of transfers are in
-// Finished.
+// from epoll, which would go on to report a child's copies of these sockets.
+// Errors: Create gives INTERNAL and RESOURCE_EXHAUSTED; those of transfers are
+// in Finished.
 class CurlMulti {
  public:
   // A transfer that has finished, and its result.
   struct Finished {
-    CURL* easy = nullptr;  // nullptr if no other has finished
+    CURL* easy = nullptr;  // nullptr if no transfer has finished
     CURLcode code = CURLE_OK;
   };
 

@@ -9,10 +9,10 @@
 #include "server/base/status.h"
 #include "server/storage/http/transfer.h"
 
-// A turn of the loop runs the posted tasks and the timers that are due. It then
-// waits in curl for sockets, and answers the transfers that have finished and
-// those that are overdue. All callbacks run between curl's own calls, never
-// within them, so they may start and cancel requests.
+// A turn of the loop runs the posted tasks and the timers that are due, and
+// then waits in curl for sockets. Afterwards it answers the transfers that are
+// finished or overdue. All callbacks run between curl's own calls, never within
+// them, so they may start and cancel requests.
 //
 // A handle is used again only after a transfer that went well.
 

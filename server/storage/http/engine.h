@@ -36,11 +36,11 @@ struct EngineOptions {
 // Connections stay open for later requests. The engine makes a request once:
 // its caller retries. Redirects are answers like any other.
 //
-// Any thread may call Post. The rest may be called only on the engine's own
-// thread, from tasks, timers and `done`s, which must not block.
+// Any thread may call Post. The other functions may be called only on the
+// engine's own thread, from tasks, timers and `done`s, which must not block.
 //
 // The caller owns the engine. Its destruction, on another thread, runs the
-// posted tasks, drops the timers, and answers the requests that are left with
+// posted tasks, drops the timers, and answers the remaining requests with
 // kCancelled. Post, Start, At and Cancel do not block. Errors: Create gives
 // INTERNAL and RESOURCE_EXHAUSTED; those of requests are in their answers.
 class Engine {

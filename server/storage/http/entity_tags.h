@@ -17,8 +17,8 @@ namespace forebay::storage::http {
 std::int64_t StampOfTag(std::string_view tag);
 
 // Finds entity tags by their stamps. A version keeps only the stamp, but a
-// server is asked by the tag. The number of tags is bounded: each stamp has one
-// place, where a later tag replaces an earlier one.
+// request to the server names the tag. The number of tags is bounded: each
+// stamp has one place, where a later tag replaces an earlier one.
 //
 // Thread-safe. The user owns it. Never blocks for long. No errors: if a tag is
 // not found, the version is checked by the answer alone.

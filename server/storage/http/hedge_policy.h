@@ -10,7 +10,7 @@ namespace forebay::storage::http {
 
 // The rules by which a late request is made a second time.
 struct HedgeOptions {
-  // The most second requests per request; more than 0.
+  // The most second requests for each first request; more than 0.
   double share = 0.05;
   // The second requests that may be made at once beyond that share.
   double burst = 8;
@@ -18,8 +18,8 @@ struct HedgeOptions {
   // the first byte.
   double quantile = 0.95;
   double lateness = 2;
-  // The delay while too few first bytes have come to know the usual time; and
-  // the shortest delay after that.
+  // `first_delay_nanos` is the delay until enough first bytes have come to tell
+  // the usual time. After that, `min_delay_nanos` is the shortest delay.
   std::int64_t first_delay_nanos = 1'000'000'000;
   std::int64_t min_delay_nanos = 2'000'000;
   // For this time after a server said that it is overloaded, no second requests
@@ -47,8 +47,8 @@ class HedgePolicy {
 
   // Returns the nanoseconds after which a first byte is late.
   std::int64_t DelayNanos() const;
-  // Takes a second request off the budget. Returns false if there may be none
-  // now.
+  // Takes a second request off the budget. Returns false if no second request
+  // may be made now.
   bool TryHedge(std::int64_t now_nanos);
 
   // Returns the median time to the first byte, or 0 if it is unknown.

@@ -120,7 +120,8 @@ void HedgedClient::OnDone(const std::shared_ptr<Pair>& pair, Side side,
                           absl::StatusOr<HttpResponse> result) {
   (side == Side::kFirst ? pair->first : pair->second) = 0;
   if (!result.ok() && GoesOn(pair, side, result.status())) return;
-  // The second request may have failed because of what became of the first.
+  // The first request's error counts: the second may have failed as a
+  // consequence.
   if (!result.ok() && !pair->failed.ok()) result = std::move(pair->failed);
   Finish(pair, std::move(result));
 }
@@ -128,7 +129,7 @@ void HedgedClient::OnDone(const std::shared_ptr<Pair>& pair, Side side,
 bool HedgedClient::GoesOn(const std::shared_ptr<Pair>& pair, Side side,
                           const absl::Status& error) {
   if (side == Side::kSecond && pair->first_pauses) TellPaused(pair.get());
-  // This request was dropped for the other.
+  // This request was dropped for the other request.
   if (pair->taken.has_value() && pair->taken != side) return true;
   const bool passing = RetryPolicy::MayPass(error);
   if (side == Side::kFirst) {

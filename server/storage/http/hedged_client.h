@@ -18,9 +18,9 @@
 namespace forebay::storage::http {
 
 // Makes calls of a Client. If an answer does not begin in time, it makes the
-// request again beside the first, as a HedgePolicy says. It takes the first
-// good answer that begins, and drops the other request. Both requests have the
-// same `into`, to which only the taken one writes.
+// request again beside the first, as a HedgePolicy says. The first good answer
+// that begins is taken, and the other request is dropped. The two requests have
+// the same `into`, to which only the taken one writes.
 //
 // Only the engine's thread uses and destroys it; any thread may make it. The
 // client outlives it. Destruction drops the calls that are left. Never blocks.
@@ -39,7 +39,8 @@ class HedgedClient {
   // neither of the two requests is in flight. Never calls `done` before Start
   // returns.
   Id Start(Call call);
-  // Continue and HeardNanos do what those of Client do, for both requests.
+  // Continue and HeardNanos do what Client's functions of these names do, for
+  // both requests.
   void Continue(Id id);
   std::int64_t HeardNanos(Id id) const;
   // Drops a call: its `done` is not called, and its memory is not written to
@@ -68,7 +69,7 @@ class HedgedClient {
     Client::Id second = 0;
     // Whether the first request waits for its next attempt.
     bool first_pauses = false;
-    // Whether neither request is in flight, so that `paused` was called.
+    // Whether neither request is in flight, and `paused` was called.
     bool is_paused = false;
     // Whether the pair is in `watched_`.
     bool is_watched = false;
@@ -85,7 +86,7 @@ class HedgedClient {
 
   // Takes note that the first request waits for its next attempt.
   void OnPaused(Pair* pair);
-  // Takes note that the time of that attempt has come.
+  // Takes note that the time of the first request's next attempt has come.
   void OnReady(const std::shared_ptr<Pair>& pair);
   // Calls the caller's `paused`, once for each pause.
   void TellPaused(Pair* pair);
@@ -93,8 +94,8 @@ class HedgedClient {
   void GoOn(const std::shared_ptr<Pair>& pair);
   // Makes one of the two requests.
   Client::Id Launch(const std::shared_ptr<Pair>& pair, Side side);
-  // Returns whether the answer to this request is the one to take. The answer
-  // that begins first is.
+  // Takes the answer that begins first. Returns whether this is the answer to
+  // the request of `side`.
   bool Take(Pair* pair, Side side);
   // Handles the end of one of the two requests.
   void OnDone(const std::shared_ptr<Pair>& pair, Side side,

@@ -39,7 +39,8 @@ absl::Status HttpProtocol::Judge(const ReadRequest& read,
                                  const HttpRange& range,
                                  const HttpResponse& answer) const {
   absl::Status in_range = CheckRange(answer, range, read.version.size);
-  // A compressed answer has an entity tag of its own, so its error comes first.
+  // A compressed answer has an entity tag of its own, so the compression is
+  // checked first.
   if (absl::IsUnimplemented(in_range)) return in_range;
   if (StampOf(answer) != read.version.stamp)
     return absl::FailedPreconditionError(

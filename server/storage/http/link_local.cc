@@ -19,8 +19,8 @@ bool IsLinkLocal4(const std::uint8_t* bytes) {
   return bytes[0] == 169 && bytes[1] == 254;
 }
 
-// Whether the address is link-local (RFC 4291, 2.5.6), embeds an IPv4 address
-// that is, or belongs to a metadata server.
+// Whether the address is link-local (RFC 4291, 2.5.6), embeds a link-local IPv4
+// address, or belongs to a metadata server.
 bool IsLinkLocal6(const in6_addr& address) {
   if (IN6_IS_ADDR_LINKLOCAL(&address)) return true;
   // IPv4 addresses are embedded as mapped, as compatible (RFC 4291, 2.5.5), or

@@ -93,8 +93,8 @@ struct HttpRequest {
   std::int64_t* heard_nanos = nullptr;
 
   // Is called when an answer 2xx begins, before any write to `into`. If it
-  // returns false, the request ends as kCancelled. May be empty. It may call
-  // nothing of the engine but Post.
+  // returns false, the request ends as kCancelled. May be empty. `begins` may
+  // call nothing of the engine but Post.
   std::function<bool()> begins;
   // Receives the answer, once.
   std::function<void(HttpResponse)> done;

@@ -48,7 +48,7 @@ struct ListOptions {
   // Receives the names of folders right below `folder`, whose objects are then
   // not listed. If empty, objects at any depth are listed.
   std::function<void(std::string)> folders;
-  std::stop_token stop;  // ends the list before its end
+  std::stop_token stop;  // ends the listing early
 };
 
 // Returns DATA_LOSS: the server's list is wrong, for this reason.

@@ -39,8 +39,8 @@ class Protocol {
   virtual absl::Status Judge(const ReadRequest& read, const HttpRange& range,
                              const HttpResponse& answer) const = 0;
 
-  // Returns the URL that a redirect (3xx) leads to, or an error if it is not
-  // followed.
+  // Returns the URL that a redirect (3xx) leads to, or an error if the redirect
+  // is not followed.
   virtual absl::StatusOr<std::string> Follow(const HttpResponse& answer) const {
     return Fault(answer);
   }

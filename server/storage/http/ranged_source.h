@@ -47,19 +47,20 @@ struct RangedSourceOptions {
 
 // Reads objects of one host over HTTP by the requests of a Protocol.
 //
-// It adjusts the number of requests at once to get the most bytes a second.
-// Parts that pause between attempts, or bring nothing for long, do not count
-// (StartedParts). Jobs share the requests by weight, within their caps. A
+// The source adjusts the number of requests at once to get the most bytes a
+// second. Parts that pause between attempts, or bring nothing for long, do not
+// count (StartedParts). Jobs share the requests by weight, within their caps. A
 // request counts by its bytes and by its measured cost. Within a job the most
 // urgent read goes first. If an answer does not begin in time, the request is
-// made once more beside the first. A whole object is compared with its CRC-32C,
-// if the server tells that, and is read again if it differs.
+// made once more beside the first. If the server tells the CRC-32C of a whole
+// object, the bytes are compared with it. If they differ, the object is read
+// again.
 //
 // Thread-safe; calls each `done` on the engine's thread. `client`, `protocol`
 // and `authorizer` (which may be null) outlive the source; bytes that it gave
 // may outlive it. Destruction, on another thread than the engine's, fails the
-// reads that are left with CANCELLED. Read does not block. Errors are as
-// ByteSource says.
+// remaining reads with CANCELLED. Read does not block. Errors are as ByteSource
+// says.
 class RangedSource final : public SharedOutSource {
  public:
   RangedSource(Client* client, const Protocol* protocol,

@@ -19,9 +19,9 @@ enum class RequestKind { kGet, kList, kOther };
 struct RequestCounts {
   // All requests that were made.
   std::uint64_t requests = 0;
-  // The requests that were made because one before had failed.
+  // The requests that were made because an earlier request had failed.
   std::uint64_t retries = 0;
-  // The requests that were made because one before was slow.
+  // The requests that were made because an earlier request was slow.
   std::uint64_t hedges = 0;
   // The requests that brought no good answer.
   std::uint64_t failures = 0;
@@ -39,7 +39,8 @@ struct JobRequests {
   RequestCounts others;
 };
 
-// Counts all requests, by job. As a JobShares it only learns when a job ends.
+// Counts all requests, by job. The ledger is a JobShares only to learn when a
+// job ends.
 //
 // Thread-safe. The client owns it. Never blocks for long. No errors.
 class RequestLedger final : public schedule::JobShares {

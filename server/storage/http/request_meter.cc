@@ -3,8 +3,9 @@
 #include <algorithm>
 
 // How a cost is measured: in a stretch the host is always busy, so its duration
-// is the time that its requests and their bytes took together. Two stretches
-// with different sizes of requests tell the two apart (schedule::RequestCost).
+// is the time that its requests and their bytes took together. From two
+// stretches with requests of different sizes, schedule::RequestCost tells the
+// cost of a request from that of its bytes.
 //
 // A stretch ends after enough requests. Requests that are in flight at its end
 // are counted when they end, for the part of their time that lies in the

@@ -9,10 +9,10 @@
 
 namespace forebay::storage::http {
 
-// Measures the cost of a request beside its bytes. It measures in stretches of
-// time. During a stretch, further requests always waited, as many as allowed
-// were in flight, and none failed. A request that a stretch cuts off counts in
-// part: by the share of its time that lies within the stretch.
+// Measures the cost of a request beside its bytes, in stretches of time. During
+// a stretch, further requests always waited, as many as allowed were in flight,
+// and none failed. A request that a stretch cuts off counts in part: by the
+// share of its time that lies within the stretch.
 //
 // Pure: time is an argument, in nanoseconds that never run backwards. Not
 // thread-safe; the user owns it. Never blocks; no errors.
@@ -30,8 +30,8 @@ class RequestMeter {
   // Counts a request that begins now.
   MeteredRequest Began(std::int64_t now_nanos);
   // Ended, Failed and Left end a request: each request gets one of these calls.
-  // Ended counts the bytes that it brought. Left is for a request that no
-  // longer counts among those in flight.
+  // Ended counts the bytes that the request brought. Left is for a request that
+  // no longer counts among those in flight.
   void Ended(const MeteredRequest& request, std::int64_t now_nanos,
              std::int64_t bytes);
   void Failed();
@@ -39,8 +39,8 @@ class RequestMeter {
 
   // Ends the stretch if it is long enough. The caller calls Look every few
   // hundredths of a second while requests are made. `at_once` requests may be
-  // in flight from now on. `starved` tells whether fewer were in flight at some
-  // moment since the last call.
+  // in flight from now on. `starved` tells whether fewer requests were in
+  // flight at some moment since the last call.
   void Look(std::int64_t now_nanos, std::size_t at_once, bool starved);
 
   // Returns the cost of a request beside its bytes, in bytes.

@@ -17,7 +17,7 @@ RetryPolicy::RetryPolicy(const RetryOptions& options, std::uint64_t seed,
 
 bool RetryPolicy::MayPass(const absl::Status& error, int attempts) {
   // After this many attempts with UNIMPLEMENTED, every server behind the name
-  // is taken to lack what is asked for.
+  // is assumed to lack what is asked for.
   constexpr int kBelieved = 6;
   return absl::IsUnavailable(error) || absl::IsDataLoss(error) ||
          (absl::IsUnimplemented(error) && attempts < kBelieved);

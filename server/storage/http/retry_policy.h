@@ -26,9 +26,9 @@ struct RetryOptions {
   double retry_burst = 100;
 };
 
-// Decides whether, and when, to repeat a call that failed. It uses exponential
-// back-off with full jitter, within one budget for the host, so that retries do
-// not overload a slow server. Source: Brooker, "Exponential backoff and
+// Decides whether, and when, to repeat a call that failed: by exponential
+// back-off with full jitter, within one budget for the host. Retries therefore
+// do not overload a slow server. Source: Brooker, "Exponential backoff and
 // jitter", AWS Architecture Blog, 2015.
 //
 // Pure: time is an argument, and randomness comes from the seed and the number
@@ -53,7 +53,7 @@ class RetryPolicy {
       std::int64_t now_nanos, std::int64_t latest_nanos = INT64_MAX);
 
   // Takes a retry off the budget for a request that is made beside another.
-  // Returns false if the budget has none now.
+  // Returns false if the budget has no retry now.
   bool TryRepeat(std::int64_t now_nanos) {
     return budget_.TryTake(1, now_nanos);
   }

@@ -14,17 +14,17 @@ namespace forebay::storage::http {
 // Knows the parts of reads that a source has begun, and which of them have a
 // place among the parts in flight.
 //
-// A part gives its place back while it pauses between two attempts. It also
-// does so once its attempt has brought nothing for long: it is then stalled. A
-// stalled part takes a place again when bytes come, even if there is no room,
-// since nothing can hold the bytes up. For its next attempt a part waits until
-// there is room. It then goes before all parts that have not begun, and after
-// parts that have waited longer. Attempts therefore never raise the number of
-// parts in flight.
+// A part gives its place back while it pauses between two attempts. A part
+// whose attempt has brought nothing for long also gives its place back: the
+// part is then stalled. A stalled part takes a place again when bytes come,
+// even if there is no room, since nothing can hold the bytes up. For its next
+// attempt a part waits until there is room. The part then goes before all parts
+// that have not begun, and after parts that have waited longer. Attempts
+// therefore never raise the number of parts in flight.
 //
 // Pure: time is an argument, in nanoseconds that never run backwards. Not
-// thread-safe; the user owns it. Never blocks; no errors. `places` must not
-// call it.
+// thread-safe; the user owns it. Never blocks; no errors. The functions of
+// `places` must not call this object.
 class StartedParts {
  public:
   using Id = std::uint64_t;

@@ -18,8 +18,8 @@ constexpr std::size_t kErrorBodyBytes = 4096;
 constexpr std::uint64_t kMaxErrorBytes = 1 << 20;
 // A server's Retry-After is cut to this, so that nanoseconds do not overflow.
 constexpr std::int64_t kMaxRetryAfterSeconds = 1 << 20;
-// The time for finding a host's addresses and trying them. Curl gives the first
-// address half of what is left, if there are more.
+// The time for finding a host's addresses and trying them. If there are several
+// addresses, curl gives the first one half of the time that is left.
 constexpr long kConnectMillis = 15'000;
 // The bytes that curl reads from a socket at once.
 constexpr long kReceiveBytes = 256 << 10;

@@ -13,10 +13,10 @@
 
 namespace forebay::storage::http {
 
-// A request in flight. It sets curl up, and collects the answer.
+// A request in flight: sets curl up, and collects the answer.
 //
-// Not thread-safe: only the engine's thread uses it. It owns its headers, but
-// not the handle. Never blocks. Errors are in the answer.
+// Not thread-safe: only the engine's thread uses it. The transfer owns its
+// headers, but not the handle. Never blocks. Errors are in the answer.
 class Transfer {
  public:
   // Sets up `easy`, which is new or reset, for the request. `id` names the

@@ -21,8 +21,8 @@ namespace forebay::storage::local {
 // kMost directories, all others count as crossing, too.
 class Crossings {
  public:
-  // The most directories in the table. It bounds the memory that a client's
-  // links can take.
+  // The most directories in the table. The limit bounds the memory that a
+  // client's links can take.
   static constexpr std::size_t kMost = 16'384;
 
   // Whether a file of the object's directory is known to lie on another file
@@ -33,7 +33,8 @@ class Crossings {
   void Add(std::string_view object);
 
  private:
-  // Whether the table has any directory. It spares most reads the mutex.
+  // Whether the table has any directory. If not, Contains does not lock
+  // `mutex_`.
   std::atomic<bool> any_ = false;
   mutable base::Mutex mutex_;
   std::set<std::string, std::less<>> directories_ ABSL_GUARDED_BY(mutex_);

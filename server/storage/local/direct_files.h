@@ -26,14 +26,14 @@ DirectRange AlignedRange(std::uint64_t offset, std::uint64_t length,
 // Finds out which files can be read past the page cache (O_DIRECT), straight
 // into page-aligned memory, and with which alignment.
 //
-// Not thread-safe. It remembers the alignment of each device. The caller owns
-// the files. Does not block. No errors: files that cannot be read so are read
-// through the cache.
+// Not thread-safe. This object remembers the alignment of each device. The
+// caller owns the files. Does not block. No errors: files that cannot be read
+// in this way are read through the page cache.
 class DirectFiles {
  public:
   // Switches the file, which lies on `device`, to O_DIRECT. Returns the
   // alignment, in bytes, that its reads then need. Returns 0, and leaves the
-  // file as it was, if the file cannot be read so.
+  // file as it was, if the file cannot be read in this way.
   std::uint64_t Switch(int file, std::uint64_t device);
 
  private:

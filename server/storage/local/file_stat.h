@@ -12,7 +12,7 @@ namespace forebay::storage::local {
 
 enum class FileType { kRegular, kDirectory, kOther };
 
-// The facts of a file that a scan keeps.
+// The facts about a file that a scan of a directory keeps.
 struct FileStat {
   FileType type = FileType::kOther;
   std::uint64_t size = 0;  // bytes
@@ -29,8 +29,8 @@ struct FileStat {
 // Returns the facts, without the revision.
 FileStat ToFileStat(const struct stat& stat);
 
-// Returns the type for people, such as "FIFO" or "directory". `mode` is that of
-// struct stat.
+// Returns the file's type as a word for people, such as "FIFO" or "directory".
+// `mode` is that of struct stat.
 std::string_view FileTypeName(mode_t mode);
 
 }  // namespace forebay::storage::local

@@ -18,13 +18,13 @@
 #include "server/storage/local/mount.h"
 #include "server/storage/wrong_domain.h"
 
-// The kernel keeps every open beneath its directory (RESOLVE_BENEATH), and
-// refuses a link that leaves it with EXDEV. Only then does LeaveRoot look for
-// that link. It opens one component after the other, beneath the root and
-// without following links. A tree that changes meanwhile can mislead it, but
-// never let it out. The link leads to an absolute path. The root whose path is
-// the longest beginning of it takes over, and the kernel tries again from
-// there.
+// The kernel keeps every open beneath its directory (RESOLVE_BENEATH): a link
+// that leaves the directory gives EXDEV. Only then does LeaveRoot look for that
+// link. LeaveRoot opens one component after the other, beneath the root and
+// without following links. A tree that changes meanwhile can mislead LeaveRoot,
+// but cannot lead it out of the root. The link leads to an absolute path. Among
+// the roots that contain this path, the one with the longest path is chosen,
+// and the kernel tries again from there.
 
 namespace forebay::storage::local {
 namespace {
@@ -49,7 +49,7 @@ int OpenBeneath(int directory, const char* path, std::uint64_t flags,
     if (fd >= 0) return static_cast<int>(fd);
     if (errno == EINTR) continue;
     // EAGAIN: during a rename or a mount the kernel cannot be sure where ".."
-    // leads. It happens often to long paths on a busy host.
+    // leads. This happens often to long paths on a busy host.
     if (errno != EAGAIN || tries == kMaxTries) return -errno;
     if (++tries > kQuickTries) std::this_thread::yield();
   }
@@ -193,8 +193,8 @@ absl::Status LocalRoot::Supported() {
   return absl::OkStatus();
 }
 
-// A link may lead elsewhere for the daemon than for the source that is asked to
-// read. The file is then another one, and the answer is false.
+// CachedStat may find another file than a read finds through the same links.
+// The versions then differ, and the answer is false.
 bool LocalRoot::StillHas(const std::string& object,
                          const ObjectVersion& version) const {
   if (!on_this_host()) return false;

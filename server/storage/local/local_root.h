@@ -31,15 +31,15 @@ struct ExtraRoot {
 // A directory that a client opened, and everything that lies beneath it.
 //
 // The client's descriptors are the capabilities: this class opens nothing
-// outside of them, whatever paths and links say. It follows a link that leaves
-// the directory only beneath an extra root, or back beneath the directory
-// itself by its absolute path. Paths are relative to the root; "" is the root
-// itself.
+// outside of them, whatever paths and links say. A link that leaves the
+// directory is followed only beneath an extra root, or back beneath the
+// directory by the directory's absolute path. Paths are relative to the root;
+// "" is the root itself.
 //
 // Thread-safe and immutable, except that it learns the file systems that are
-// mounted beneath it. It owns its descriptors. All calls may block for the
-// disk, except Supported, StillHas, CachedStat, IsNamed and the accessors. None
-// waits for the other end of a FIFO.
+// mounted beneath it. The root owns its descriptors. All calls may block for
+// the disk, except Supported, StillHas, CachedStat, IsNamed and the accessors.
+// No call waits for the other end of a FIFO.
 //
 // Errors of all calls name the path: NOT_FOUND, PERMISSION_DENIED (by the file
 // system, or because a link leads outside), INVALID_ARGUMENT (a file of another
@@ -165,12 +165,13 @@ class LocalRoot final : public Root {
   absl::StatusOr<base::Fd> OpenFollowing(std::string_view path,
                                          std::uint64_t flags) const;
   // Follows the first link in the path of `place` that leaves its root. Returns
-  // the place to which that leads. `path` is the caller's path, for errors.
+  // the place to which that link leads. `path` is the caller's path, for
+  // errors.
   absl::StatusOr<ResolvedPath> LeaveRoot(const ResolvedPath& place,
                                          std::string_view path,
                                          int& links_followed) const;
-  // Returns where an absolute path lies: below the root whose own path is the
-  // longest beginning of it.
+  // Returns the place of an absolute path. If it lies below several roots,
+  // takes the root with the longest path.
   absl::StatusOr<ResolvedPath> FindRoot(const std::string& absolute,
                                         std::string_view path) const;
 

@@ -26,8 +26,8 @@ constexpr std::size_t kReadsPerWake = 256;
 // The most reads that a thread makes before it calls their `done`: few compared
 // with a batch.
 constexpr std::size_t kRunReads = 16;
-// A read that takes longer than this has waited for a disk, and so has a run
-// whose thread spent so long without the CPU.
+// A read that takes longer than this has waited for a disk. The same holds for
+// a run whose thread had no CPU for longer than this.
 constexpr std::int64_t kWaitNanos = 50'000;
 // The most times that a file is read while its revision changes.
 constexpr int kMaxTries = 5;

@@ -34,10 +34,10 @@ struct LocalSourceOptions {
   int most_hung = 32;
   // The most reads of a job that may hang. A job with this many gets no further
   // reads until one of them ends. A read that several jobs want may begin if at
-  // least one of them has fewer.
+  // least one of them has fewer reads that hang.
   int most_hung_of_job = 8;
-  // Whether to refuse each object on another file system than its root's with
-  // WrongDomain (wrong_domain.h), without opening its file.
+  // Whether to answer WrongDomain (wrong_domain.h) for each object that lies on
+  // another file system than its root, without opening its file.
   bool one_file_system = false;
   // The bytes of returned buffers that are kept for later reads. A read also
   // holds HeldBytes until the last copy of its Bytes is gone.
@@ -57,8 +57,8 @@ struct LocalSourceOptions {
 // among jobs. A file is read only while it is the version asked for. Threads
 // begin when reads wait for one, and end when they idle. A read that takes far
 // longer than usual (schedule/stall_threshold.h) is said to hang. Another
-// thread then takes the place of the hanging one. The thread forebay-hung
-// answers the reads that the hanging one had finished before.
+// thread then takes the place of the hanging thread. The thread forebay-hung
+// answers the reads that the hanging thread had finished before.
 //
 // Thread-safe. The caller owns it; bytes that it gave may outlive it.
 // Destruction completes the reads in flight and fails those that wait with
@@ -107,8 +107,8 @@ class LocalSource final : public ByteSource {
   // Blocks until there is a read, and returns it. Returns nullopt when the
   // thread is to end.
   std::optional<ReadRequest> Await(Readers::iterator reader);
-  // Takes the next read that may begin from `queue_`, for `reader`. Moves reads
-  // whose jobs have too many reads that hang to `parked_`.
+  // Takes from `queue_`, for `reader`, the next read that may begin. Moves to
+  // `parked_` the reads whose jobs have too many reads that hang.
   std::optional<ReadRequest> NextLocked(Readers::iterator reader)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Moves the parked reads that may begin now to the front of `queue_`.
@@ -120,8 +120,8 @@ class LocalSource final : public ByteSource {
   void BeginToHangLocked(Reader& reader) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndToHangLocked(Reader& reader) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Makes the read `first`, and then further ones until a read has to wait for
-  // a disk. The reads of such a run share the work around a read. Fills `run`,
-  // which is empty, with the reads to answer.
+  // a disk. The reads of such a run share two readings of the CPU clock. Fills
+  // `run`, which is empty, with the reads to answer.
   void ReadRun(Readers::iterator reader, ReadRequest first,
                std::vector<CompletedRead>* run);
   // Calls the `done` of the reads.
@@ -136,10 +136,11 @@ class LocalSource final : public ByteSource {
   // and answers the reads that they had finished.
   void LookForHung();
   // Sets the alarm that calls LookForHung to the time when the next reader may
-  // hang, if anything waits for that. Returns false if the system gives the
-  // alarm no thread.
+  // hang, if queued reads or unanswered reads depend on it. Returns false if
+  // the system gives the alarm no thread.
   bool SetAlarmLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes out the readers that have ended, to be joined without the mutex.
+  // Removes the readers that have ended, whose threads the caller joins without
+  // the mutex.
   Readers TakeEndedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // OpenFile, CheckFile and TryToRead are the steps of a read. ReadFile repeats
   // them while the file's revision changes.
@@ -178,8 +179,8 @@ class LocalSource final : public ByteSource {
   int waking_ ABSL_GUARDED_BY(mutex_) = 0;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   schedule::StallThreshold stall_threshold_ ABSL_GUARDED_BY(mutex_);
-  // The thread forebay-hung. It is made when reads wait for threads for the
-  // first time.
+  // The thread forebay-hung; null until reads wait for threads for the first
+  // time.
   std::unique_ptr<base::Alarm> alarm_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -19,12 +19,12 @@ namespace forebay::storage::local {
 
 // Keeps open the files that are read in parts, such as shards. They are
 // registered with the ring under numbers, which saves the kernel a look-up at
-// each read. When full, it closes the least recently used file that no read
-// uses.
+// each read. When full, this object closes the least recently used file that no
+// read uses.
 //
-// Only the ring's thread uses it. The ring outlives it, and it outlives the
-// reads that share its files. Never blocks. No errors: a file that cannot stay
-// open is opened again.
+// Only the ring's thread uses it. The ring outlives this object, which outlives
+// the reads that share its files. Never blocks. No errors: a file that cannot
+// stay open is opened again.
 class OpenFiles {
  public:
   // A file that is open for reads past the page cache.

@@ -12,9 +12,10 @@
 namespace forebay::storage::local {
 
 // Decides which reads go through the page cache. While the cache has room for
-// all bytes that are read, all reads do: the next epoch then finds them there.
-// A larger working set would only evict itself and all other files. It is read
-// past the cache, unless the cache turns out to hold some of it.
+// all bytes that are read, all reads go through it: the next epoch then finds
+// the bytes there. A larger working set would only evict itself and all other
+// files. Reads then go past the cache, unless the cache turns out to hold some
+// of it.
 //
 // Not thread-safe. The ring's source owns it. Blocks only while it calls
 // `room`, now and then. No errors.
@@ -30,8 +31,8 @@ class PageCacheUse {
   // Notes whether a read of `job` through the cache found all of its bytes
   // there.
   void Saw(std::uint64_t job, bool held);
-  // Forgets a job that has ended: the working set of the others is estimated
-  // anew.
+  // Forgets a job that has ended: the working set of the other jobs is
+  // estimated anew.
   void Forget(std::uint64_t job);
 
  private:

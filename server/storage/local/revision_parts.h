@@ -38,9 +38,9 @@ Revision RevisionOf(const struct stat& stat, const RevisionParts& parts);
 // The revision parts of the file systems beneath a directory, by the devices of
 // their files.
 //
-// Thread-safe. The root owns it. Entries stay for its whole life. Learn makes
-// one system call for a new device. No errors: a file system that cannot be
-// asked has no parts.
+// Thread-safe. The root owns it. Entries are never removed. Learn makes one
+// system call for a new device. No errors: a file system that cannot be asked
+// has no parts.
 class RevisionPartsByDevice {
  public:
   // Returns the parts of the device of an open file.

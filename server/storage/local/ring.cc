@@ -108,7 +108,7 @@ absl::Status Ring::Enable() {
   const int error = -io_uring_enable_rings(&ring_);
   if (error != 0) return Refused(error);
   // Registering spares the kernel a look-up of the descriptor at each call.
-  // Older kernels cannot register it, and work without.
+  // Older kernels cannot do so, and work without it.
   static_cast<void>(io_uring_register_ring_fd(&ring_));
   return absl::OkStatus();
 }

@@ -17,12 +17,12 @@ namespace forebay::storage::local {
 // A ring of the kernel's io_uring, with the operations that reading files
 // takes. The caller prepares operations one by one, and submits them together.
 //
-// Enable, and all calls after it, belong to one thread; any thread may destroy
-// the ring when that one is done. The caller has at most as many operations in
-// flight as the ring was made for. The caller keeps buffers and descriptors
-// until their operations complete, and paths until Submit has returned. Only
-// Submit blocks. Errors: UNAVAILABLE, in one sentence, if no ring may be made
-// here, or if the kernel's io_uring lacks an operation.
+// Enable, and all calls after it, belong to one thread; once that thread is
+// done, any thread may destroy the ring. The caller has at most as many
+// operations in flight as the ring was made for. The caller keeps buffers and
+// descriptors until their operations complete, and paths until Submit has
+// returned. Only Submit blocks. Errors: UNAVAILABLE, in one sentence, if no
+// ring may be made here, or if the kernel's io_uring lacks an operation.
 class Ring {
  public:
   // Makes a ring for `entries` operations at once. The caller calls Enable

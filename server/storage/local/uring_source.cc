@@ -19,7 +19,7 @@
 // A read has five steps: open, fstat, read, fstat again, close. Each step is
 // first tried by a system call that does not wait. This is the cheapest way to
 // bytes in the kernel's caches, and completes the read on the spot. If a step
-// would wait, the read takes a slot, and the ring does the step. When it
+// would wait, the read takes a slot, and the ring does the step. When the step
 // completes, Resume goes on from there. On the file systems that a ring reads,
 // neither fstat nor close waits. A file that is read in parts, past the page
 // cache, stays open.
@@ -248,7 +248,7 @@ void UringSource::Opened(Task task) {
   if (task.read.unless == *revision)
     return FinishRead(std::move(task), base::Bytes());
   if (task.past_cache && PreparePastCache(&task, stat)) {
-    // Without memory the read goes to the threads: they find some, or fail it.
+    // Without memory the read goes to `pool_`, which finds some or fails it.
     if (task.buffer == nullptr) return HandOver(std::move(task));
     return ReadOn(std::move(task));
   }
@@ -268,7 +268,7 @@ void UringSource::ReadThroughCache(Task task) {
                                          request.length, request.offset);
   if (got == -EOPNOTSUPP) return HandOver(std::move(task));
   page_cache_.Saw(request.purpose.job, got >= 0);
-  // If it failed for another reason than waiting, so does the ring's read.
+  // A read that failed for another reason than waiting fails in the ring, too.
   if (got < 0) return ReadOn(std::move(task));
   WasRead(std::move(task), got);
 }
@@ -354,9 +354,9 @@ void UringSource::Resume(std::uint64_t slot, int result) {
     return Opened(std::move(task));
   }
   if (result == -EXDEV) return LeaveFileSystem(std::move(task));
-  // EAGAIN and EINTR mean a signal, or a change of the file system whose end
-  // the pool awaits. EINVAL of a read means that the file cannot be read past
-  // the cache after all.
+  // EAGAIN and EINTR mean a signal or a change of the file system: `pool_`
+  // tries again. EINVAL of a read means that the file cannot be read past the
+  // cache after all.
   if (result == -EAGAIN || result == -EINTR ||
       (result == -EINVAL && task.range.alignment > 1))
     return HandOver(std::move(task));

@@ -64,8 +64,8 @@ struct UringSourceOptions {
 // named forebay-ring.
 //
 // Bytes that the page cache holds are copied at once. A read that has to wait
-// for a disk goes into the ring. Such a read goes past the page cache if the
-// cache holds little of what the job reads. Reads begin in the order of the
+// for a disk goes into the ring. If the page cache holds little of what the job
+// reads, the read goes past the cache. Reads begin in the order of the
 // requests: a scheduler in front shares the disk among jobs. A file is read
 // only while it is the version asked for.
 //
@@ -136,8 +136,8 @@ class UringSource final : public ByteSource, public schedule::JobShares {
   void Work();
   // Takes the next read from the queue, if a slot is free.
   std::optional<ReadRequest> Next();
-  // Adds the readers in `joined_` to the reads in slots, and tells the threads'
-  // source of them.
+  // Adds the readers in `joined_` to the reads in slots, and passes them to
+  // `pool_`.
   void TakeJoined();
   // Whether the thread can only wait for completions: no slot is free, or no
   // read is queued. In the latter case, sets `asleep_`.
@@ -167,7 +167,7 @@ class UringSource final : public ByteSource, public schedule::JobShares {
   void ListenForWake();
   // Ends or hands over a task whose path leaves the root's file system.
   void LeaveFileSystem(Task task);
-  // Gives the read to the threads.
+  // Gives the read to `pool_`.
   void HandOver(Task task);
   void FinishRead(Task task, base::Bytes bytes);
   void Finish(Task task, absl::StatusOr<ReadResult> result);
@@ -184,8 +184,8 @@ class UringSource final : public ByteSource, public schedule::JobShares {
 
   base::Mutex mutex_;
   std::deque<ReadRequest> queue_ ABSL_GUARDED_BY(mutex_);
-  // Readers that joined reads after those had left the queue. The ring's thread
-  // takes them in TakeJoined.
+  // Readers that joined reads which had left the queue by then. The ring's
+  // thread takes them in TakeJoined.
   std::vector<std::pair<std::uint64_t, ReadPurpose>> joined_
       ABSL_GUARDED_BY(mutex_);
   std::vector<std::uint64_t> forgotten_

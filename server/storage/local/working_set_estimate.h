@@ -7,11 +7,10 @@
 
 namespace forebay::storage::local {
 
-// Estimates the total bytes of all distinct reads, where most reads are
-// repeated: what a cache would have to hold to serve all repetitions. The
-// estimate uses the reads with the lowest hashes, and is right within a few
-// percent. Source of the method: Waldspurger et al., "Efficient MRC
-// construction with SHARDS", FAST 2015.
+// Estimates the total bytes of all distinct reads. If reads are repeated, a
+// cache of that size serves all repetitions. The estimate uses the reads with
+// the lowest hashes, and is right within a few percent. Source of the method:
+// Waldspurger et al., "Efficient MRC construction with SHARDS", FAST 2015.
 //
 // Pure; not thread-safe. The user owns it. Takes a fixed amount of memory.
 // Never blocks; no errors.

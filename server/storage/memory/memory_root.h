@@ -10,14 +10,15 @@
 
 namespace forebay::storage::memory {
 
-// Memory that a client filled and sealed. It is a single object, which every
-// name stands for. A dataset whose samples have no bytes has no memory.
+// Memory that a client filled and sealed. All names below this root stand for
+// the same object: the whole memory. A dataset whose samples have no bytes has
+// no memory.
 //
 // Thread-safe and immutable, as Root says. Shares the memory. Calls do not
 // block, and have no errors.
 class MemoryRoot final : public Root {
  public:
-  // Makes a root. `digest` is the content's, which `identity` is made of.
+  // Makes a root. `identity` is made of `digest`, a digest of the content.
   MemoryRoot(std::string uri, const std::string& digest,
              std::shared_ptr<const base::SealedMemory> memory)
       : uri_(std::move(uri)),

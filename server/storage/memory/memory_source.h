@@ -6,11 +6,11 @@
 
 namespace forebay::storage::memory {
 
-// Reads below MemoryRoots. It gives references to the memory itself, so caching
-// or scheduling of its reads gains nothing.
+// Reads below MemoryRoots. Results are references to the memory itself, so
+// caching or scheduling these reads gains nothing.
 //
 // Thread-safe. The caller owns it. Never blocks: each read completes before
-// Read returns. INVALID_ARGUMENT if the root is of another kind, or the range
+// Read returns. INVALID_ARGUMENT if the root is not a MemoryRoot, or the range
 // lies outside the memory.
 class MemorySource final : public ByteSource {
  public:

@@ -19,8 +19,8 @@ std::string Cut(std::string_view text, std::size_t length) {
   return cut;
 }
 
-// Whether the bucket lies in another region than was asked. An answer to HEAD
-// has no error code.
+// Whether the bucket lies in another region than the one that was asked. An
+// answer to HEAD has no error code.
 bool IsElsewhere(const http::HttpResponse& answer, const Fault& fault) {
   if (fault.region.empty()) return false;
   return answer.status == 301 || answer.status == 307 ||

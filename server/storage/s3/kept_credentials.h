@@ -30,11 +30,11 @@ namespace forebay::storage::s3 {
 // file of credentials may lie on a server that does not answer. If this host's
 // clock proves wrong, requests are signed by the server's clock from then on.
 //
-// Any thread but the engine's may call Renew and name, which take turns. Only
-// the engine's thread calls the rest, as Authorizer says. `engine` and `wall`
-// (nanoseconds since 1970) outlive it. All Authorize calls are answered before
-// it is destroyed, on another thread than the engine's. Renew and destruction
-// may block for file I/O. Errors are those of `find`.
+// Any thread but the engine's may call Renew and name. Only the engine's thread
+// calls the other functions, as Authorizer says. `engine` and `wall`
+// (nanoseconds since 1970) outlive it. The object is destroyed on another
+// thread than the engine's, after all Authorize calls are answered. Renew and
+// destruction may block for file I/O. Errors are those of `find`.
 class KeptCredentials final : public http::Authorizer {
  public:
   // The nanoseconds that requests wait for new credentials at most.

@@ -19,7 +19,8 @@ std::string_view PlainTag(std::string_view tag);
 
 // The protocol of S3: GETs below S3Roots. A version's stamp is made from the
 // object's ETag, and an answer with another ETag is an error. If `tags` knows
-// the ETag, requests name it, so that the server refuses another (412).
+// the ETag, requests name it, and the server refuses an object with another
+// ETag (412).
 //
 // `tags` outlives it. Threads, ownership, blocking and errors are as Protocol
 // says.

@@ -55,8 +55,8 @@ class Signer {
   Signer(Keys keys, std::string region, std::string service = "s3");
 
   const Keys& keys() const { return keys_; }
-  // Returns the value of the header Authorization, for a request at the time
-  // that its x-amz-date says.
+  // Returns the value of the header Authorization. `signing_time` is the value
+  // of the request's x-amz-date.
   std::string Authorization(const RequestToSign& request,
                             std::string_view signing_time);
 

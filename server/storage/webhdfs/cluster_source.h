@@ -16,7 +16,7 @@ namespace forebay::storage::webhdfs {
 
 // Reads files of one cluster, and checks their versions: a VersionedSource
 // before a RangedSource. Threads, ownership, blocking and errors are those of
-// the two.
+// these two sources.
 class ClusterSource final : public SharedOutSource {
  public:
   ClusterSource(http::Client* client, const http::Protocol* protocol,

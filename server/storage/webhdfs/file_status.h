@@ -51,12 +51,12 @@ absl::StatusOr<FolderList> ParseFolder(std::string_view json);
 absl::StatusOr<std::string> ParseChecksum(std::string_view json);
 
 // Returns the URL of the data node that a name node leads to. Errors are those
-// of FaultOf, and INVALID_ARGUMENT if it does not lead to a web server.
+// of FaultOf, and INVALID_ARGUMENT if the address is not a web server's.
 absl::StatusOr<std::string> DataNodeOf(const http::HttpResponse& answer);
 
 // Returns the error of an answer whose status is not a success, with
-// http::ErrorOf's codes. The exception that the answer names decides, since
-// many have status 403.
+// http::ErrorOf's codes. The exception that the answer names decides the code,
+// since many exceptions have status 403.
 absl::Status FaultOf(const http::HttpResponse& answer);
 
 }  // namespace forebay::storage::webhdfs

@@ -21,25 +21,26 @@ namespace {
 
 // The longest answer, in bytes.
 constexpr std::uint64_t kMaxAnswerBytes = 16 << 20;
-// The greatest depth of a folder below a root. It ends the walk of a folder
-// that lists itself as a child.
+// The greatest depth of a folder below a root. The bound ends the walk of a
+// folder that lists itself as a child.
 constexpr std::ptrdiff_t kMaxDepth = 100;
 
-// Returns the root as HDFS's, or INVALID_ARGUMENT if it is of another kind.
+// Returns the root as an HdfsRoot, or INVALID_ARGUMENT if it is of another
+// kind.
 absl::StatusOr<const HdfsRoot*> HdfsOf(const Root& root) {
   const auto* const hdfs = dynamic_cast<const HdfsRoot*>(&root);
   if (hdfs == nullptr) return absl::InvalidArgumentError("lies in no HDFS");
   return hdfs;
 }
 
-// Asks a server for checksums in place of numbers that it does not tell.
+// Asks for the checksums of files whose numbers the server does not tell.
 // Thread-safe.
 class Checksums {
  public:
   Checksums(http::Client* client, const HdfsRoot* root, std::stop_token stop)
       : client_(client), root_(root), stop_(std::move(stop)) {}
 
-  // If the file has no number but a checksum, makes the checksum a part of its
+  // If the file has a checksum but no number, makes the checksum a part of its
   // version. `object` is its name below the root.
   absl::Status AddTo(std::string_view object, FileStatus* status) {
     if (status->kind != FileStatus::Kind::kFile || status->has_number ||

@@ -11,13 +11,14 @@
 
 namespace forebay::storage::webhdfs {
 
-// The settings of HDFS, from the daemon's configuration. A setting that is
-// missing there comes from its environment. A setting is "" if it is not set.
+// The settings of HDFS, from the daemon's configuration. A setting that the
+// configuration lacks comes from the daemon's environment. A setting is "" if
+// it is not set.
 struct WebHdfsSettings {
-  std::string endpoint;  // the URL of hdfs://'s web server
-  // The user, whom HADOOP_USER_NAME names if the configuration does not.
+  std::string endpoint;  // the URL of the web server for hdfs:// URIs
+  // The user's name, from the configuration or HADOOP_USER_NAME.
   std::string user;
-  // The delegation token, as WebHDFS gives it, or that of HADOOP_TOKEN.
+  // The delegation token, from the configured file or HADOOP_TOKEN.
   std::string token;
 };
 

@@ -23,14 +23,15 @@ namespace forebay::storage::webhdfs {
 // After each read, asks for the file's version, and once more if the answer is
 // late.
 //
-// A file that has the version afterwards had it when it was read: its number
-// and time of modification never come back. If the server tells no number, the
-// checksum is a part of the version (HdfsLister).
+// A file that has the version afterwards had it when it was read: the number
+// and the time of modification never return to earlier values. If the server
+// tells no number, the checksum is a part of the version (HdfsLister).
 //
 // Thread-safe; calls each `done` on the engine's thread. `client` outlives it.
-// `below`, which uses the same client, is destroyed first, which ends its
-// reads. Destruction, on another thread than the engine's, fails the reads that
-// are left with CANCELLED. Read does not block. Errors are as ByteSource says.
+// `below` uses the same client. The owner destroys `below` first, which ends
+// its reads. Destruction, on another thread than the engine's, fails the
+// remaining reads with CANCELLED. Read does not block. Errors are as ByteSource
+// says.
 class VersionedSource final : public ByteSource {
  public:
   VersionedSource(http::Client* client, ByteSource* below,
@@ -44,7 +45,7 @@ class VersionedSource final : public ByteSource {
   void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
 
   // Returns the number of reads whose bytes have come and whose version is
-  // asked for.
+  // being asked for.
   std::size_t checking() const { return checking_; }
 
  private:

@@ -35,8 +35,8 @@ class StickyError {
 // random pause. After a sticky error, queued operations are dropped, and nobody
 // is told.
 //
-// Thread-safe. The thread keeps the stream until it was destroyed and is empty.
-// Wait blocks; all other functions do not.
+// Thread-safe. The thread keeps the stream alive until the program has
+// destroyed it and its queue is empty. Wait blocks; all other functions do not.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   // An operation of a stream; its error is sticky.

@@ -101,7 +101,7 @@ void CheckSurvives(Random& random) {
   }
 }
 
-TEST_CASE("Messages survive as structs, byte for byte", "[proto][message]") {
+TEST_CASE("Messages survive byte for byte as structs", "[proto][message]") {
   const auto seed = std::random_device()();
   INFO("seed " << seed);
   Random random(seed);
@@ -111,7 +111,7 @@ TEST_CASE("Messages survive as structs, byte for byte", "[proto][message]") {
   CheckSurvives<ClassList, proto::ClassList>(random);
 }
 
-TEST_CASE("A message that comes twice is merged, as protobuf merges it",
+TEST_CASE("A message that comes twice is merged as protobuf merges it",
           "[proto][message]") {
   const auto seed = std::random_device()();
   INFO("seed " << seed);

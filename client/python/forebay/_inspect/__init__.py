@@ -1,8 +1,8 @@
 """Says what is in a dataset, and how to read it: forebay.inspect.
 
-A path means what it means to the user, and the code that is printed is Python.
-Therefore this package, rather than the daemon, guesses and describes. It is a client
-like any other: the daemon tells what a reader of the dataset gets.
+Paths are the user's, and the code that is printed is Python. Therefore this package,
+and not the daemon, guesses formats and describes datasets. The package is a client like
+any other: the daemon tells what a reader of the dataset gets.
 """
 
 from .inspection import Inspection, inspect

@@ -66,8 +66,9 @@ class Iteration:
       has_place: whether the epoch's number counts. If not, the jobs' first question
         asks for the iteration that has begun, and gives it a number: jobs may have had
         earlier epochs from another process.
-      first: the number of batches of all epochs before this one. Jobs count by it the
-        batches that they have missed. A caller that begins amid an iteration sets it.
+      first: the number of batches of all epochs before this one. From it, jobs compute
+        how many batches they have missed. A caller that begins amid an iteration sets
+        it.
     """
 
     def __init__(self, source: Any):

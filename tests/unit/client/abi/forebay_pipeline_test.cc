@@ -226,7 +226,7 @@ TEST_CASE("The functions for ops refuse unknown enums and null pointers",
   CHECK(pipeline.spec.ops.empty());
 }
 
-TEST_CASE("A serialized op is added as it is, or refused",
+TEST_CASE("A serialized op is either added as it is or refused",
           "[abi][forebay_pipeline]") {
   proto::Op op;
   op.mutable_resample()->set_new_freq(16000);

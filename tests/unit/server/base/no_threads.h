@@ -9,8 +9,8 @@
 
 namespace forebay::base {
 
-// Prevents any start of a thread while the object lives: the system has no
-// memory for a stack as large as each would get.
+// While the object lives, no thread can be started: each would get a stack for
+// which the system has no memory.
 class NoThreads {
  public:
   NoThreads() {

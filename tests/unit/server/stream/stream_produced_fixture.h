@@ -77,7 +77,8 @@ class StreamProducedTest {
         *stream_->StartWorkers(owner.member(), most, are_persistent, "job a"));
   }
 
-  // Runs the work that was left aside. Work that this leaves aside is dropped.
+  // Runs the work that was left aside. From then on, work that would be left
+  // aside is dropped.
   void RunAside() {
     keeps_aside_ = false;
     std::vector<std::function<void()>> works;

@@ -94,7 +94,7 @@ class DiskHouse {
     Settle();
     return text;
   }
-  // Returns what Text() does, but from the source below.
+  // Returns what Text() does, but reads the source below the tier.
   std::string Truth(storage::ReadRequest request) {
     std::string truth;
     request.done = [&](const absl::StatusOr<storage::ReadResult>& result) {

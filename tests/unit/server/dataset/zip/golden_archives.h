@@ -34,8 +34,8 @@ std::string GoldenFile(const std::string& name);
 
 absl::Span<const std::uint8_t> AsBytes(std::string_view text);
 
-// Returns the members of `archive`, which lies behind `base` zeros. Pieces are
-// `extra` bytes longer than those wanted.
+// Returns the members of `archive`, which lies behind `base` zeros. The pieces
+// that are read are `extra` bytes longer than the wanted ones.
 absl::StatusOr<std::vector<ZipMember>> Members(std::string_view archive,
                                                std::uint64_t base = 0,
                                                std::uint64_t extra = 0);

@@ -69,8 +69,8 @@ class FaultChoice {
 };
 
 // Returns a function that spoils the first two answers to each request. A
-// pattern over all requests would do the same to a call again and again where
-// two threads take turns.
+// pattern over all requests, of which two threads take turns, might spoil every
+// try of one call.
 inline FaultChoice::Choose FirstAnswersSpoilt() {
   struct State {
     base::Mutex mutex;

@@ -12,9 +12,9 @@
 namespace forebay::storage::local {
 
 // Makes the kernel answer `error_number` to `system_call` from now on, as the
-// seccomp filters of containers do. That holds for the calling thread and for
-// those that it starts later. There is no way back, so the thread must end with
-// the test.
+// seccomp filters of containers do. The refusal holds for the calling thread
+// and for threads that it starts later. It cannot be undone, so the thread must
+// end with the test.
 inline void RefuseSystemCall(int system_call, int error_number) {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
