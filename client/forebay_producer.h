@@ -17,8 +17,11 @@
  * the daemon waits, and so do the loader's batches. Other loaders that share
  * the batches get FOREBAY_FAILED_PRECONDITION from forebay_loader_next after a
  * second or two of waiting. This loader gets that status if it waits for 30 s
- * while the host alone is silent, and if the host has ended. The caller then
- * opens the loader again, and starts a host for it if there is none.
+ * while the host alone is silent, and if the host has ended. If the daemon
+ * cannot see the host's process (another PID namespace), both times are two
+ * seconds longer. Loaders of a live dataset wait for a silent host without end.
+ * After that status, the caller opens the loader again, and starts a host for
+ * it if there is none.
  *
  * Threads, ownership, fork and errors: as in forebay_dataset.h and forebay.h.
  * Blocking: forebay_loader_start_producers waits for the daemon's answer. */

@@ -89,29 +89,29 @@ PluginResult TrainerGpu::Open(const DriverApi& api, std::int32_t ordinal,
     std::mutex mutex;
     std::map<std::int32_t, TrainerGpu*> gpus;  // by ordinal; guarded by mutex
   };
-  // The table is never destroyed: the driver makes calls while the process
-  // exits.
+  // The table stays: the driver makes calls while the process exits.
   static auto* const table = new Table;
   const std::lock_guard lock(table->mutex);
   TrainerGpu*& known = table->gpus[ordinal];
-  if (known == nullptr || known->Poll(why) != PluginResult::kOk) {
-    const RelaxedCapture relaxed(api);
-    CUdevice device = 0;
-    CUcontext context = nullptr;
-    CUresult error = api.device(&device, ordinal);
-    if (error == CUDA_SUCCESS) error = api.retain_context(&context, device);
-    if (error == CUDA_SUCCESS) {
-      std::unique_ptr<TrainerGpu, Release> gpu(
-          new TrainerGpu(api, device, context));
-      error = gpu->Prepare();
-      // A lost object is not deleted: earlier callers still use it.
-      if (error == CUDA_SUCCESS) known = gpu.release();
-    }
-    if (error != CUDA_SUCCESS)
-      return Explain(api, "the driver gives no context", error, why);
+  if (known != nullptr) {
+    const PluginResult polled = known->Poll(why);
+    if (polled == PluginResult::kOk) *out = known;
+    // If the driver does not tell, the GPU may be well: the caller asks again.
+    if (polled != PluginResult::kLost) return polled;
   }
-  *out = known;
-  return PluginResult::kOk;
+  const RelaxedCapture relaxed(api);
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+  CUresult error = api.device(&device, ordinal);
+  if (error == CUDA_SUCCESS) error = api.retain_context(&context, device);
+  if (error == CUDA_SUCCESS) {
+    std::unique_ptr<TrainerGpu, Release> gpu(
+        new TrainerGpu(api, device, context));
+    error = gpu->Prepare();
+    // A lost object is not deleted: earlier callers still use it.
+    if (error == CUDA_SUCCESS) *out = known = gpu.release();
+  }
+  return Explain(api, "the driver gives no context", error, why);
 }
 
 CUresult TrainerGpu::Prepare() {

@@ -28,7 +28,8 @@ namespace forebay::cuda {
 class TrainerGpu {
  public:
   // Returns the object of the GPU `ordinal`. The first call for a GPU makes the
-  // object.
+  // object, and so does the first call after a loss. If the driver does not
+  // tell whether the GPU is lost, returns Poll's error; ask again.
   static PluginResult Open(const DriverApi& api, std::int32_t ordinal,
                            TrainerGpu** out, std::string* why);
   TrainerGpu(const TrainerGpu&) = delete;

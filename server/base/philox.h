@@ -111,6 +111,43 @@ class PhiloxStream {
   std::size_t next_ = 4;  // index in words_; 4 if all are spent
 };
 
+// The numbers of random streams: what a PhiloxStream takes as `op`. The key of
+// a purpose is what it passes as `sample`. An op of images has its place in the
+// pipeline as its number. Orders and draws depend on the numbers, so none of
+// them ever changes.
+//
+// Some purposes share a number. The sharing is safe: two purposes with equal
+// seeds, epochs and keys draw equal words, but decide unrelated things by them.
+
+// Most ops of a pipeline. Ops of images count from 0; the key is the sample.
+inline constexpr std::uint16_t kMaxPipelineOps = 64;
+// Ops of audio that draw count from here on; the key is the sample.
+inline constexpr std::uint16_t kAudioStreams = 0xFE00;
+// RandomWindow ops count from here on; the key is the sample.
+inline constexpr std::uint16_t kWindowStreams = 0xFF00;
+// The replacements of a corrupt sample count down from here; the key is that
+// sample.
+inline constexpr std::uint16_t kSubstitutionStreams = 0xFFFF;
+inline constexpr std::uint16_t kMaxSubstitutions = 16;
+// The seed of the user's code; the key is the sample. The first replacement has
+// the same number: the code never runs on a sample that is corrupt.
+inline constexpr std::uint16_t kUserCodeStream = 0xFFFF;
+// A shuffle in blocks permutes each group of samples; the key is the group. The
+// second replacement has the same number.
+inline constexpr std::uint16_t kBlockGroupStream = 0xFFFE;
+// An order by length permutes each window's batches; the key is the window. The
+// third replacement has the same number.
+inline constexpr std::uint16_t kLengthWindowStream = 0xFFFD;
+// A coordinated order draws samples; the key counts the draws. An order by
+// length has the same number, but a loader has only one order.
+inline constexpr std::uint16_t kCoordinatedStream = 0xFFFD;
+
+static_assert(kMaxPipelineOps <= kAudioStreams &&
+                  kAudioStreams + kMaxPipelineOps <= kWindowStreams &&
+                  kWindowStreams + kMaxPipelineOps <=
+                      kSubstitutionStreams - kMaxSubstitutions,
+              "an op shares its number with nothing else");
+
 }  // namespace forebay::base
 
 #endif  // FOREBAY_SERVER_BASE_PHILOX_H_

@@ -12,16 +12,14 @@
 #include <array>
 
 #include "absl/strings/str_cat.h"
+#include "server/base/philox.h"
 #include "server/base/status.h"
 #include "server/pipeline/transform/draws.h"
 
 namespace forebay::pipeline {
 namespace {
 
-// Number of the first RandomWindow's random stream. Each further window has the
-// next number. Ops of images have numbers below kMaxOps, and ops of audio have
-// numbers from 0xFE00 on, so no two ops share a stream.
-constexpr std::uint16_t kWindowDraws = 0xFF00;
+static_assert(ArrayPipeline::kMaxOps == base::kMaxPipelineOps);
 
 // Returns the part of the first axis that lies in the array. `view` is one that
 // FirstAxis made: it treats each index as one byte.
@@ -112,7 +110,7 @@ absl::Status ArrayPipeline::Apply(const Op& op, const SampleKey& key,
     }
     transform::PhiloxDraws draws(
         key.seed, key.epoch, key.sample,
-        static_cast<std::uint16_t>(kWindowDraws + window.number));
+        static_cast<std::uint16_t>(base::kWindowStreams + window.number));
     const std::uint64_t begin =
         length <= window.length ? 0 : draws.Below(length - window.length + 1);
     view.Cut(window.axis, begin, window.length);

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/base/philox.h"
 #include "server/base/status.h"
 #include "server/pipeline/audio/audio_op_reader.h"
 #include "server/pipeline/op_title.h"
@@ -27,9 +28,6 @@ namespace {
 
 // Most Resample ops in a pipeline; each holds filter tables of some megabytes.
 constexpr int kMaxResamples = 4;
-// Number of the first random audio op's random stream. Ops of images have
-// smaller numbers and RandomWindows larger ones, so no two ops share a stream.
-constexpr std::uint16_t kAudioDraws = 0xFE00;
 
 // Computes type->bytes from the type's shape. Returns false if the number
 // overflows.
@@ -159,7 +157,7 @@ absl::Status ArrayTransform::Builder::AddStage(const proto::Op& op) {
   Stage stage;
   stage.op = std::move(made);
   if (stage.op->is_random())
-    stage.draws = static_cast<std::uint16_t>(kAudioDraws + draws_++);
+    stage.draws = static_cast<std::uint16_t>(base::kAudioStreams + draws_++);
   TensorType& output = stage.output;
   output = {.dtype = proto::DType::kFloat32, .shape = stage.op->frame_shape()};
   if (!CountBytes(&output))

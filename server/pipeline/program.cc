@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "proto/shm_layout.h"
+#include "server/base/philox.h"
 #include "server/base/status.h"
 #include "server/pipeline/audio/audio_op_reader.h"
 #include "server/pipeline/op_reader.h"
@@ -25,9 +26,8 @@ namespace {
 using transform::ImageExtent;
 using KindCase = proto::Op::KindCase;
 
-// Most ops of a pipeline. The numbers of random streams leave room for far
-// more.
-constexpr int kMaxOps = 64;
+// Most ops of a pipeline.
+constexpr int kMaxOps = base::kMaxPipelineOps;
 
 // Whether an op works only on uint8 pixels, as all ops that compute new pixel
 // values do.

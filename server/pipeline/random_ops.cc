@@ -18,6 +18,8 @@ const char* RandomName(proto::Op::KindCase kind) {
       return "RandomVerticalFlip";
     case proto::Op::kColorJitter:
       return "ColorJitter";
+    case proto::Op::kRandomWindow:
+      return "RandomWindow";
     case proto::Op::kTimeMasking:
       return "TimeMasking";
     case proto::Op::kFrequencyMasking:

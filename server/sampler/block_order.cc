@@ -45,10 +45,9 @@ std::uint64_t BlockOrder::BeginOf(std::uint64_t group) const {
 }
 
 Permutation BlockOrder::WithinGroup(std::uint64_t group) const {
-  // The number of a random stream that no op and no substitution uses.
-  constexpr std::uint16_t kGroups = 0xFFFE;
   const std::uint64_t key =
-      base::PhiloxStream(seed_, epoch_, group, kGroups).NextUint64();
+      base::PhiloxStream(seed_, epoch_, group, base::kBlockGroupStream)
+          .NextUint64();
   return Permutation(BeginOf(group + 1) - BeginOf(group), key, epoch_);
 }
 

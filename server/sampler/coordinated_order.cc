@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "server/base/check.h"
+#include "server/base/philox.h"
 
 namespace forebay::sampler {
 namespace {
@@ -17,10 +18,6 @@ constexpr std::uint64_t kDrawnWithoutNeed = 17;
 // of the samples that `member` lacks. The bound keeps Next short when few
 // samples suit.
 constexpr int kTries = 16;
-
-// The number of the random stream that keys the draws of this order; no op uses
-// it.
-constexpr std::uint16_t kCoordinated = 0xFFFD;
 
 }  // namespace
 
@@ -111,7 +108,8 @@ std::uint64_t CoordinatedOrder::DrawAnew(Member member, Member like,
 std::uint64_t CoordinatedOrder::Next(Member member) {
   Epoch& epoch = *members_[member];
   FOREBAY_CHECK(epoch.seen.lacking() > 0);
-  base::PhiloxStream random(seed_, /*epoch=*/0, ++draws_, kCoordinated);
+  base::PhiloxStream random(seed_, /*epoch=*/0, ++draws_,
+                            base::kCoordinatedStream);
   const bool without_need =
       random.UniformInt(100) < kDrawnWithoutNeed && HasMostLeft(member);
   std::optional<std::uint64_t> sample;

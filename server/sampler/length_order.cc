@@ -209,10 +209,9 @@ std::vector<std::size_t> LengthOrder::Shuffled(
   std::vector<std::size_t> batches(ends.size());
   std::iota(batches.begin(), batches.end(), 0);
   if (!plan_.sorts || !shuffle_.has_value() || ends.empty()) return batches;
-  // The number of a random stream that no op, group or substitution uses.
-  constexpr std::uint16_t kBatches = 0xFFFD;
   const std::uint64_t key =
-      base::PhiloxStream(seed_, epoch_, window, kBatches).NextUint64();
+      base::PhiloxStream(seed_, epoch_, window, base::kLengthWindowStream)
+          .NextUint64();
   const std::uint32_t world_size = partition_.world_size();
   const std::uint64_t moved =
       plan_.limit.has_value()

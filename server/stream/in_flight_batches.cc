@@ -11,7 +11,7 @@ namespace {
 
 // The most corrupt samples that are replaced, one after the other, in one row
 // of a batch. If the last replacement is corrupt too, the row gets its error.
-constexpr std::uint32_t kMaxSubstitutions = 16;
+constexpr std::uint32_t kMaxSubstitutions = base::kMaxSubstitutions;
 
 // Returns the sample that replaces a corrupt one, after `before` other
 // replacements were corrupt too. Each replacement is drawn from a random stream
@@ -20,9 +20,9 @@ constexpr std::uint32_t kMaxSubstitutions = 16;
 std::uint64_t SubstituteFor(std::uint64_t seed, std::uint64_t epoch,
                             std::uint64_t sample, std::uint32_t before,
                             std::uint64_t dataset_size) {
-  constexpr std::uint32_t kSubstitution = 0xFFFF;
-  return base::PhiloxStream(seed, epoch, sample,
-                            static_cast<std::uint16_t>(kSubstitution - before))
+  const auto stream =
+      static_cast<std::uint16_t>(base::kSubstitutionStreams - before);
+  return base::PhiloxStream(seed, epoch, sample, stream)
       .UniformInt(dataset_size);
 }
 

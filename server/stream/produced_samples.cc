@@ -18,9 +18,6 @@
 namespace forebay::stream {
 namespace {
 
-// The number of the random stream from which the user's code draws its seed; no
-// op of a pipeline has it.
-constexpr std::uint16_t kUserCodeOp = 0xFFFF;
 // The first wait for a worker's answer, after which the task looks whether the
 // worker sleeps. A worker that sleeps needs no core, so the first look comes
 // soon; each further wait is twice as long.
@@ -258,7 +255,8 @@ void ProducedSamples::Describe(const PendingSample& pending,
   // A sample that occurs more than once in an epoch is drawn differently each
   // time. The multiplier is the golden ratio times 2^64.
   base::PhiloxStream stream(spec_->seed + pending.repeat * 0x9E3779B97F4A7C15,
-                            pending.batch->key.epoch, pending.id, kUserCodeOp);
+                            pending.batch->key.epoch, pending.id,
+                            base::kUserCodeStream);
   const BatchMemory& memory = pending.batch->memory;
   const proto::ProducedSample sample = {.id = pending.id,
                                         .seed = stream.NextUint64(),

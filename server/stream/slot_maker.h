@@ -69,9 +69,11 @@ class SlotMaker {
   absl::Status AddFirstSlots(std::uint32_t slots) ABSL_LOCKS_EXCLUDED(*mutex_);
   // Gives each slot a part on the GPU, and makes the staging memory that is
   // missing. If workers write staging memory and some was missing, returns
-  // before the worker pool has mapped it. `ready` is then called later, on the
-  // waiter's thread: with OK, or with the mapping's error. In all other cases,
-  // `ready` is never called.
+  // before the worker pool has mapped it. `ready` is then called once, later,
+  // on the waiter's thread: with OK, or with the mapping's error. This holds
+  // even if the GPU's parts fail and PrepareDevice returns their error, because
+  // other members wait for the staging memory too. In all other cases, `ready`
+  // is never called.
   absl::Status PrepareDevice(const DevicePtr& device,
                              std::function<void(const absl::Status&)> ready)
       ABSL_LOCKS_EXCLUDED(*mutex_);

@@ -105,7 +105,9 @@ class OpenedProcess final : public Process {
   }
   // Private_Dirty has the pages that the process has written and shares with
   // nobody. SwapPss has its swapped pages, each divided by the number of
-  // processes that share it.
+  // processes that share it. The kernel does not tell which swapped pages are
+  // shared. Without SwapPss, a worker whose memory is swapped would evade the
+  // limit.
   std::optional<std::uint64_t> PrivateBytes() override {
     if (!rollup_) rollup_ = OpenOf(pid_, "smaps_rollup");
     return SumOfKib("Private_Dirty", "SwapPss", Read(rollup_));

@@ -36,7 +36,8 @@ class Process {
   // with pages that it shares copy-on-write with the process that forked it.
   // Takes some 10 us. Returns nullopt if the process is gone.
   virtual std::optional<std::uint64_t> AnonymousBytes() = 0;
-  // Returns the bytes of anonymous memory that no other process shares. Returns
+  // Returns the bytes of memory that no other process shares, and the process's
+  // part of swapped pages that it shares: all sharers have equal parts. Returns
   // nullopt if they cannot be seen.
   virtual std::optional<std::uint64_t> PrivateBytes() = 0;
   // Sends SIGKILL. Returns false if the daemon may not.

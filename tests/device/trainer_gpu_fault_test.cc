@@ -339,6 +339,19 @@ TEST_CASE("What the driver does not tell is not a loss of the trainer's GPU",
   });
 }
 
+TEST_CASE("What the driver does not tell opens no second trainer's GPU",
+          "[device][trainer_gpu_fault]") {
+  WithFault("cuStreamQuery", "SYSTEM_NOT_READY", 1, 1, [] {
+    const Trainer trainer;
+    Words why;
+    cuda::PluginTrainerGpu* gpu = nullptr;
+    CHECK(trainer.calls().open(0, &gpu, why) == PluginResult::kFailed);
+    CHECK_THAT(why.said(), Contains("CUDA_ERROR_SYSTEM_NOT_READY"));
+    FOREBAY_CHECK_OK(why, trainer.calls().open(0, &gpu, why));
+    CHECK(gpu == trainer.gpu());
+  });
+}
+
 TEST_CASE("A trainer's default stream beside a capture counts as captured",
           "[device][trainer_gpu_fault]") {
   WithFault("cuStreamIsCapturing", "STREAM_CAPTURE_IMPLICIT", 1, 1, [] {

@@ -80,9 +80,17 @@ bool PutRight(const std::string& error, std::vector<std::uint8_t>* file) {
         !absl::SimpleAtoi(words[i + 8], &offset))
       return false;
     Require(offset <= file->size() && length <= file->size() - offset);
-    const std::uint64_t rest = length - sizeof(std::uint32_t);
-    const std::uint32_t sum = Lookup3(Bytes(*file).subspan(offset, rest));
-    std::memcpy(file->data() + offset + rest, &sum, sizeof(sum));
+    std::uint64_t summed = length - sizeof(std::uint32_t);
+    std::uint64_t at = offset + summed;
+    if (words[i + 5] == "links") {
+      // A block of links counts its own checksum as zeros.
+      Require(i + 15 < words.size() && absl::SimpleAtoi(words[i + 15], &at));
+      Require(at >= offset && at - offset <= summed);
+      std::memset(file->data() + at, 0, sizeof(std::uint32_t));
+      summed = length;
+    }
+    const std::uint32_t sum = Lookup3(Bytes(*file).subspan(offset, summed));
+    std::memcpy(file->data() + at, &sum, sizeof(sum));
     return true;
   }
   return false;

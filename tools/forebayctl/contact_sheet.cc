@@ -82,22 +82,41 @@ absl::StatusOr<ImageLayout> LayoutOf(const Field* field,
   return layout;
 }
 
-// Draws every `step`th pixel of one image into the picture, from (left, top)
-// on. A grey value is drawn as all three colours.
+// The steps by which an image's pixels are drawn: every `x`th column of every
+// `y`th row.
+struct Steps {
+  std::uint64_t x = 1, y = 1;
+};
+
+// Returns the steps at which no side of a sheet with `columns` images in a row
+// exceeds kMaxSide. A sheet has at most as many rows as columns. At least one
+// row and one column of each image are drawn.
+Steps StepsOf(const ImageLayout& layout, std::uint64_t columns) {
+  const std::uint64_t cell = (kMaxSide - kGap) / columns;
+  const std::uint64_t room = cell > kGap ? cell - kGap : 1;
+  const std::uint64_t step =
+      std::max(layout.width, layout.height) / (room + 1) + 1;
+  return {.x = std::min(step, layout.width),
+          .y = std::min(step, layout.height)};
+}
+
+// Draws the pixels of one image that `steps` selects into the picture, from
+// (left, top) on. A grey value is drawn as all three colours.
 void DrawImage(const char* image, const ImageLayout& layout,
                proto::DataType dtype, const Denormalize& denormalize,
-               std::uint64_t step, std::uint64_t left, std::uint64_t top,
+               const Steps& steps, std::uint64_t left, std::uint64_t top,
                Picture* picture) {
   const std::uint64_t element = proto::SizeOf(static_cast<proto::DType>(dtype));
-  for (std::uint64_t y = 0; y < layout.height / step; ++y) {
+  for (std::uint64_t y = 0; y < layout.height / steps.y; ++y) {
     std::uint8_t* out =
         picture->rgb.data() + 3 * ((top + y) * picture->width + left);
-    for (std::uint64_t x = 0; x < layout.width / step; ++x) {
+    for (std::uint64_t x = 0; x < layout.width / steps.x; ++x) {
       for (std::uint64_t c = 0; c < 3; ++c) {
         const std::uint64_t channel = layout.channels == 3 ? c : 0;
-        const char* value = image + element * (y * step * layout.row_stride +
-                                               x * step * layout.column_stride +
-                                               channel * layout.channel_stride);
+        const char* value =
+            image + element * (y * steps.y * layout.row_stride +
+                               x * steps.x * layout.column_stride +
+                               channel * layout.channel_stride);
         *out++ = denormalize.Apply(LoadValue(value, dtype), channel);
       }
     }
@@ -127,7 +146,7 @@ std::vector<std::string> Labels(const PeekedBatch& batch, std::size_t count) {
 }  // namespace
 
 // The grid is as nearly square as the number of images allows. All images of a
-// batch have the same size, so the step by which pixels are left out is the
+// batch have the same size, so the steps by which pixels are left out are the
 // same for all.
 absl::StatusOr<ContactSheet> DrawContactSheet(const PeekedBatch& batch,
                                               std::size_t max_images) {
@@ -143,16 +162,9 @@ absl::StatusOr<ContactSheet> DrawContactSheet(const PeekedBatch& batch,
       std::ceil(std::sqrt(static_cast<double>(count))));
   const std::uint64_t rows = (count + columns - 1) / columns;
 
-  // Every `step`th pixel is drawn. The step is the smallest at which no side of
-  // the sheet exceeds kMaxSide. The step never exceeds the images' shorter
-  // side, so that at least one pixel of each image is drawn.
-  const std::uint64_t room = std::max<std::uint64_t>(1, kMaxSide / columns);
-  const std::uint64_t side = std::max(layout->width, layout->height);
-  std::uint64_t step = (side + kGap + room - 1) / room;
-  step = std::clamp<std::uint64_t>(step, 1,
-                                   std::min(layout->width, layout->height));
-  const std::uint64_t width = layout->width / step;
-  const std::uint64_t height = layout->height / step;
+  const Steps steps = StepsOf(*layout, columns);
+  const std::uint64_t width = layout->width / steps.x;
+  const std::uint64_t height = layout->height / steps.y;
 
   ContactSheet sheet;
   sheet.columns = columns;
@@ -167,7 +179,7 @@ absl::StatusOr<ContactSheet> DrawContactSheet(const PeekedBatch& batch,
   for (std::uint64_t i = 0; i < count; ++i) {
     DrawImage(batch.data.data() + field->offset() +
                   i * layout->image_stride * element,
-              *layout, field->dtype(), denormalize, step,
+              *layout, field->dtype(), denormalize, steps,
               kGap + i % columns * (width + kGap),
               kGap + i / columns * (height + kGap), &sheet.picture);
   }

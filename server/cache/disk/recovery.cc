@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kScratchBytes = std::size_t{1} << 20;
 static_assert(kScratchBytes > 2 * RoundUp(kMaxRecordHeaderBytes, kPageBytes));
+static_assert(kScratchBytes > 2 * kFooterPieceBytes);
 
 // Reads one segment through a scratch buffer. The buffer keeps the part that
 // was read last for the next call, so a scan in order reads each page once or
@@ -59,9 +60,16 @@ class SegmentScan {
 std::optional<std::vector<RecordLocation>> ReadFooter(Volume& volume,
                                                       const SegmentFile& file,
                                                       SegmentScan& scan) {
-  const auto bytes = FooterBytesAt(
-      scan.Read(file.bytes - kPageBytes, kPageBytes), file.serial, file.bytes);
-  if (!bytes.has_value()) return std::nullopt;
+  const auto last_page = scan.Read(file.bytes - kPageBytes, kPageBytes);
+  const auto bytes = FooterBytesAt(last_page, file.serial, file.bytes);
+  // A damaged footer may name any number of records, so its checksum is
+  // compared before memory is taken for it.
+  if (!bytes.has_value() ||
+      !HasFooterChecksum(last_page, file.bytes,
+                         [&scan](std::uint64_t offset, std::size_t length) {
+                           return scan.Read(offset, length);
+                         }))
+    return std::nullopt;
   const PageBuffer footer(*bytes);
   if (!ReadPages(volume, file, footer.span(), file.bytes - *bytes).ok()) {
     return std::nullopt;

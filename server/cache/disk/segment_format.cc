@@ -1,5 +1,6 @@
 #include "server/cache/disk/segment_format.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
@@ -52,9 +53,11 @@ std::uint32_t CrcOf(SegmentHeader header) {
   return base::Crc32c(BytesOf(header));
 }
 
-std::uint32_t CrcOf(absl::Span<const std::uint8_t> locations, Tail tail) {
+// Returns the checksum of a footer whose locations have the checksum
+// `locations_crc`.
+std::uint32_t CrcOf(std::uint32_t locations_crc, Tail tail) {
   tail.crc = 0;
-  return base::Crc32c(BytesOf(tail), base::Crc32c(locations));
+  return base::Crc32c(BytesOf(tail), locations_crc);
 }
 
 // Returns the tail of segment `serial`, or nullopt if `bytes` do not end with
@@ -130,9 +133,10 @@ std::string EncodeFooter(std::uint64_t serial,
                                 locations.size() * sizeof(RecordLocation));
   Tail tail = {kTailMagic, serial, static_cast<std::uint32_t>(locations.size()),
                0};
-  tail.crc = CrcOf(
-      {reinterpret_cast<const std::uint8_t*>(listed.data()), listed.size()},
-      tail);
+  tail.crc =
+      CrcOf(base::Crc32c({reinterpret_cast<const std::uint8_t*>(listed.data()),
+                          listed.size()}),
+            tail);
   std::string footer(
       FooterBytes(locations.size()) - listed.size() - sizeof(tail), '\0');
   footer += listed;
@@ -150,6 +154,26 @@ std::optional<std::uint64_t> FooterBytesAt(
   return bytes;
 }
 
+bool HasFooterChecksum(absl::Span<const std::uint8_t> last_page,
+                       std::uint64_t segment_bytes, const ReadPiece& read) {
+  // The tail is copied: the page is valid only until the next read.
+  Tail tail;
+  std::memcpy(&tail, last_page.data() + last_page.size() - sizeof(tail),
+              sizeof(tail));
+  std::uint64_t left = tail.records * sizeof(RecordLocation);
+  std::uint64_t at = segment_bytes - sizeof(tail) - left;
+  std::uint32_t crc = 0;
+  while (left > 0) {
+    const auto piece =
+        read(at, std::min<std::uint64_t>(left, kFooterPieceBytes));
+    if (piece.empty()) return false;
+    crc = base::Crc32c(piece, crc);
+    at += piece.size();
+    left -= piece.size();
+  }
+  return tail.crc == CrcOf(crc, tail);
+}
+
 std::optional<std::vector<RecordLocation>> ParseFooter(
     absl::Span<const std::uint8_t> footer, std::uint64_t serial,
     std::uint64_t segment_bytes) {
@@ -161,7 +185,8 @@ std::optional<std::vector<RecordLocation>> ParseFooter(
   const std::size_t listed = tail->records * sizeof(RecordLocation);
   const auto locations_bytes =
       footer.subspan(footer.size() - sizeof(Tail) - listed, listed);
-  if (tail->crc != CrcOf(locations_bytes, *tail)) return std::nullopt;
+  if (tail->crc != CrcOf(base::Crc32c(locations_bytes), *tail))
+    return std::nullopt;
   std::vector<RecordLocation> locations(tail->records);
   if (!locations.empty()) {
     std::memcpy(locations.data(), locations_bytes.data(),

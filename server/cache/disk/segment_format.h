@@ -1,7 +1,9 @@
 #ifndef FOREBAY_SERVER_CACHE_DISK_SEGMENT_FORMAT_H_
 #define FOREBAY_SERVER_CACHE_DISK_SEGMENT_FORMAT_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,10 +55,20 @@ std::string EncodeFooter(std::uint64_t serial,
                          absl::Span<const RecordLocation> locations);
 // Returns the number of bytes of the whole footer that ends with `last_page`,
 // the segment's last page. Returns nullopt if the page is not the end of a
-// footer.
+// footer. The number may be damaged until HasFooterChecksum has returned true.
 std::optional<std::uint64_t> FooterBytesAt(
     absl::Span<const std::uint8_t> last_page, std::uint64_t serial,
     std::uint64_t segment_bytes);
+// Reads `length` bytes, at most kFooterPieceBytes, at `offset` of a segment.
+// The bytes are valid until the next call; none if the disk fails.
+using ReadPiece = std::function<absl::Span<const std::uint8_t>(
+    std::uint64_t offset, std::size_t length)>;
+inline constexpr std::size_t kFooterPieceBytes = std::size_t{64} << 10;
+// Returns whether the footer that ends with `last_page` has its checksum.
+// FooterBytesAt has returned a value for this page. Reads the footer piece by
+// piece, so that a damaged number of records takes no memory.
+bool HasFooterChecksum(absl::Span<const std::uint8_t> last_page,
+                       std::uint64_t segment_bytes, const ReadPiece& read);
 // Returns the locations of the records that `footer`, a whole footer, lists.
 // Each lies between the segment's header and the footer. Returns nullopt if the
 // footer is damaged.

@@ -243,12 +243,19 @@ void FolderCatalog::Save(const storage::Root& root, const FolderKey& key,
                          const FolderIndex& index,
                          std::vector<std::string>* warnings) const {
   if (!store_.has_value()) return;
-  const absl::Status saved = store_->Save(key, index);
-  if (saved.ok()) {
+  {
     base::MutexLock lock(&mutex_);
-    stale_.erase(key);
-    return;
+    while (busy_.count(key) != 0) busy_changed_.Wait(&mutex_);
+    busy_.insert(key);
   }
+  const absl::Status saved = store_->Save(key, index);
+  {
+    base::MutexLock lock(&mutex_);
+    busy_.erase(key);
+    busy_changed_.NotifyAll();
+    if (saved.ok()) stale_.erase(key);
+  }
+  if (saved.ok()) return;
   warnings->push_back(absl::StrCat(
       root.uri(), ": its index is kept in memory only: ", saved.message()));
 }
@@ -277,12 +284,17 @@ void FolderCatalog::RemoveStale() {
     keys = stale_;
   }
   for (const FolderKey& key : keys) {
-    // If the file cannot be removed, a read will find again that the index is
-    // stale. If a new index has replaced the file meanwhile, the new index is
-    // removed. The next daemon then scans once more.
-    if (absl::IsUnavailable(store_->Remove(key))) continue;
+    {
+      base::MutexLock lock(&mutex_);
+      // A new index may have replaced the file meanwhile, or be about to.
+      if (stale_.count(key) == 0 || !busy_.insert(key).second) continue;
+    }
+    const absl::Status removed = store_->Remove(key);
     base::MutexLock lock(&mutex_);
-    stale_.erase(key);
+    busy_.erase(key);
+    busy_changed_.NotifyAll();
+    // If the file cannot be removed, a read will find again that it is stale.
+    if (!absl::IsUnavailable(removed)) stale_.erase(key);
   }
 }
 

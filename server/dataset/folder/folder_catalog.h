@@ -106,6 +106,9 @@ class FolderCatalog {
   mutable base::Mutex mutex_;
   // The stale indexes whose files are not removed yet.
   mutable std::set<FolderKey> stale_ ABSL_GUARDED_BY(mutex_);
+  // The indexes whose files are being saved or removed.
+  mutable std::set<FolderKey> busy_ ABSL_GUARDED_BY(mutex_);
+  mutable base::CondVar busy_changed_;
 };
 
 }  // namespace forebay::dataset::folder

@@ -87,6 +87,8 @@ absl::Status ArrayWalk::See(FileView& file, const Item& item, Show show,
     case Part::kDataBlock:
       return is_fixed ? SeeFixedBlock(file, item, show, next)
                       : SeeDataBlock(file, item, show);
+    case Part::kPagedBlock:
+      return SeePagedBlock(file, item);
     case Part::kPage:
       return SeePage(file, item, show);
   }
@@ -311,6 +313,8 @@ absl::Status ArrayWalk::SeeSuperBlock(FileView& file, const Item& item,
       // missing.
       FOREBAY_RETURN_IF_ERROR(file.Locate(block.address, elements).status());
       FOREBAY_RETURN_IF_ERROR(
+          Add(file, {Part::kPagedBlock, block.address, 0, 0, 0}, next));
+      FOREBAY_RETURN_IF_ERROR(
           AddPages(file, block, block.address + prefix + kChecksum, written,
                    i * Pages(elements, page_elements_), next));
     } else {
@@ -318,6 +322,11 @@ absl::Status ArrayWalk::SeeSuperBlock(FileView& file, const Item& item,
     }
   }
   return cursor.ok() ? absl::OkStatus() : Damaged();
+}
+
+absl::Status ArrayWalk::SeePagedBlock(FileView& file, const Item& item) const {
+  const std::uint64_t prefix = kPrefix + file.widths().address + offset_bytes_;
+  return file.Checked(item.address, prefix + kChecksum, "EADB").status();
 }
 
 absl::Status ArrayWalk::SeeDataBlock(FileView& file, const Item& item,

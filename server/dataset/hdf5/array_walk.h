@@ -53,8 +53,16 @@ class ArrayWalk {
 
  private:
   // The kinds of blocks, as the specification names them. Pages are parts of a
-  // data block; each has a checksum of its own.
-  enum class Part { kHeader, kIndexBlock, kSuperBlock, kDataBlock, kPage };
+  // data block; each has a checksum of its own. kPagedBlock is what precedes
+  // the pages in a data block of an extensible array.
+  enum class Part {
+    kHeader,
+    kIndexBlock,
+    kSuperBlock,
+    kDataBlock,
+    kPagedBlock,
+    kPage
+  };
   // A block that is still to be read.
   struct Item {
     Part part = Part::kHeader;
@@ -80,6 +88,8 @@ class ArrayWalk {
   absl::Status SeeSuperBlock(FileView& file, const Item& item,
                              std::vector<Item>* next);
   absl::Status SeeDataBlock(FileView& file, const Item& item, Show show);
+  // Checks what precedes the pages of a data block, and has no elements.
+  absl::Status SeePagedBlock(FileView& file, const Item& item) const;
   absl::Status SeePage(FileView& file, const Item& item, Show show);
   // Takes the elements of a block off `cursor` and shows them.
   absl::Status TakeElements(const FileView& file, ByteCursor& cursor,

@@ -55,9 +55,18 @@ absl::Status Btree2Walk::ReadHeader(FileView& file) {
       node_bytes_ < kNodePrefix + kChecksum + record_bytes_)
     return Damaged();
   FOREBAY_RETURN_IF_ERROR(MeasureLevels(depth, widths));
+  FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(pending_, 1));
   has_header_ = true;
   if (root != kNoAddress) pending_.push_back({root, records, depth});
+  if (done()) DropNodes(file);
   return absl::OkStatus();
+}
+
+void Btree2Walk::DropNodes(FileView& file) {
+  file.memory().Shrink(pending_.capacity() * sizeof(Node) +
+                       seen_.size() * kBytesSeen);
+  std::vector<Node>().swap(pending_);
+  seen_.clear();
 }
 
 absl::Status Btree2Walk::MeasureLevels(std::uint64_t depth,
@@ -105,11 +114,15 @@ absl::Status Btree2Walk::Step(
   // All bytes of the node are there before it is parsed, so that a repeated
   // step shows no record twice.
   if (!seen_.insert(node.address).second) return Damaged();
+  FOREBAY_RETURN_IF_ERROR(file.memory().Grow(kBytesSeen));
   pending_.pop_back();
   cursor.Skip(1);
   if (cursor.Take(1) != type_) return Damaged();
   for (std::uint64_t i = 0; i < node.records; ++i)
     FOREBAY_RETURN_IF_ERROR(show(cursor.TakeBytes(record_bytes_)));
+  if (node.depth > 0) {
+    FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(pending_, node.records + 1));
+  }
   for (std::uint64_t i = 0; node.depth > 0 && i <= node.records; ++i) {
     Node child;
     child.address = cursor.TakeAddress();
@@ -118,7 +131,9 @@ absl::Status Btree2Walk::Step(
     cursor.Skip(total_bytes);
     pending_.push_back(child);
   }
-  return cursor.ok() ? absl::OkStatus() : Damaged();
+  if (!cursor.ok()) return Damaged();
+  if (done()) DropNodes(file);
+  return absl::OkStatus();
 }
 
 }  // namespace forebay::dataset::hdf5

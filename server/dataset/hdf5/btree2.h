@@ -15,8 +15,9 @@ namespace forebay::dataset::hdf5 {
 // Specification v3.0 III.A.2). Groups list links in such trees, and datasets
 // list chunks.
 //
-// Used by one thread. Owns its list of pending nodes. Never blocks. Errors:
-// those of FileView; DATA_LOSS: the tree is damaged.
+// Used by one thread. Owns its lists of nodes, and counts them in the file's
+// memory until done() is true. Never blocks. Errors: those of FileView;
+// DATA_LOSS: the tree is damaged; RESOURCE_EXHAUSTED: the memory has no room.
 class Btree2Walk {
  public:
   // Begins at the tree's header, which is at `address`.
@@ -56,6 +57,8 @@ class Btree2Walk {
   };
 
   absl::Status ReadHeader(FileView& file);
+  // Frees the lists of nodes, and counts them no longer.
+  void DropNodes(FileView& file);
   // Computes the levels up to `depth`.
   absl::Status MeasureLevels(std::uint64_t depth, const Widths& widths);
 

@@ -94,6 +94,7 @@ absl::Status ChunkWalk::StepBtree1(FileView& file) {
       const Bytes items,
       file.At(node.address + prefix, entries * (key + widths.address)));
   if (!seen_.insert(node.address).second) return Damaged();
+  FOREBAY_RETURN_IF_ERROR(file.memory().Grow(kBytesSeen));
   pending_.pop_back();
   ByteCursor item(items, widths);
   std::vector<std::uint64_t> scaled(array_.shape.size());
@@ -116,6 +117,8 @@ absl::Status ChunkWalk::StepBtree1(FileView& file) {
     // constructor has no file whose memory could count it.
     file.memory().Shrink((pending_.capacity() - 1) * sizeof(Node));
     std::vector<Node>().swap(pending_);
+    file.memory().Shrink(seen_.size() * kBytesSeen);
+    seen_.clear();
   }
   return absl::OkStatus();
 }

@@ -49,8 +49,8 @@ absl::StatusOr<Bytes> FileView::AtOffset(std::uint64_t offset,
         "has a piece of ", length, " bytes at byte ", offset,
         ", more than the ", kLongestPart, " that can be read at once"));
   }
-  // Only one part is searched: the last one that begins at or before `offset`.
-  // If only an earlier, longer part has the bytes, they are read again.
+  // If any part has all of the bytes, the last part that begins at or before
+  // `offset` has them; see `parts_`.
   const auto after = parts_.upper_bound(offset);
   if (after != parts_.begin()) {
     const auto& [begin, bytes] = *std::prev(after);
@@ -89,12 +89,15 @@ absl::Status FileView::Take(Bytes bytes) {
   FOREBAY_CHECK(wanted_.has_value() && bytes.size() == wanted_->length);
   FOREBAY_RETURN_IF_ERROR(memory_->Grow(bytes.size()));
   held_ += bytes.size();
-  std::vector<std::uint8_t>& part = parts_[wanted_->offset];
-  // An earlier, shorter part at the same offset is replaced, and no longer
-  // counts.
-  held_ -= part.size();
-  memory_->Shrink(part.size());
-  part.assign(bytes.begin(), bytes.end());
+  // Parts that lie within the new one are dropped, and no longer count.
+  const std::uint64_t end = wanted_->offset + wanted_->length;
+  auto part = parts_.lower_bound(wanted_->offset);
+  while (part != parts_.end() && part->first + part->second.size() <= end) {
+    held_ -= part->second.size();
+    memory_->Shrink(part->second.size());
+    part = parts_.erase(part);
+  }
+  parts_[wanted_->offset].assign(bytes.begin(), bytes.end());
   last_read_ = *wanted_;
   wanted_.reset();
   return absl::OkStatus();

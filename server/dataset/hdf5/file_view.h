@@ -18,6 +18,10 @@ namespace forebay::dataset::hdf5 {
 
 class LinkWalk;  // see links.h
 
+// The estimated memory of an item in a set of the nodes or blocks that a walk
+// has read.
+inline constexpr std::uint64_t kBytesSeen = 64;
+
 // The parts of a file that are in memory. Parsing code asks for bytes by their
 // address. If they are missing, it gets UNAVAILABLE and returns; its caller
 // reads wanted(), calls Take, and runs the code again. Bytes that were read
@@ -51,7 +55,7 @@ class FileView {
   // from there on are not all within the file.
   absl::StatusOr<std::uint64_t> Locate(std::uint64_t address,
                                        std::uint64_t length) const;
-  // Returns the bytes at an address, which stay valid until Forget.
+  // Returns the bytes at an address, which stay valid until Take or Forget.
   // UNAVAILABLE: they must be read first. DATA_LOSS: as in Locate, or `length`
   // is more than may be read at once.
   absl::StatusOr<Bytes> At(std::uint64_t address, std::uint64_t length);
@@ -67,7 +71,8 @@ class FileView {
   // Returns the range of the file that the last UNAVAILABLE asked for. Returns
   // nothing once Take has added its bytes.
   std::optional<ByteRange> wanted() const { return wanted_; }
-  // Adds the bytes of wanted(). RESOURCE_EXHAUSTED: the memory has no room.
+  // Adds the bytes of wanted(). Spans that At returned may become invalid.
+  // RESOURCE_EXHAUSTED: the memory has no room.
   absl::Status Take(Bytes bytes);
   // Returns the walk through the group at an address; null if it has not begun.
   std::shared_ptr<LinkWalk>& WalkOf(std::uint64_t group) {
@@ -86,7 +91,8 @@ class FileView {
   // Offset in bytes of address 0 in the file.
   std::uint64_t base_ = 0;
   Widths widths_;
-  // Bytes that were read, by their offset in the file.
+  // Bytes that were read, by their offset in the file. No part lies within
+  // another, so that their ends are in the order of their offsets.
   std::map<std::uint64_t, std::vector<std::uint8_t>> parts_;
   // Bytes of all parts together.
   std::uint64_t held_ = 0;

@@ -164,6 +164,14 @@ std::uint64_t MostBetween(std::uint64_t bytes) {
 
 }  // namespace
 
+bool IsFilterKind(std::uint64_t number) {
+  for (const FilterKind kind : {FilterKind::kDeflate, FilterKind::kShuffle,
+                                FilterKind::kFletcher32, FilterKind::kLzf}) {
+    if (number == static_cast<std::uint64_t>(kind)) return true;
+  }
+  return false;
+}
+
 absl::StatusOr<std::vector<ChunkFilter>> ParseFilters(Bytes message) {
   // Since version 2 of the message, only filters from this number on have a
   // name.
@@ -184,20 +192,12 @@ absl::StatusOr<std::vector<ChunkFilter>> ParseFilters(Bytes message) {
     ByteCursor parameters(cursor.TakeBytes(4 * values));
     if (version == 1 && values % 2 == 1) cursor.Skip(4);
     if (!cursor.ok()) return Damaged();
+    if (!IsFilterKind(number)) return NotRead(number, name);
     ChunkFilter filter{.kind = static_cast<FilterKind>(number)};
-    switch (filter.kind) {
-      case FilterKind::kDeflate:
-      case FilterKind::kFletcher32:
-      case FilterKind::kLzf:
-        break;
-      case FilterKind::kShuffle:
-        // If elements are references to values of variable length, the filter
-        // has no parameters, and Take returns 0.
-        filter.element_bytes = static_cast<std::uint32_t>(parameters.Take(4));
-        break;
-      default:
-        return NotRead(number, name);
-    }
+    // If elements are references to values of variable length, the shuffle
+    // filter has no parameters, and Take returns 0.
+    if (filter.kind == FilterKind::kShuffle)
+      filter.element_bytes = static_cast<std::uint32_t>(parameters.Take(4));
     filters.push_back(filter);
   }
   return filters;
@@ -249,6 +249,8 @@ absl::StatusOr<Bytes> Unfilter(const std::vector<ChunkFilter>& filters,
             data.first(data.size() - kChecksum), data.last(kChecksum)));
         data.remove_suffix(kChecksum);
         continue;
+      default:  // ParseFilters and DecodeRowKey refuse all other filters
+        return Damaged();
     }
     std::swap(next, other);
   }

@@ -31,6 +31,9 @@ struct ChunkFilter {
   std::uint32_t element_bytes = 0;
 };
 
+// Whether `number` is the Filter Identification Value of a FilterKind.
+bool IsFilterKind(std::uint64_t number);
+
 // Reads a Filter Pipeline message. Returns the filters in the order in which a
 // writer applies them. DATA_LOSS: the message is damaged. UNIMPLEMENTED: it has
 // a filter that cannot be undone, which the error names.

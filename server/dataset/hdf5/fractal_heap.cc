@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <vector>
 
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/dataset/hdf5/checksum.h"
 
 // A fractal heap has an address space of its own, divided among blocks by a
 // doubling table (HDF5 File Format Specification v3.0 III.G). A row of the
@@ -14,11 +18,14 @@
 // A Heap ID of a managed object is an offset in the address space and a length.
 // To find the object, Descend picks the child whose range contains the offset,
 // until the child is a direct block. Depth and rows are bounded, because IDs
-// are untrusted.
+// are untrusted. The checksum of each block is checked once: the heap is
+// searched for every link, and hashing a large block each time would take
+// quadratic time.
 
 namespace forebay::dataset::hdf5 {
 namespace {
 
+constexpr std::uint64_t kChecksum = 4;  // bytes
 // Bounds the indirect blocks within indirect blocks, and the rows of one, so
 // that damaged blocks cannot lead in a circle.
 constexpr int kDeepest = 8;
@@ -116,7 +123,36 @@ absl::StatusOr<Bytes> FractalHeap::FindManaged(FileView& file,
     return file.At(block.address + (offset - block.offset), length);
   FOREBAY_ASSIGN_OR_RETURN(const Bytes bytes,
                            file.At(block.address, block.bytes));
+  if (!checked_.contains({block.address, 0, block.bytes})) {
+    FOREBAY_RETURN_IF_ERROR(CheckDirect(file, block, bytes));
+    checked_.insert({block.address, 0, block.bytes});
+  }
   return bytes.subspan(offset - block.offset, length);
+}
+
+// Checks the signature and the checksum of a direct block (III.G). The checksum
+// covers the whole block, in which the checksum itself counts as zeros. It
+// follows the signature, a version, the address of the heap's header, and the
+// block's offset.
+absl::Status FractalHeap::CheckDirect(FileView& file, const Block& block,
+                                      Bytes bytes) const {
+  const std::uint64_t before = 5 + file.widths().address + offset_bytes_;
+  ByteCursor cursor(bytes);
+  if (!cursor.TakeSignature("FHDB")) return Damaged();
+  cursor.Skip(before - 4);
+  const std::uint64_t expected = cursor.Take(kChecksum);
+  if (!cursor.ok()) return Damaged();
+  FOREBAY_RETURN_IF_ERROR(file.memory().Grow(bytes.size()));
+  const absl::Cleanup counted = [&] { file.memory().Shrink(bytes.size()); };
+  std::vector<std::uint8_t> copy(bytes.begin(), bytes.end());
+  std::fill_n(copy.begin() + static_cast<std::ptrdiff_t>(before), kChecksum,
+              std::uint8_t{0});
+  if (Lookup3(copy) == expected) return absl::OkStatus();
+  FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t begin,
+                           file.Locate(block.address, block.bytes));
+  return absl::DataLossError(absl::StrCat(
+      "is damaged: the checksum of ", bytes.size(), " bytes of links at byte ",
+      begin, " is wrong; it is at byte ", begin + before));
 }
 
 // Returns the child of an indirect block that covers an offset of the heap.
@@ -133,13 +169,12 @@ absl::StatusOr<FractalHeap::Block> FractalHeap::Descend(
   const std::uint64_t direct_rows =
       log2(largest_bytes_) - log2(first_bytes_) + 2;
   const std::uint64_t prefix = 5 + widths.address + offset_bytes_;
-  const std::uint64_t bytes = prefix + rows * width_ * widths.address + 4;
-  // The checksum of each block is checked once: the heap is searched for every
-  // link, and hashing a large block each time would take quadratic time.
-  if (!checked_.contains({block.address, rows})) {
+  const std::uint64_t bytes =
+      prefix + rows * width_ * widths.address + kChecksum;
+  if (!checked_.contains({block.address, rows, bytes})) {
     FOREBAY_RETURN_IF_ERROR(
         file.Checked(block.address, bytes, "FHIB").status());
-    checked_.insert({block.address, rows});
+    checked_.insert({block.address, rows, bytes});
   }
   FOREBAY_ASSIGN_OR_RETURN(const Bytes all, file.At(block.address, bytes));
   std::uint64_t at = block.offset;

@@ -4,8 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <set>
-#include <utility>
+#include <tuple>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/dataset/hdf5/file_view.h"
 
@@ -18,7 +19,8 @@ namespace forebay::dataset::hdf5 {
 //
 // Copyable; used by one thread. Owns no bytes of the file. Never blocks.
 // Errors: those of FileView; DATA_LOSS: the heap is damaged; UNIMPLEMENTED: it
-// is compressed, or an object is too large for its blocks ("huge").
+// is compressed, or an object is too large for its blocks ("huge");
+// RESOURCE_EXHAUSTED: there is no memory to compute a block's checksum.
 class FractalHeap {
  public:
   // Reads the heap's header, which is at `address`.
@@ -27,8 +29,11 @@ class FractalHeap {
 
   // Returns the object whose Heap ID is `id`. The bytes of a tiny object lie in
   // `id` itself. The bytes of all other objects stay valid until
-  // FileView::Forget.
+  // FileView::Take or FileView::Forget.
   absl::StatusOr<Bytes> Find(FileView& file, Bytes id);
+  // Returns the number of blocks whose checksums were found right. The heap
+  // remembers these blocks, and does not count the memory.
+  std::size_t checked_blocks() const { return checked_.size(); }
 
  private:
   FractalHeap() = default;
@@ -46,6 +51,9 @@ class FractalHeap {
   // Returns the bytes of a managed object: an object that lies in a block.
   absl::StatusOr<Bytes> FindManaged(FileView& file, std::uint64_t offset,
                                     std::uint64_t length);
+  // Checks a direct block that has these bytes, and has a checksum.
+  absl::Status CheckDirect(FileView& file, const Block& block,
+                           Bytes bytes) const;
   // Returns the bytes of each block in a row of the doubling table.
   std::uint64_t RowBytes(std::uint64_t row) const;
   absl::StatusOr<Block> Descend(FileView& file, const Block& block,
@@ -69,9 +77,9 @@ class FractalHeap {
   std::uint64_t root_rows_ = 0;
   // Whether direct blocks have checksums.
   bool has_checksums_ = false;
-  // Address and number of rows of each indirect block whose checksum was found
-  // to be correct.
-  std::set<std::pair<std::uint64_t, std::uint64_t>> checked_;
+  // Address, number of rows (0 for a direct block) and bytes of each block
+  // whose checksum was found to be correct.
+  std::set<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>> checked_;
 };
 
 }  // namespace forebay::dataset::hdf5

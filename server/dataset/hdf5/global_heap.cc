@@ -72,8 +72,8 @@ absl::Status GlobalHeapWalk::Begin(FileView& file) {
 std::uint64_t GlobalHeapWalk::memory() const {
   const std::uint64_t own = std::string().capacity();
   return order_.capacity() * sizeof(Reference) +
-         places_.capacity() * sizeof(ValuePlace) + references_.capacity() -
-         own + kept_.capacity() - own;
+         (places_.capacity() + heap_.values.capacity()) * sizeof(ValuePlace) +
+         references_.capacity() - own + kept_.capacity() - own;
 }
 
 absl::Status GlobalHeapWalk::Step(FileView& file) {
@@ -113,10 +113,11 @@ absl::Status GlobalHeapWalk::Open(FileView& file, std::uint64_t address) {
   cursor.Skip(4);
   const std::uint64_t length = cursor.TakeLength();
   FOREBAY_RETURN_IF_ERROR(file.Locate(address, length).status());
-  heap_ = {.address = address,
-           .end = address + length,
-           .values = {},
-           .next = address + (header + 7) / 8 * 8};
+  heap_.address = address;
+  heap_.end = address + length;
+  // The next heap reuses the memory, which stays counted.
+  heap_.values.clear();
+  heap_.next = address + (header + 7) / 8 * 8;
   return absl::OkStatus();
 }
 
@@ -135,7 +136,11 @@ absl::Status GlobalHeapWalk::FindNext(FileView& file) {
   // Object 0 is the free space, which comes last. If the walk reaches it, the
   // heap does not have the wanted object.
   if (number == 0 || length > room) return Damaged(heap_.address);
-  if (heap_.values.size() <= number) heap_.values.resize(number + 1);
+  if (heap_.values.size() <= number) {
+    FOREBAY_RETURN_IF_ERROR(
+        file.memory().MakeRoom(heap_.values, number + 1 - heap_.values.size()));
+    heap_.values.resize(number + 1);
+  }
   FOREBAY_ASSIGN_OR_RETURN(heap_.values[number].offset,
                            file.Locate(heap_.next + header, length));
   heap_.values[number].length = length;

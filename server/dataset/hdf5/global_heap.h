@@ -22,10 +22,11 @@ struct ValuePlace {
 // references are sorted first, so that each heap is read once, in the order of
 // the file.
 //
-// Used by one thread. Owns the references and the values that it finds, and
-// counts both in the file's memory. Never blocks. Errors: those of FileView;
-// DATA_LOSS: a heap is damaged or has no such value; UNIMPLEMENTED: a value
-// that is to be copied is longer than `most_kept`.
+// Used by one thread. Owns the references, the values that it finds, and the
+// places of one heap's objects, and counts all of them in the file's memory.
+// Never blocks. Errors: those of FileView; DATA_LOSS: a heap is damaged or has
+// no such value; UNIMPLEMENTED: a value that is to be copied is longer than
+// `most_kept`.
 class GlobalHeapWalk {
  public:
   // Takes the references, one for each row. A value has `element_bytes` bytes

@@ -105,9 +105,9 @@ std::uint64_t MostFrequentRows(const std::vector<ListedArray>& arrays) {
       ++counts[(*one.array)->rows()];
   }
   const auto most = std::max_element(
-      counts.begin(), counts.end(),
-      [](const auto& a, const auto& b) { return a.second <= b.second; });
-  return most == counts.end() ? 0 : most->first;
+      counts.rbegin(), counts.rend(),
+      [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == counts.rend() ? 0 : most->first;
 }
 
 // Returns a pattern for each field if every object of a group seems to be a

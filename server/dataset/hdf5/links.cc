@@ -158,8 +158,12 @@ absl::Status LinkWalk::TakeDense(FileView& file) {
     const Bytes id(
         reinterpret_cast<const std::uint8_t*>(ids_.data()) + next_id_ + kHash,
         bytes - kHash);
-    FOREBAY_ASSIGN_OR_RETURN(const Bytes message, heap_->Find(file, id));
-    FOREBAY_ASSIGN_OR_RETURN(Link link, ParseLink(message, file.widths()));
+    const std::size_t blocks = heap_->checked_blocks();
+    const auto message = heap_->Find(file, id);
+    FOREBAY_RETURN_IF_ERROR(
+        Count(kBytesSeen * (heap_->checked_blocks() - blocks)));
+    if (!message.ok()) return message.status();
+    FOREBAY_ASSIGN_OR_RETURN(Link link, ParseLink(*message, file.widths()));
     FOREBAY_RETURN_IF_ERROR(Add(file, std::move(link)));
     next_id_ += bytes;
   }
@@ -183,8 +187,6 @@ absl::Status LinkWalk::RunOld(FileView& file, Bytes symbol_table) {
     if (seen_.contains(node.address)) return Damaged();
     FOREBAY_RETURN_IF_ERROR(node.is_table ? ReadSymbols(file, node.address)
                                           : StepTree(file, node.address));
-    // The estimated memory of an item in `seen_`.
-    constexpr std::uint64_t kBytesSeen = 64;
     FOREBAY_RETURN_IF_ERROR(Count(kBytesSeen));
     seen_.insert(node.address);
   }

@@ -29,7 +29,7 @@ enum class MessageType : std::uint16_t {
 // A message of an object header.
 struct Message {
   MessageType type = MessageType::kContinuation;
-  // Bytes of the message, valid until FileView::Forget.
+  // Bytes of the message, valid until FileView::Take or Forget.
   Bytes body;
 };
 

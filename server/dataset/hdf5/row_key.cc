@@ -62,6 +62,13 @@ std::uint64_t TakeNumber(ByteCursor& cursor) {
   return number;
 }
 
+// Takes a number into 32 bits. Returns false if it does not fit.
+bool TakeNumber32(ByteCursor& cursor, std::uint32_t* number) {
+  const std::uint64_t whole = TakeNumber(cursor);
+  *number = static_cast<std::uint32_t>(whole);
+  return *number == whole;
+}
+
 std::string_view TakeText(ByteCursor& cursor) {
   const Bytes bytes = cursor.TakeBytes(TakeNumber(cursor));
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -84,9 +91,10 @@ bool TakeFilters(ByteCursor& cursor, RowPlace* place) {
   const std::uint64_t filters = TakeNumber(cursor);
   if (filters > kMostFilters) return false;
   for (std::uint64_t i = 0; i < filters; ++i) {
-    ChunkFilter filter;
-    filter.kind = static_cast<FilterKind>(TakeNumber(cursor));
-    filter.element_bytes = static_cast<std::uint32_t>(TakeNumber(cursor));
+    const std::uint64_t kind = TakeNumber(cursor);
+    if (!IsFilterKind(kind)) return false;
+    ChunkFilter filter{.kind = static_cast<FilterKind>(kind)};
+    if (!TakeNumber32(cursor, &filter.element_bytes)) return false;
     place->filters.push_back(filter);
   }
   return true;
@@ -132,7 +140,7 @@ bool TakeChunks(ByteCursor& cursor, bool is_gathered, RowPlace* place) {
     chunk.number = TakeNumber(cursor);
     chunk.offset = is_gathered ? end : TakeNumber(cursor);
     chunk.bytes = TakeNumber(cursor);
-    chunk.mask = static_cast<std::uint32_t>(TakeNumber(cursor));
+    if (!TakeNumber32(cursor, &chunk.mask)) return false;
     if (is_gathered) --chunk.mask;
     if (chunk.bytes > kMostBytes || end > kMostBytes) return false;
     end += chunk.bytes;
@@ -186,7 +194,7 @@ bool TakePlace(ByteCursor& cursor, bool is_gathered, RowPlace* place) {
   if (place->kind == Kind::kParts && !TakeParts(cursor, is_gathered, place))
     return false;
   if (place->kind == Kind::kChunk) {
-    place->mask = static_cast<std::uint32_t>(TakeNumber(cursor));
+    if (!TakeNumber32(cursor, &place->mask)) return false;
     place->chunk_bytes = TakeNumber(cursor);
   }
   return cursor.ok();

@@ -275,7 +275,7 @@ absl::Status ArrayLister::AddLinks(FileView& file, const Object& group,
   pending_.pop_back();
   for (const Link& link : *links) {
     if (link.address == kNoAddress) continue;
-    if (++objects_ == kMostObjects) {
+    if (++objects_ > kMostObjects) {
       return absl::UnimplementedError(
           absl::StrCat("has more than ", kMostObjects,
                        " objects; name the datasets that are wanted"));

@@ -130,11 +130,12 @@ bool NpyIndex::Accept(std::string_view path, const storage::Revision& revision,
 bool NpyIndex::AcceptIf(
     std::string_view path, const storage::Revision& revision,
     absl::FunctionRef<bool(std::size_t)> is_as_indexed) const {
-  for (const std::size_t i : by_path_.Find(path, paths())) {
+  const std::vector<std::size_t> files = by_path_.Find(path, paths());
+  for (const std::size_t i : files) {
     if (revision.inode != files_[i].version.revision.inode || !is_as_indexed(i))
       return false;
-    ctimes_[i] = revision.ctime_nanos;
   }
+  for (const std::size_t i : files) ctimes_[i] = revision.ctime_nanos;
   return true;
 }
 

@@ -307,24 +307,26 @@ storage::Revision RecordIndex::RevisionOf(std::string_view path) const {
 bool RecordIndex::Accept(std::string_view path,
                          const storage::Revision& revision,
                          const FileRecords& records) const {
-  for (const std::size_t i : by_path_.Find(path, paths())) {
+  const std::vector<std::size_t> files = by_path_.Find(path, paths());
+  for (const std::size_t i : files) {
     if (revision.inode != parts_.files[i].inode || !HasRecords(i, records))
       return false;
-    ctimes_[i] = revision.ctime_nanos;
   }
+  for (const std::size_t i : files) ctimes_[i] = revision.ctime_nanos;
   return true;
 }
 
 bool RecordIndex::AcceptCompressed(std::string_view path,
                                    const storage::Revision& revision,
                                    std::uint32_t pieces_crc32c) const {
-  for (const std::size_t i : by_path_.Find(path, paths())) {
+  const std::vector<std::size_t> files = by_path_.Find(path, paths());
+  for (const std::size_t i : files) {
     const auto* const compressed = CompressedOf(parts_.files[i]);
     if (compressed == nullptr || compressed->pieces_crc32c != pieces_crc32c ||
         revision.inode != parts_.files[i].inode)
       return false;
-    ctimes_[i] = revision.ctime_nanos;
   }
+  for (const std::size_t i : files) ctimes_[i] = revision.ctime_nanos;
   return true;
 }
 

@@ -263,24 +263,26 @@ storage::Revision ShardIndex::RevisionOf(std::string_view path) const {
 bool ShardIndex::Accept(std::string_view path,
                         const storage::Revision& revision,
                         const ShardSamples& samples) const {
-  for (const std::size_t i : by_path_.Find(path, paths())) {
+  const std::vector<std::size_t> shards = by_path_.Find(path, paths());
+  for (const std::size_t i : shards) {
     if (revision.inode != parts_.shards[i].inode || !HasSamples(i, samples))
       return false;
-    ctimes_[i] = revision.ctime_nanos;
   }
+  for (const std::size_t i : shards) ctimes_[i] = revision.ctime_nanos;
   return true;
 }
 
 bool ShardIndex::AcceptCompressed(std::string_view path,
                                   const storage::Revision& revision,
                                   std::uint32_t pieces_crc32c) const {
-  for (const std::size_t i : by_path_.Find(path, paths())) {
+  const std::vector<std::size_t> shards = by_path_.Find(path, paths());
+  for (const std::size_t i : shards) {
     const auto* const compressed = CompressedOf(parts_.shards[i]);
     if (compressed == nullptr || compressed->pieces_crc32c != pieces_crc32c ||
         revision.inode != parts_.shards[i].inode)
       return false;
-    ctimes_[i] = revision.ctime_nanos;
   }
+  for (const std::size_t i : shards) ctimes_[i] = revision.ctime_nanos;
   return true;
 }
 

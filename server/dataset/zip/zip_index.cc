@@ -205,12 +205,13 @@ storage::Revision ZipIndex::RevisionOf(std::string_view path) const {
 
 bool ZipIndex::Accept(std::string_view path, const storage::Revision& revision,
                       const Version& directory) const {
-  for (const std::size_t i : by_path_.Find(path, paths())) {
+  const std::vector<std::size_t> archives = by_path_.Find(path, paths());
+  for (const std::size_t i : archives) {
     const ArchiveRecord& known = parts_.archives[i];
     if (revision.inode != known.inode || directory != known.directory)
       return false;
-    ctimes_[i] = revision.ctime_nanos;
   }
+  for (const std::size_t i : archives) ctimes_[i] = revision.ctime_nanos;
   return true;
 }
 

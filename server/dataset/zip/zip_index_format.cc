@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "proto/dataset.pb.h"
 #include "server/base/status.h"
 #include "server/dataset/folder/folder_index_format.h"
 #include "server/dataset/index_file.h"
@@ -11,9 +12,8 @@ namespace {
 
 constexpr IndexFileType kType = {
     {'F', 'B', 'Y', 'Z', 'I', 'P', 'I', 'X'}, 3, 0};
-// The format of the FolderIndex in the file: the value of
-// proto::DatasetSpec::ZIP.
-constexpr std::uint32_t kFormat = 11;
+// The format of the FolderIndex in the file.
+constexpr std::uint32_t kFormat = proto::DatasetSpec::ZIP;
 
 // The header of the file, as zip_index_format.h describes it.
 struct Header {

@@ -112,7 +112,10 @@ void RangedSource::SetCap(std::uint64_t job, double bytes_per_second) {
 }
 
 void RangedSource::Forget(std::uint64_t job) {
-  client_->engine().Post([=, this] { queue_.Forget(job); });
+  client_->engine().Post([=, this] {
+    queue_.Forget(job);
+    Dispatch();
+  });
 }
 
 SourceState RangedSource::State() const {

@@ -18,6 +18,7 @@ import os
 import queue
 import signal
 import socket
+import struct
 import threading
 import time
 import weakref
@@ -349,9 +350,13 @@ class _Stream:
                 if not message:
                     return
                 began = time.process_time_ns()
-                task = wire.read_task(message)
-                for sample in task.samples:
-                    slot = self._slots[sample.slot]
+                try:
+                    task = wire.read_task(message)
+                    slots = [self._slots[sample.slot] for sample in task.samples]
+                except (struct.error, KeyError) as error:
+                    os.write(2, f"the daemon's task is damaged: {error!r}\n".encode())
+                    return
+                for sample, slot in zip(task.samples, slots):
                     begin = slot.offsets[0]
                     memory = memoryview(slot.memory)[begin:begin + self._room]
                     if self._needed:

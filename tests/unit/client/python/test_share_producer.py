@@ -6,6 +6,7 @@ import mmap
 import os
 import socket
 import struct
+import threading
 
 import pytest
 
@@ -35,11 +36,12 @@ class Fails:
         pass
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.parametrize("message", [
     b"?", _TASK.pack(wire.MAKE, 0, 0, 0, 1, 0) + struct.pack("<QQII", 1, 1, 9, 0)],
     ids=["no task", "no slot"])
-def test_a_worker_that_fails_hangs_up(message):
+def test_a_worker_that_gets_a_damaged_task_hangs_up(message, monkeypatch, capfd):
+    uncaught = []
+    monkeypatch.setattr(threading, "excepthook", uncaught.append)
     tasks, theirs = pair()
     theirs.settimeout(None)
     worker, its = pair()
@@ -51,6 +53,8 @@ def test_a_worker_that_fails_hangs_up(message):
     worker.send(message)
     assert worker.recv(wire.MAX_MESSAGE) == b""
     tasks.close()
+    assert not uncaught
+    assert capfd.readouterr().err.startswith("the daemon's task is damaged: ")
 
 
 def test_it_listens_on_when_it_has_no_descriptor_to_spare():

@@ -187,5 +187,13 @@ TEST_CASE("User code is not for the transforms of readers",
   CHECK_FALSE(CheckNothingRandom(Spec(Image(8, 8, 3))).ok());
 }
 
+TEST_CASE("A window at random is not for the transforms of readers",
+          "[pipeline][user_code]") {
+  const absl::Status status = CheckNothingRandom(
+      Spec("ops { slice { } } ops { random_window { length: 3 } }"));
+  CHECK_THAT(status, HasCode(absl::StatusCode::kInvalidArgument));
+  CHECK_THAT(status.message(), Contains("op 2, RandomWindow: draws at random"));
+}
+
 }  // namespace
 }  // namespace forebay::pipeline

@@ -3,6 +3,7 @@
 #include <png.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
@@ -154,6 +155,29 @@ TEST_CASE("A contact sheet shows the first of many images and thins large ones",
   const auto thinned = DrawContactSheet(large, 1);
   REQUIRE_THAT(thinned, IsOk());
   CHECK(thinned->picture.width <= 20000 / 2 + 4);
+}
+
+TEST_CASE("A contact sheet has at most 8192 pixels a side",
+          "[forebayctl][contact_sheet]") {
+  struct Case {
+    std::uint64_t count, height, width;
+  };
+  for (const Case& one : std::vector<Case>{{1, 1, 8188},
+                                           {1, 1, 8189},
+                                           {1, 1, 100'000},
+                                           {1, 100'000, 3},
+                                           {4, 1, 8200},
+                                           {256, 1, 1022}}) {
+    CAPTURE(one.count, one.height, one.width);
+    PeekedBatch batch;
+    AddField("image", proto::UINT8, 1, {one.count, 1, one.height, one.width},
+             &batch);
+    const auto sheet = DrawContactSheet(batch, one.count);
+    REQUIRE_THAT(sheet, IsOk());
+    CHECK(sheet->picture.width <= 8192);
+    CHECK(sheet->picture.height <= 8192);
+    CHECK(std::max(sheet->picture.width, sheet->picture.height) > 4096);
+  }
 }
 
 TEST_CASE("A contact sheet refuses what is not a picture",

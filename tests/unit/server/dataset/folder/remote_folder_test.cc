@@ -1,6 +1,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <latch>
 #include <memory>
 #include <string>
@@ -15,6 +16,7 @@
 #include "tests/unit/server/base/ample_budget.h"
 #include "tests/unit/server/dataset/fake_lister.h"
 #include "tests/unit/server/dataset/scratch_tree.h"
+#include "tests/unit/server/storage/fake_root.h"
 
 namespace forebay::dataset::folder {
 namespace {
@@ -233,6 +235,32 @@ TEST_CASE_METHOD(RemoteFolderTest,
   folders->RemoveStale();
   CHECK(Open(*New())->version() == after->version());
   CHECK(lister_.lists == 4);
+}
+
+TEST_CASE_METHOD(RemoteFolderTest,
+                 "An index that is saved while stale ones are removed stays",
+                 "[folder][remote_folder]") {
+  constexpr int kFolders = 200;
+  const auto folders = New();
+  std::vector<std::shared_ptr<const storage::Root>> roots;
+  std::vector<std::shared_ptr<const Dataset>> stale;
+  for (int i = 0; i < kFolders; ++i) {
+    const std::string name = "gs://bucket/" + std::to_string(i);
+    roots.push_back(storage::FakeRoot::Make({.uri = name, .identity = name}));
+    stale.push_back(*folders->Open(roots.back(), {}, &warnings_, {}));
+  }
+  for (const auto& dataset : stale) folders->MarkStale(dataset->version());
+  const auto files = [this] {
+    const std::filesystem::directory_iterator all(tree_.path() + "/indexes");
+    return std::distance(begin(all), end(all));
+  };
+  REQUIRE(files() == kFolders);
+  std::jthread remover([&] { folders->RemoveStale(); });
+  while (files() == kFolders) std::this_thread::yield();
+  for (const auto& root : roots)
+    CHECK_THAT(folders->Open(root, {}, &warnings_, {}), IsOk());
+  remover.join();
+  CHECK(files() == kFolders);
 }
 
 TEST_CASE_METHOD(RemoteFolderTest,

@@ -136,6 +136,17 @@ TEST_CASE("An HDF5 filter decompresses no more than the shape says",
              Contains("its deflated data is damaged"));
 }
 
+// The other filter would change the bytes, so that they are not the chunk's.
+TEST_CASE("An HDF5 filter that is not known is not skipped",
+          "[hdf5][filters]") {
+  const ChunkFilter other = {static_cast<FilterKind>(4)};
+  CHECK_THAT(ErrorOf({other}, "abcd", 4),
+             Contains("its filters contradict themselves"));
+  CHECK_FALSE(IsFilterKind(4));
+  CHECK_FALSE(IsFilterKind(65536 + 1));
+  CHECK(IsFilterKind(32000));
+}
+
 TEST_CASE("Other HDF5 filters are named in the error", "[hdf5][filters]") {
   // A filter pipeline message of version 2 has one filter: its number, its
   // name's length, flags, parameters (HDF5 File Format Specification v3.0,

@@ -1,6 +1,7 @@
 #ifndef FOREBAY_TESTS_UNIT_SERVER_DATASET_HDF5_GOLDEN_HDF5_H_
 #define FOREBAY_TESTS_UNIT_SERVER_DATASET_HDF5_GOLDEN_HDF5_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -33,6 +34,12 @@ std::string GoldenFile(const std::string& name);
 
 inline absl::Span<const std::uint8_t> AsBytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+// Appends a little-endian number of `bytes` bytes.
+inline void Append(std::uint64_t number, std::size_t bytes, std::string* file) {
+  for (std::size_t i = 0; i < bytes; ++i)
+    *file += static_cast<char>(number >> (8 * i));
 }
 
 // Calls `look` until it lacks no bytes of the file.

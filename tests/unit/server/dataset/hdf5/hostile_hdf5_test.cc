@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "server/base/memory_budget.h"
 #include "server/base/status.h"
 #include "server/dataset/hdf5/checksum.h"
@@ -68,12 +69,6 @@ class HostileHdf5Test {
   base::MemoryBudget budget_{1 << 26};
   base::WorkingMemory memory_{&budget_, "a test"};
 };
-
-// Appends a little-endian number of `bytes` bytes.
-void Append(std::uint64_t number, std::size_t bytes, std::string* file) {
-  for (std::size_t i = 0; i < bytes; ++i)
-    *file += static_cast<char>(number >> (8 * i));
-}
 
 void Set(std::uint64_t number, std::size_t bytes, std::size_t at,
          std::string* file) {
@@ -255,6 +250,75 @@ TEST_CASE_METHOD(HostileHdf5Test,
   CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
   CHECK_THAT(status.ToString(),
              Contains("an index of chunks contradicts itself"));
+}
+
+// The names in a block of links are those of samples, and are used to find
+// them.
+TEST_CASE_METHOD(HostileHdf5Test,
+                 "An HDF5 block of links with a wrong checksum is refused",
+                 "[hdf5][hostile_hdf5]") {
+  const std::string whole = GoldenFile("groups_latest.h5");
+  REQUIRE_THAT(Find(whole, "a/b/c/d"), IsOk());
+  int blocks = 0;
+  for (std::size_t at = whole.find("FHDB"); at != whole.npos;
+       at = whole.find("FHDB", at + 1)) {
+    // The bytes are in the signature, the address of the header, the checksum,
+    // and the name of a link.
+    for (const std::size_t byte : {0, 6, 17, 50}) {
+      std::string file = whole;
+      file[at + byte] = static_cast<char>(file[at + byte] ^ 1);
+      CAPTURE(at, byte);
+      const std::vector<std::string> damaged = List(file);
+      REQUIRE_THAT(damaged, SizeIs(1));
+      CHECK_THAT(damaged[0], Contains("DATA_LOSS"));
+      if (byte == 0) continue;
+      CHECK_THAT(damaged[0], Contains(absl::StrCat(" bytes of links at byte ",
+                                                   at, " is wrong")));
+    }
+    ++blocks;
+  }
+  CHECK(blocks == 13);
+}
+
+// The prefix of the block is followed by pages, which have checksums of their
+// own.
+TEST_CASE_METHOD(HostileHdf5Test,
+                 "An HDF5 block of pages with a wrong checksum is refused",
+                 "[hdf5][hostile_hdf5]") {
+  constexpr std::size_t kPrefix = 18;
+  const std::string whole = GoldenFile("sparse_latest.h5");
+  REQUIRE_THAT(Parse(whole, "rows", false), IsOk());
+  int blocks = 0;
+  for (std::size_t at = whole.find("EADB"); at != whole.npos;
+       at = whole.find("EADB", at + 1)) {
+    std::string sum;
+    Append(Lookup3(AsBytes(std::string_view(whole).substr(at, kPrefix))), 4,
+           &sum);
+    if (whole.substr(at + kPrefix, 4) != sum) continue;  // has no pages
+    ++blocks;
+    std::string file = whole;
+    file[at + 6] = static_cast<char>(file[at + 6] ^ 1);
+    CAPTURE(at);
+    const absl::Status status = Parse(file, "rows", false);
+    CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+    CHECK_THAT(status.ToString(), Contains("the checksum of 22 bytes"));
+  }
+  CHECK(blocks == 2);
+}
+
+// All objects are the group itself, which is listed once.
+TEST_CASE_METHOD(HostileHdf5Test,
+                 "An HDF5 file may have as many objects as its limit says",
+                 "[hdf5][hostile_hdf5]") {
+  for (const std::uint64_t objects : {4096, 4097}) {
+    std::string file = GroupOfOneName(objects, 10000);
+    file[file.find("aaa") + 1] = '\0';  // all names are "a"
+    CAPTURE(objects);
+    const std::vector<std::string> listed = List(file);
+    CHECK(listed.empty() == (objects == 4096));
+    if (listed.empty()) continue;
+    CHECK_THAT(listed[0], Contains("has more than 4096 objects"));
+  }
 }
 
 // Sets the version and the consistency flags of a superblock of version 2 or 3,

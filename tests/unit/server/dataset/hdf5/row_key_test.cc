@@ -10,6 +10,7 @@ namespace forebay::dataset::hdf5 {
 namespace {
 
 using tests::ElementsAre;
+using tests::HasCode;
 using tests::IsEmpty;
 using tests::IsOk;
 
@@ -124,6 +125,50 @@ TEST_CASE("A part of a gathered HDF5 row's key is not a key",
   const std::string key = EncodeRowKey(row.places, row.pieces, {});
   for (std::size_t size = 0; size < key.size(); ++size)
     CHECK_FALSE(DecodeRowKey(std::string_view(key).substr(0, size)).ok());
+}
+
+// A filter that is not known would be left out when the chunk is read.
+TEST_CASE("An HDF5 row key with a filter that is not known is refused",
+          "[hdf5][row_key]") {
+  RowPlace place;
+  place.kind = RowPlace::Kind::kChunk;
+  place.chunk_bytes = 4;
+  for (const int number : {1, 2, 3, 32000}) {
+    place.filters = {{static_cast<FilterKind>(number)}};
+    CAPTURE(number);
+    CHECK_THAT(DecodeRowKey(EncodeRowKey({place}, {}, {})), IsOk());
+  }
+  for (const int number : {0, 4, 5, 6, 31999, 32001, 65535}) {
+    place.filters = {{static_cast<FilterKind>(number)}};
+    CAPTURE(number);
+    CHECK_THAT(DecodeRowKey(EncodeRowKey({place}, {}, {})),
+               HasCode(absl::StatusCode::kDataLoss));
+  }
+}
+
+// The key has a filter, the filter's element bytes, a mask, the bytes of a
+// chunk and a row. Each of the first three numbers becomes 2^32 + 1 in turn.
+TEST_CASE("Numbers in an HDF5 row key that do not fit are refused",
+          "[hdf5][row_key]") {
+  const std::string large = "\x81\x80\x80\x80\x10";
+  CHECK_THAT(DecodeRowKey("\1\1"
+                          "\1\1\1"
+                          "\1\1"),
+             IsOk());
+  CHECK_FALSE(DecodeRowKey("\1\1" + large +
+                           "\1\1"
+                           "\1\1")
+                  .ok());
+  CHECK_FALSE(DecodeRowKey("\1\1"
+                           "\1" +
+                           large +
+                           "\1"
+                           "\1\1")
+                  .ok());
+  CHECK_FALSE(DecodeRowKey("\1\1"
+                           "\1\1" +
+                           large + "\1\1")
+                  .ok());
 }
 
 TEST_CASE("Other bytes are not an HDF5 row key", "[hdf5][row_key]") {

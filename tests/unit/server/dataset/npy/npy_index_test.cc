@@ -116,6 +116,19 @@ TEST_CASE("An npy index knows a file by its new time if its rows are the same",
   CHECK(index->RevisionOf("b") == storage::Revision{1, 5});
 }
 
+TEST_CASE("An npy index that refuses a file changes none of its entries",
+          "[npy][npy_index]") {
+  // The dataset lists the file "a" twice, with another number of rows each
+  // time.
+  const auto index = *Index({{"a", 2}, {"a", 3}});
+  for (const std::uint64_t rows : {2, 3}) {
+    CAPTURE(rows);
+    CHECK_FALSE(index->Accept("a", {1, 5}, {kType, 6, rows, 128}));
+    CHECK(index->VersionOf(0).revision == storage::Revision{1, 1});
+    CHECK(index->VersionOf(1).revision == storage::Revision{1, 1});
+  }
+}
+
 TEST_CASE("An npy index takes memory for files and none for rows",
           "[npy][npy_index]") {
   constexpr std::uint64_t kRows = 10'000'000;

@@ -97,6 +97,25 @@ TEST_CASE(
   CHECK(index->RevisionOf("b") == storage::Revision{15, 99});
 }
 
+TEST_CASE("A record index that refuses a file changes none of its entries",
+          "[records][record_index]") {
+  // The dataset lists the file "b" twice, with other records each time.
+  auto files = Files();
+  files.push_back(files[2]);
+  auto records = Records();
+  records.push_back({.begin = 10, .ends = {12, 30}, .bounds = {{0, 6}}});
+  base::WorkingMemory memory(base::AmpleBudget(), "an index");
+  const auto index =
+      BuildRecordIndex("a format", files, std::move(records), memory);
+  REQUIRE_THAT(index, IsOk());
+  for (const std::uint64_t end : {11, 12}) {
+    CAPTURE(end);
+    CHECK_FALSE((*index)->Accept(
+        "b", {15, 99}, {.begin = 10, .ends = {end, 30}, .bounds = {}}));
+    CHECK((*index)->IsOf(files));
+  }
+}
+
 TEST_CASE("A record index's version tells indexes apart",
           "[records][record_index]") {
   const auto version_of = [](std::string format, auto files, auto records) {

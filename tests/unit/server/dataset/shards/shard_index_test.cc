@@ -94,6 +94,25 @@ TEST_CASE("A shard's revision is not part of the shard index's version",
   CHECK(index->RevisionOf("b.tar") == storage::Revision());
 }
 
+TEST_CASE("A shard index that refuses a shard changes none of its entries",
+          "[shards][shard_index]") {
+  // The dataset lists one shard twice, with other samples each time.
+  const Shard shard = {"a.tar", {10240, 7, {.inode = 5, .ctime_nanos = 6}}};
+  const std::vector<Shard> shards = {shard, shard};
+  const FieldChoice fields = Fields({"cls"});
+  const auto samples = [&] {
+    return std::vector<ShardSamples>{
+        Compressed(shard, fields, {{512, 100, 0}}),
+        Compressed(shard, fields, {{1536, 100, 0}})};
+  };
+  const auto index = *Build(fields, shards, samples());
+  for (const std::size_t of : {0, 1}) {
+    CAPTURE(of);
+    CHECK_FALSE(index->Accept("a.tar", {5, 7}, samples()[of]));
+    CHECK(index->IsOf(fields, shards));
+  }
+}
+
 TEST_CASE("A shard index finds each field", "[shards][shard_index]") {
   const auto index = Index();
   REQUIRE(index->size() == 3u);

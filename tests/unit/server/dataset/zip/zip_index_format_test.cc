@@ -22,14 +22,15 @@ using tests::HasCode;
 using tests::IsEmpty;
 using tests::IsOk;
 
-std::shared_ptr<const ZipIndex> Index(const std::string& folder = "all") {
+std::shared_ptr<const ZipIndex> Index(const std::string& folder = "all",
+                                      const std::string& second = "b.zip") {
   const std::string archive = CompressedArchive(
       {{"all/cat/1.png", "one"},
        {"all/dog/2.png", std::string(500, '2'), ZipMethod::kDeflated}});
   base::WorkingMemory memory(base::AmpleBudget(), "an index");
   std::vector<ArchiveContents> contents(2);
   std::vector<storage::ListedObject> archives = {
-      {"a.zip", {archive.size(), 7, {1, 2}}}, {"b.zip", {22, 8, {3, 4}}}};
+      {"a.zip", {archive.size(), 7, {1, 2}}}, {second, {22, 8, {3, 4}}}};
   auto parser =
       *ZipParser::Create(archives[0], ZipParser::Keep::kFiles, &memory);
   while (const auto read = parser->next_read()) {
@@ -65,6 +66,22 @@ TEST_CASE("The zip index format gives the same index again",
   CHECK((*again)->IsOf(std::vector<storage::ListedObject>{
       index->ArchiveAt(0), index->ArchiveAt(1)}));
   CHECK((*again)->ArchiveAt(1).version.revision.ctime_nanos == 4);
+}
+
+TEST_CASE("A zip index that refuses an archive changes none of its entries",
+          "[zip][zip_index_format]") {
+  // The dataset lists one archive twice, with another inode each time.
+  const auto index = Index("all", "a.zip");
+  const std::vector<storage::ListedObject> archives = {index->ArchiveAt(0),
+                                                       index->ArchiveAt(1)};
+  for (std::size_t i = 0; i < archives.size(); ++i) {
+    CAPTURE(i);
+    storage::Revision revision = archives[i].version.revision;
+    revision.ctime_nanos = 9;
+    CHECK_FALSE(
+        index->Accept("a.zip", revision, index->parts().archives[i].directory));
+    CHECK(index->IsOf(archives));
+  }
 }
 
 TEST_CASE("The zip index format notices every truncation",

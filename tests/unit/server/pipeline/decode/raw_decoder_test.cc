@@ -113,10 +113,25 @@ TEST_CASE("The raw image decoder refuses what its header does not describe",
   CHECK(message(RawImage(4, 3, 2, 24)) == "is a corrupt raw image");
   CHECK(message(RawImage(0, 3, 3, 0)) == "is a corrupt raw image");
   CHECK(message(RawImage(4, 0, 3, 0)) == "is a corrupt raw image");
-  // The sizes are 2^31 each, and their product must not overflow.
-  RawDecoder boundless{DecodeLimits{.max_pixels = UINT64_MAX}};
-  CHECK_THAT(boundless.Open(RawImage(0x80000000, 0x80000000, 1, 0)),
-             HasCode(absl::StatusCode::kResourceExhausted));
+}
+
+TEST_CASE("The raw image decoder's sizes do not overflow",
+          "[decode][raw_decoder]") {
+  // Limits must not refuse the image first.
+  RawDecoder decoder{
+      DecodeLimits{.max_pixels = UINT64_MAX, .scratch_bytes = UINT64_MAX}};
+  const auto message = [&](const File& file) {
+    const absl::Status status = decoder.Open(file).status();
+    CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+    return std::string(status.message());
+  };
+  // The image has 2^62 pixels, which are 0 in 32 bits.
+  CHECK(message(RawImage(0x80000000, 0x80000000, 1, 0)) ==
+        "is a truncated raw image");
+  // The image's pixels have 2^64 + 26 bytes, which are 26 in 64 bits.
+  static_assert(std::uint64_t{2007567422} * 3062868337 * 3 == 26);
+  CHECK(message(RawImage(2007567422, 3062868337, 3, 26)) ==
+        "is a truncated raw image");
 }
 
 TEST_CASE("The raw image decoder keeps within its limits",

@@ -130,6 +130,35 @@ TEST_CASE_METHOD(HttpSourceTest,
   others.wait();
 }
 
+TEST_CASE_METHOD(HttpSourceTest,
+                 "A job that is forgotten no longer waits for its cap",
+                 "[http][http_source_sharing]") {
+  server_.Put("a", "0123456789");
+  const ReadRequest request = HttpRequest("a");
+  source_->SetCap(1, 1e-3);  // bytes a second
+  tests::ThreadChecks checks;
+  std::latch first(1);
+  std::latch others(2);
+  std::vector<ReadRequest> requests(3, request);
+  for (ReadRequest& one : requests) {
+    one.purpose.job = 1;
+    one.done = [&](const absl::StatusOr<ReadResult>& result) {
+      checks.CheckOk(result.status());
+      first.try_wait() ? others.count_down() : first.count_down();
+    };
+  }
+  source_->Read(absl::MakeSpan(requests));
+  first.wait();
+  Settle();
+  CHECK(source_->State().waiting == 2u);
+  source_->Forget(1);
+  Settle();
+  CHECK(source_->State().waiting == 0u);
+  // Reads that still wait here would outlive the latches.
+  source_->SetCap(1, std::numeric_limits<double>::infinity());
+  others.wait();
+}
+
 TEST_CASE_METHOD(HttpSourceTest, "Jobs share the HTTP source by weight",
                  "[http][http_source_sharing]") {
   server_.Put("a", "0123456789");
