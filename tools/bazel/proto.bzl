@@ -47,7 +47,7 @@ def cc_message(name, src, deps = [], visibility = None):
         outs = [base + ".message.h", base + ".message.cc"],
         cmd = "protoc --proto_path=. --message_out=$(GENDIR) " +
               "--plugin=$(location %s) %s/%s" % (plugin, native.package_name(), src),
-        tools = [plugin, "//tools/protoc:cpp_messages.py"],
+        tools = [plugin, "//tools/protoc:modules"],
     )
     native.cc_library(
         name = name,

@@ -52,7 +52,7 @@ PLUGIN_USER = "client/device"
 PUBLIC_PACKAGES = {"proto", "server/base", "tools/bazel",
                    "tools/bazel/portable", "tools/bazel/rules_cc",
                    "tools/bazel/rules_cc/cc",
-                   "tools/bazel/remote_coverage_tools"}
+                   "tools/bazel/remote_coverage_tools", "tools/protoc"}
 # The rooms without clocks, threads and files, and the headers of server/base that they
 # may see.
 PURE = {"server/sampler", "server/schedule"}
@@ -67,7 +67,7 @@ def room_of(path):
     parts = path.split("/")
     if parts[0] == "server":
         return "/".join(parts[:2])
-    if parts[:2] == ["tools", "bazel"]:
+    if parts[:2] in (["tools", "bazel"], ["tools", "protoc"]):
         return "tools/bazel"
     if "/".join(parts[:2]) in CLIENT_RANK:
         return "/".join(parts[:2])

@@ -164,7 +164,8 @@ def header(file):
             "// Returns false if `bytes` are not such a message.",
             f"bool Parse(std::string_view bytes, {name}* message);",
             "// Throws a protozero::exception if messages lie deeper than `depth`.",
-            f"void ReadFields(protozero::pbf_reader reader, int depth, {name}* message);",
+            "void ReadFields(protozero::pbf_reader reader, int depth,",
+            f"                {name}* message);",
             "",
         ]
     return "\n".join([*lines, f"}}  // namespace {NAMESPACE}", "", "#endif", ""])
@@ -225,7 +226,8 @@ def _read(field, name):
             into = f"&{value}.emplace_back()"
         else:
             into = f"Held(&{value})"
-        return {"length_delimited": f"ReadFields(reader.get_message(), depth - 1, {into});"}
+        arguments = f"reader.get_message(), depth - 1, {into}"
+        return {"length_delimited": f"ReadFields({arguments});"}
     wire = "varint"
     if field.type in _TEXTS:
         wire = "length_delimited"

@@ -6,28 +6,29 @@ channels), or the results of spectrograms.
 
 from __future__ import annotations
 
-import ctypes as _c
-from typing import Any, Mapping, Optional, Union
+from typing import Any, Collection, Dict, Mapping, Optional, Union
 
-from . import _native_audio as _native, _transform_values as _values
+from . import _transform_values as _values
 from ._transform import Transform
 
-_METHODS = {"sinc_interpolation": 1, "sinc_interp_hann": 1, "kaiser_window": 2,
-            "sinc_interp_kaiser": 2}
-_GAIN_TYPES = {"amplitude": 1, "power": 2, "db": 3}
-_WINDOWS = {"hann": 1, "hamming": 2, "blackman": 3, "bartlett": 4, "rectangular": 5,
-            "ones": 5}
-_NORMALIZED = {False: 1, True: 2, "window": 2, "frame_length": 3}
-_PAD_MODES = {"constant": _native.CONSTANT, "reflect": _native.REFLECT}
-_MEL_SCALES = {"htk": 1, "slaney": 2}
-_STYPES = {"power": 1, "magnitude": 2}
+_METHODS = {"sinc_interpolation": "SINC_HANN", "sinc_interp_hann": "SINC_HANN",
+            "kaiser_window": "SINC_KAISER", "sinc_interp_kaiser": "SINC_KAISER"}
+_GAIN_TYPES = ("amplitude", "power", "db")
+_WINDOWS = {"hann": "HANN", "hamming": "HAMMING", "blackman": "BLACKMAN",
+            "bartlett": "BARTLETT", "rectangular": "RECTANGULAR",
+            "ones": "RECTANGULAR"}
+_NORMALIZED = {False: "NOT", True: "BY_WINDOW", "window": "BY_WINDOW",
+               "frame_length": "BY_FRAME_LENGTH"}
+_PAD_MODES = ("constant", "reflect")
+_MEL_SCALES = ("htk", "slaney")
+_STYPES = ("power", "magnitude")
 
 
 class AudioTransform(Transform):
     """A transform of audio."""
 
 
-def _choice(value: Any, choices: Mapping[Any, int], name: str) -> Any:
+def _choice(value: Any, choices: Collection[Any], name: str) -> Any:
     if not isinstance(value, (str, bool)) or value not in choices:
         shown = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} should be one of {shown}, not {value!r}")
@@ -51,10 +52,6 @@ def _real(value: Any, name: str) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} should be a number, not {value!r}") from None
-
-
-def _pointer(value: Optional[float]) -> Any:
-    return None if value is None else _c.pointer(_c.c_double(value))
 
 
 def _window(window_fn: Any) -> str:
@@ -92,18 +89,20 @@ class Resample(AudioTransform):
         self.beta = None if beta is None else _real(beta, "beta")
         self.lowest_freq = _or_none(lowest_freq, "lowest_freq")
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        return lib.forebay_pipeline_add_resample(pipeline, _c.byref(_native.Resampling(
-            self.orig_freq or 0, self.new_freq, _METHODS[self.resampling_method],
-            self.lowpass_filter_width, self.rolloff, _pointer(self.beta),
-            self.lowest_freq or 0)))
+    def _op(self) -> Dict[str, Any]:
+        return {"resample": {
+            "orig_freq": self.orig_freq or 0, "new_freq": self.new_freq,
+            "method": _METHODS[self.resampling_method],
+            "lowpass_filter_width": self.lowpass_filter_width,
+            "rolloff": self.rolloff, "beta": self.beta,
+            "lowest_freq": self.lowest_freq or 0}}
 
 
 class ToMono(AudioTransform):
     """Takes the mean of a clip's channels: (frames, channels) becomes (frames)."""
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        return lib.forebay_pipeline_add_to_mono(pipeline)
+    def _op(self) -> Dict[str, Any]:
+        return {"to_mono": {}}
 
 
 class Vol(AudioTransform):
@@ -116,9 +115,8 @@ class Vol(AudioTransform):
             raise ValueError("If gain_type = amplitude or power, gain must be "
                              "positive.")
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        return lib.forebay_pipeline_add_vol(pipeline, self.gain,
-                                            _GAIN_TYPES[self.gain_type])
+    def _op(self) -> Dict[str, Any]:
+        return {"vol": {"gain": self.gain, "gain_type": self.gain_type.upper()}}
 
 
 class Spectrogram(AudioTransform):
@@ -153,14 +151,16 @@ class Spectrogram(AudioTransform):
             raise ValueError("onesided should be True: of clips, which are real, the "
                              "other side is the same")
 
-    def _native(self) -> _native.Spectrogram:
-        return _native.Spectrogram(
-            self.n_fft, self.win_length or 0, self.hop_length or 0, self.pad,
-            _WINDOWS[self.window_fn], self.power, _NORMALIZED[self.normalized],
-            self.center, _PAD_MODES[self.pad_mode])
+    def _message(self) -> Dict[str, Any]:
+        return {
+            "n_fft": self.n_fft, "win_length": self.win_length or 0,
+            "hop_length": self.hop_length or 0, "pad": self.pad,
+            "window": _WINDOWS[self.window_fn], "power": self.power,
+            "normalized": _NORMALIZED[self.normalized], "center": self.center,
+            "pad_mode": self.pad_mode.upper()}
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        return lib.forebay_pipeline_add_spectrogram(pipeline, _c.byref(self._native()))
+    def _op(self) -> Dict[str, Any]:
+        return {"spectrogram": self._message()}
 
 
 class MelSpectrogram(AudioTransform):
@@ -190,14 +190,15 @@ class MelSpectrogram(AudioTransform):
         self.norm = norm
         self.mel_scale = _choice(mel_scale, _MEL_SCALES, "mel_scale")
 
-    def _native(self) -> _native.MelSpectrogram:
-        return _native.MelSpectrogram(
-            self.spectrogram._native(), self.sample_rate, self.n_mels, self.f_min,
-            _pointer(self.f_max), _MEL_SCALES[self.mel_scale], self.norm is not None)
+    def _message(self) -> Dict[str, Any]:
+        return {
+            "spectrogram": self.spectrogram._message(),
+            "sample_rate": self.sample_rate, "n_mels": self.n_mels,
+            "f_min": self.f_min, "f_max": self.f_max,
+            "mel_scale": self.mel_scale.upper(), "norm": self.norm is not None}
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        return lib.forebay_pipeline_add_mel_spectrogram(
-            pipeline, _c.byref(self._native()))
+    def _op(self) -> Dict[str, Any]:
+        return {"mel_spectrogram": self._message()}
 
 
 class AmplitudeToDB(AudioTransform):
@@ -210,9 +211,8 @@ class AmplitudeToDB(AudioTransform):
         if self.top_db is not None and not self.top_db >= 0:
             raise ValueError("top_db must be positive value")
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        return lib.forebay_pipeline_add_amplitude_to_db(
-            pipeline, _STYPES[self.stype], _pointer(self.top_db))
+    def _op(self) -> Dict[str, Any]:
+        return {"amplitude_to_db": {"stype": self.stype.upper(), "top_db": self.top_db}}
 
 
 class MFCC(AudioTransform):
@@ -236,10 +236,9 @@ class MFCC(AudioTransform):
         self.norm = norm
         self.log_mels = bool(log_mels)
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        return lib.forebay_pipeline_add_mfcc(
-            pipeline, _c.byref(self.mel._native()), self.n_mfcc,
-            self.norm is not None, self.log_mels)
+    def _op(self) -> Dict[str, Any]:
+        return {"mfcc": {"mel": self.mel._message(), "n_mfcc": self.n_mfcc,
+                         "ortho": self.norm is not None, "log_mels": self.log_mels}}
 
 
 class TimeMasking(AudioTransform):
@@ -254,9 +253,9 @@ class TimeMasking(AudioTransform):
             raise ValueError(f"The value of p must be between 0.0 and 1.0 ({p} given).")
         self.p = float(p)
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        return lib.forebay_pipeline_add_time_masking(
-            pipeline, self.time_mask_param, self.p)
+    def _op(self) -> Dict[str, Any]:
+        return {"time_masking": {
+            "time_mask_param": self.time_mask_param, "p": self.p}}
 
 
 class FrequencyMasking(AudioTransform):
@@ -267,6 +266,5 @@ class FrequencyMasking(AudioTransform):
         del iid_masks  # each sample always has masks of its own
         self.freq_mask_param = _count(freq_mask_param, "freq_mask_param", 0)
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        return lib.forebay_pipeline_add_frequency_masking(
-            pipeline, self.freq_mask_param)
+    def _op(self) -> Dict[str, Any]:
+        return {"frequency_masking": {"freq_mask_param": self.freq_mask_param}}

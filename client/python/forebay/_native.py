@@ -7,7 +7,7 @@ import os
 import pathlib
 from typing import Optional
 
-from . import _native_audio as _audio, errors
+from . import errors
 
 OK, END_OF_EPOCH, INTERRUPTED, TIMEOUT = range(4)
 FORKED = 12
@@ -46,18 +46,6 @@ ON_ERROR = {"raise": 1, "substitute": 2}
 def _all(kind, *names):
     """Returns fields of one type, for a Structure's _fields_."""
     return [(name, kind) for name in names]
-
-
-class Padding(c.Structure):
-    _fields_ = [
-        *_all(c.c_uint32, "left", "top", "right", "bottom"),
-        ("fill", c.POINTER(c.c_double)), ("fill_count", c.c_size_t),
-        ("mode", c.c_int),
-    ]
-
-
-class Range(c.Structure):
-    _fields_ = [("min", c.c_double), ("max", c.c_double)]
 
 
 class LoaderOptions(c.Structure):
@@ -190,9 +178,7 @@ class ObjectPart(c.Structure):
                 ("bytes", c.c_uint64)]
 
 
-_U32, _F64, _INT, _PTR = c.c_uint32, c.c_double, c.c_int, c.c_void_p
-_PADDING, _RANGE = c.POINTER(Padding), c.POINTER(Range)
-_DOUBLES, _I64, _U64 = c.POINTER(c.c_double), c.c_int64, c.c_uint64
+_U32, _U64, _F64, _INT, _PTR = c.c_uint32, c.c_uint64, c.c_double, c.c_int, c.c_void_p
 
 # The result and arguments of each function; None stands for void.
 _PROTOTYPES = {
@@ -202,30 +188,8 @@ _PROTOTYPES = {
     "forebay_ping": (_INT, [c.c_char_p]),
     "forebay_pipeline_new": (_PTR, []),
     "forebay_pipeline_free": (None, [_PTR]),
-    "forebay_pipeline_add_resize": (_INT, [_PTR, _U32, _U32, _U32, _INT]),
-    "forebay_pipeline_add_center_crop": (_INT, [_PTR, _U32, _U32]),
-    "forebay_pipeline_add_random_crop": (_INT, [_PTR, _U32, _U32, _PADDING, _INT]),
-    "forebay_pipeline_add_random_resized_crop":
-        (_INT, [_PTR, _U32, _U32, Range, Range, _INT]),
-    "forebay_pipeline_add_random_horizontal_flip": (_INT, [_PTR, _F64]),
-    "forebay_pipeline_add_random_vertical_flip": (_INT, [_PTR, _F64]),
-    "forebay_pipeline_add_color_jitter": (_INT, [_PTR, _RANGE, _RANGE, _RANGE, _RANGE]),
-    "forebay_pipeline_add_grayscale": (_INT, [_PTR, _U32]),
-    "forebay_pipeline_add_pad": (_INT, [_PTR, _PADDING]),
-    "forebay_pipeline_add_normalize":
-        (_INT, [_PTR, _DOUBLES, c.c_size_t, _DOUBLES, c.c_size_t]),
-    "forebay_pipeline_add_normalize_axis":
-        (_INT, [_PTR, _DOUBLES, c.c_size_t, _DOUBLES, c.c_size_t, c.c_int32]),
-    "forebay_pipeline_add_decode": (_INT, [_PTR, _INT]),
-    "forebay_pipeline_add_exif_transpose": (_INT, [_PTR]),
-    "forebay_pipeline_add_slice": (_INT, [_PTR, _I64, c.POINTER(_I64), c.c_int32]),
-    "forebay_pipeline_add_random_window": (_INT, [_PTR, c.c_uint64, c.c_int32, _INT]),
-    "forebay_pipeline_add_transpose": (_INT, [_PTR, c.POINTER(c.c_uint32), c.c_size_t]),
+    "forebay_pipeline_add_op": (_INT, [_PTR, c.c_char_p, c.c_size_t]),
     "forebay_pipeline_add_array": (_INT, [_PTR, c.c_char_p, _PTR]),
-    "forebay_pipeline_add_to_dtype": (_INT, [_PTR, _INT, _INT]),
-    "forebay_pipeline_add_to_image": (_INT, [_PTR, _INT]),
-    "forebay_pipeline_add_user_code":
-        (_INT, [_PTR, c.c_char_p, _INT, c.POINTER(c.c_uint64), c.c_size_t, _INT]),
     "forebay_loader_options_init": (None, [c.POINTER(LoaderOptions), c.c_size_t]),
     "forebay_loader_create": (_INT, [c.POINTER(LoaderOptions), _PTR, c.POINTER(_PTR)]),
     "forebay_loader_open": (_INT, [_PTR, _F64]),
@@ -327,7 +291,7 @@ def _load() -> c.CDLL:
         library = c.CDLL(str(path))
     except OSError as error:
         raise errors.ForebayError(f"cannot load {path}: {error}") from None
-    for name, (result, arguments) in {**_PROTOTYPES, **_audio.PROTOTYPES}.items():
+    for name, (result, arguments) in _PROTOTYPES.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
     return library

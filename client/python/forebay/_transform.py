@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Dict
+
+from ._op_encoder import encode
 
 
 class Transform:
     """A step of a pipeline."""
 
+    def _op(self) -> Dict[str, Any]:
+        """Returns the step's op: its name in proto/job.proto's Op, and its fields."""
+        raise NotImplementedError
+
     def _append(self, lib: Any, pipeline: Any) -> int:
         """Adds the step to a native pipeline; returns a status."""
-        raise NotImplementedError
+        op = encode("Op", self._op())
+        return lib.forebay_pipeline_add_op(pipeline, op, len(op))
 
     def __repr__(self) -> str:
         shown = (f"{name}={value!r}" for name, value in vars(self).items()

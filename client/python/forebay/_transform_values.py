@@ -1,29 +1,26 @@
-"""Checks arguments of transforms and makes native values of them."""
+"""Checks arguments of transforms and finds what the messages of ops have for them."""
 
 from __future__ import annotations
 
-import ctypes as c
 import enum
 import numbers
-from typing import Any, Optional, Sequence, Tuple, Union
-
-from . import _native
+from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
 Size = Union[int, Sequence[int]]
 Fill = Union[None, float, Sequence[float]]
 JitterValue = Union[None, float, Sequence[float]]
 
-PADDING_MODES = {"constant": 1, "edge": 2, "reflect": 3, "symmetric": 4}
+PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
 _IMAGE_DTYPES = {
-    "uint8": _native.UINT8, "float16": _native.FLOAT16,
-    "half": _native.FLOAT16, "bfloat16": _native.BFLOAT16,
-    "float32": _native.FLOAT32, "float": _native.FLOAT32,
+    "uint8": "UINT8", "float16": "FLOAT16",
+    "half": "FLOAT16", "bfloat16": "BFLOAT16",
+    "float32": "FLOAT32", "float": "FLOAT32",
 }
 DTYPES = {
-    **_IMAGE_DTYPES, "float64": _native.FLOAT64, "double": _native.FLOAT64,
-    "int8": _native.INT8, "int16": _native.INT16, "int32": _native.INT32,
-    "int64": _native.INT64, "long": _native.INT64, "uint16": _native.UINT16,
-    "uint32": _native.UINT32, "uint64": _native.UINT64,
+    **_IMAGE_DTYPES, "float64": "FLOAT64", "double": "FLOAT64",
+    "int8": "INT8", "int16": "INT16", "int32": "INT32",
+    "int64": "INT64", "long": "INT64", "uint16": "UINT16",
+    "uint32": "UINT32", "uint64": "UINT64",
 }
 
 
@@ -46,9 +43,11 @@ def read_interpolation(mode: Any) -> InterpolationMode:
 
 
 FILTERS = {
-    (InterpolationMode.NEAREST, True): 1, (InterpolationMode.NEAREST, False): 1,
-    (InterpolationMode.BILINEAR, True): 2, (InterpolationMode.BILINEAR, False): 4,
-    (InterpolationMode.BICUBIC, True): 3}
+    (InterpolationMode.NEAREST, True): "NEAREST",
+    (InterpolationMode.NEAREST, False): "NEAREST",
+    (InterpolationMode.BILINEAR, True): "BILINEAR",
+    (InterpolationMode.BILINEAR, False): "BILINEAR_ALIASED",
+    (InterpolationMode.BICUBIC, True): "BICUBIC"}
 
 
 def read_antialias(antialias: Any, interpolation: InterpolationMode) -> bool:
@@ -126,12 +125,10 @@ def padding_mode(mode: str) -> str:
     return mode
 
 
-def native_padding(sides: Tuple[int, ...], fill: Fill,
-                   mode: str) -> _native.Padding:
-    values = fill_values(fill)
-    return _native.Padding(
-        *sides, (c.c_double * len(values))(*values), len(values),
-        PADDING_MODES[mode])
+def padding_message(sides: Tuple[int, ...], fill: Fill, mode: str) -> Dict[str, Any]:
+    left, top, right, bottom = sides
+    return {"left": left, "top": top, "right": right, "bottom": bottom,
+            "fill": fill_values(fill), "mode": mode.upper()}
 
 
 def jitter(value: Any, name: str, center: float, low: float,

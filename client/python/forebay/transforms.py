@@ -8,9 +8,8 @@ Ops of audio are for arrays, too, with torchaudio.transforms' names and numerics
 
 from __future__ import annotations
 
-import ctypes as _c
 import numbers as _numbers
-from typing import Any, Iterable, Optional, Sequence, Union
+from typing import Any, Dict, Iterable, Optional, Sequence, Union
 
 from . import _native, _transform_values as _values
 from ._audio_transforms import (
@@ -27,7 +26,7 @@ __all__ = [
     "TimeMasking", "ToDtype", "ToImage", "ToMono", "Transform", "Transpose", "Vol",
 ]
 
-_LAYOUTS = {"NCHW": 1, "NHWC": 2}
+_LAYOUTS = ("NCHW", "NHWC")
 
 
 class Compose(Transform):
@@ -65,8 +64,8 @@ class Decode(Transform):
     def __init__(self, scaled: bool = False) -> None:
         self.scaled = bool(scaled)
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        return lib.forebay_pipeline_add_decode(pipeline, self.scaled)
+    def _op(self) -> Dict[str, Any]:
+        return {"decode": {"scaled": self.scaled}}
 
 
 class ExifTranspose(Transform):
@@ -75,8 +74,8 @@ class ExifTranspose(Transform):
     Only Decode may come before it.
     """
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        return lib.forebay_pipeline_add_exif_transpose(pipeline)
+    def _op(self) -> Dict[str, Any]:
+        return {"exif_transpose": {}}
 
 
 class Resize(Transform):
@@ -111,11 +110,11 @@ class Resize(Transform):
         self.max_size = max_size
         self.antialias = _values.read_antialias(antialias, self.interpolation)
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
+    def _op(self) -> Dict[str, Any]:
         height, width = (self.size + (0,))[:2]
-        return lib.forebay_pipeline_add_resize(
-            pipeline, height, width, self.max_size or 0,
-            _values.FILTERS[self.interpolation, self.antialias])
+        return {"resize": {
+            "height": height, "width": width, "max_size": self.max_size or 0,
+            "interpolation": _values.FILTERS[self.interpolation, self.antialias]}}
 
 
 class CenterCrop(Transform):
@@ -124,8 +123,9 @@ class CenterCrop(Transform):
     def __init__(self, size: Size) -> None:
         self.size = _values.height_width(size)
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        return lib.forebay_pipeline_add_center_crop(pipeline, *self.size)
+    def _op(self) -> Dict[str, Any]:
+        height, width = self.size
+        return {"center_crop": {"height": height, "width": width}}
 
 
 class Pad(Transform):
@@ -139,10 +139,9 @@ class Pad(Transform):
         self.fill = fill
         self.padding_mode = _values.padding_mode(padding_mode)
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        return lib.forebay_pipeline_add_pad(
-            pipeline, _c.byref(_values.native_padding(
-                self.padding, self.fill, self.padding_mode)))
+    def _op(self) -> Dict[str, Any]:
+        return {"pad": {"padding": _values.padding_message(
+            self.padding, self.fill, self.padding_mode)}}
 
 
 class RandomCrop(Transform):
@@ -158,13 +157,14 @@ class RandomCrop(Transform):
         self.fill = fill
         self.padding_mode = _values.padding_mode(padding_mode)
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
+    def _op(self) -> Dict[str, Any]:
+        height, width = self.size
         padding = None
         if self.padding is not None or self.pad_if_needed:
-            padding = _c.byref(_values.native_padding(
-                self.padding or (0, 0, 0, 0), self.fill, self.padding_mode))
-        return lib.forebay_pipeline_add_random_crop(
-            pipeline, *self.size, padding, self.pad_if_needed)
+            padding = _values.padding_message(
+                self.padding or (0, 0, 0, 0), self.fill, self.padding_mode)
+        return {"random_crop": {"height": height, "width": width, "padding": padding,
+                                "pad_if_needed": self.pad_if_needed}}
 
 
 class RandomResizedCrop(Transform):
@@ -183,11 +183,13 @@ class RandomResizedCrop(Transform):
         self.interpolation = _values.read_interpolation(interpolation)
         self.antialias = _values.read_antialias(antialias, self.interpolation)
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        return lib.forebay_pipeline_add_random_resized_crop(
-            pipeline, *self.size, _native.Range(*self.scale),
-            _native.Range(*self.ratio),
-            _values.FILTERS[self.interpolation, self.antialias])
+    def _op(self) -> Dict[str, Any]:
+        height, width = self.size
+        return {"random_resized_crop": {
+            "height": height, "width": width,
+            "scale_min": self.scale[0], "scale_max": self.scale[1],
+            "ratio_min": self.ratio[0], "ratio_max": self.ratio[1],
+            "interpolation": _values.FILTERS[self.interpolation, self.antialias]}}
 
 
 class RandomHorizontalFlip(Transform):
@@ -196,8 +198,8 @@ class RandomHorizontalFlip(Transform):
     def __init__(self, p: float = 0.5) -> None:
         self.p = _values.probability(p)
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        return lib.forebay_pipeline_add_random_horizontal_flip(pipeline, self.p)
+    def _op(self) -> Dict[str, Any]:
+        return {"random_horizontal_flip": {"p": self.p}}
 
 
 class RandomVerticalFlip(Transform):
@@ -206,8 +208,8 @@ class RandomVerticalFlip(Transform):
     def __init__(self, p: float = 0.5) -> None:
         self.p = _values.probability(p)
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        return lib.forebay_pipeline_add_random_vertical_flip(pipeline, self.p)
+    def _op(self) -> Dict[str, Any]:
+        return {"random_vertical_flip": {"p": self.p}}
 
 
 class ColorJitter(Transform):
@@ -223,11 +225,12 @@ class ColorJitter(Transform):
         self.saturation = _values.jitter(saturation, "saturation", 1, 0, infinity, True)
         self.hue = _values.jitter(hue, "hue", 0, -0.5, 0.5, False)
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        ranges = (self.brightness, self.contrast, self.saturation, self.hue)
-        return lib.forebay_pipeline_add_color_jitter(pipeline, *(
-            None if pair is None else _c.byref(_native.Range(*pair))
-            for pair in ranges))
+    def _op(self) -> Dict[str, Any]:
+        ranges = {"brightness": self.brightness, "contrast": self.contrast,
+                  "saturation": self.saturation, "hue": self.hue}
+        return {"color_jitter": {
+            name: None if pair is None else {"min": pair[0], "max": pair[1]}
+            for name, pair in ranges.items()}}
 
 
 class Grayscale(Transform):
@@ -239,9 +242,8 @@ class Grayscale(Transform):
                              f"{num_output_channels!r}")
         self.num_output_channels = num_output_channels
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        return lib.forebay_pipeline_add_grayscale(
-            pipeline, self.num_output_channels)
+    def _op(self) -> Dict[str, Any]:
+        return {"grayscale": {"num_output_channels": self.num_output_channels}}
 
 
 class Normalize(Transform):
@@ -261,14 +263,8 @@ class Normalize(Transform):
             raise ValueError("std should not be 0: that would divide by zero")
         self.axis = None if axis is None else _values.axis(axis)
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        mean = (_c.c_double * len(self.mean))(*self.mean)
-        std = (_c.c_double * len(self.std))(*self.std)
-        if self.axis is not None:
-            return lib.forebay_pipeline_add_normalize_axis(
-                pipeline, mean, len(mean), std, len(std), self.axis)
-        return lib.forebay_pipeline_add_normalize(
-            pipeline, mean, len(mean), std, len(std))
+    def _op(self) -> Dict[str, Any]:
+        return {"normalize": {"mean": self.mean, "std": self.std, "axis": self.axis}}
 
 
 class Slice(Transform):
@@ -280,9 +276,8 @@ class Slice(Transform):
         self.stop = None if stop is None else _values.index(stop, "stop")
         self.axis = _values.axis(axis)
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        stop = None if self.stop is None else _c.byref(_c.c_int64(self.stop))
-        return lib.forebay_pipeline_add_slice(pipeline, self.start, stop, self.axis)
+    def _op(self) -> Dict[str, Any]:
+        return {"slice": {"start": self.start, "stop": self.stop, "axis": self.axis}}
 
 
 class RandomWindow(Transform):
@@ -301,9 +296,9 @@ class RandomWindow(Transform):
         self.axis = _values.axis(axis)
         self.pad_if_needed = bool(pad_if_needed)
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        return lib.forebay_pipeline_add_random_window(
-            pipeline, self.length, self.axis, self.pad_if_needed)
+    def _op(self) -> Dict[str, Any]:
+        return {"random_window": {"length": self.length, "axis": self.axis,
+                                  "pad_if_needed": self.pad_if_needed}}
 
 
 class Transpose(Transform):
@@ -314,9 +309,8 @@ class Transpose(Transform):
         if sorted(self.axes) != list(range(len(self.axes))) or not self.axes:
             raise ValueError(f"axes should be 0, 1, ... in some order, not {axes!r}")
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        axes = (_c.c_uint32 * len(self.axes))(*self.axes)
-        return lib.forebay_pipeline_add_transpose(pipeline, axes, len(axes))
+    def _op(self) -> Dict[str, Any]:
+        return {"transpose": {"order": self.axes}}
 
 
 class ToImage(Transform):
@@ -327,9 +321,8 @@ class ToImage(Transform):
             raise ValueError(f'layout should be "NCHW" or "NHWC", not {layout!r}')
         self.layout = layout
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        return lib.forebay_pipeline_add_to_image(
-            pipeline, _LAYOUTS[self.layout])
+    def _op(self) -> Dict[str, Any]:
+        return {"to_image": {"layout": self.layout}}
 
 
 class ToDtype(Transform):
@@ -344,6 +337,5 @@ class ToDtype(Transform):
         self.dtype = _values.dtype_name(dtype)
         self.scale = bool(scale)
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        return lib.forebay_pipeline_add_to_dtype(
-            pipeline, _values.DTYPES[self.dtype], self.scale)
+    def _op(self) -> Dict[str, Any]:
+        return {"to_dtype": {"dtype": _values.DTYPES[self.dtype], "scale": self.scale}}

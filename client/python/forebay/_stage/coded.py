@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes as c
-from typing import Any, Callable, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
-from .. import _fork, _native, errors
+from .. import _fork, errors
 from .. import transforms as T
 from .._code import Code, Result
 from . import share_key, shared_check, structure
@@ -14,8 +13,6 @@ from .images import Ops
 from .making import Stage
 from .own_samples import OwnImages
 from .values import Flat
-
-_DTYPES = {name: dtype for dtype, name in _native.DTYPE_NAMES.items()}
 
 
 class Workers(NamedTuple):
@@ -45,11 +42,10 @@ class _UserCode(T.Transform):
         self._identity = identity
         self._result = result
 
-    def _append(self, lib: Any, pipeline: Any) -> int:
-        shape = (c.c_uint64 * len(self._result.shape))(*self._result.shape)
-        return lib.forebay_pipeline_add_user_code(
-            pipeline, self._identity, _DTYPES[self._result.dtype], shape,
-            len(shape), not self._result.kind)
+    def _op(self) -> Dict[str, Any]:
+        return {"user_code": {
+            "identity": self._identity, "dtype": self._result.dtype.upper(),
+            "shape": self._result.shape, "finished": not self._result.kind}}
 
 
 class Coded(NamedTuple):

@@ -1,4 +1,4 @@
-"""The ctypes structs of _native.py and _native_audio.py are those of the C headers."""
+"""The ctypes structs of _native.py are those of the C headers."""
 
 import ctypes
 import json
@@ -6,12 +6,15 @@ import pathlib
 import re
 import subprocess
 
-from forebay import _native, _native_audio
+from forebay import _native
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 HEADERS = ["client/forebay.h", "client/forebay_dataset.h",
            "client/forebay_object.h", "client/forebay_producer.h",
            "client/forebay_reader.h", "client/forebay_tensor.h"]
+# The arguments of C functions for which Python sends messages of ops.
+OPS = {"forebay_padding", "forebay_range", "forebay_resampling", "forebay_spectrogram",
+       "forebay_mel_spectrogram"}
 
 
 def structs_of(text):
@@ -45,6 +48,7 @@ def c_layouts(root, folder):
     """Compiles the headers below `root`. Returns the layouts of _native's
     structs, by their names there."""
     structs = structs_of("".join((root / name).read_text() for name in HEADERS))
+    structs = {name: fields for name, fields in structs.items() if name not in OPS}
     source, binary = folder / "layout.c", folder / "layout"
     source.write_text(program(structs))
     subprocess.run(["gcc", "-std=c11", "-I", str(root), str(source), "-o",
@@ -60,7 +64,7 @@ def python_layouts():
                    {field: [getattr(struct, field).offset,
                             getattr(struct, field).size]
                     for field, _ in struct._fields_}]
-            for name, struct in {**vars(_native), **vars(_native_audio)}.items()
+            for name, struct in vars(_native).items()
             if isinstance(struct, type) and issubclass(struct, ctypes.Structure)}
 
 

@@ -1,0 +1,72 @@
+"""Writes the messages of _op_messages.py, as Protocol Buffers' "Encoding" defines them.
+
+The bytes are those that protobuf itself writes: fields in the order of their numbers,
+without those that have their default.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, Mapping
+
+from ._op_messages import ENUMS, MESSAGES
+
+_VARINT, _FIXED64, _DELIMITED = 0, 1, 2  # wire types
+
+
+def _varint(number: int) -> bytes:
+    if not 0 <= number < 1 << 64:
+        raise OverflowError(f"{number} is not an unsigned number of 64 bits")
+    groups = bytearray()
+    while number > 0x7F:
+        groups.append(number & 0x7F | 0x80)
+        number >>= 7
+    groups.append(number)
+    return bytes(groups)
+
+
+def _tagged(number: int, wire_type: int, payload: bytes) -> bytes:
+    tag = _varint(number << 3 | wire_type)
+    if wire_type == _DELIMITED:
+        tag += _varint(len(payload))
+    return tag + payload
+
+
+def _scalar(kind: str, value: Any) -> bytes:
+    if kind == "double":
+        return struct.pack("<d", value)
+    if kind in ("sint32", "sint64"):  # zigzag: the sign in the lowest bit
+        return _varint(value << 1 if value >= 0 else (-value << 1) - 1)
+    if kind in ENUMS:
+        return _varint(ENUMS[kind][value])
+    return _varint(int(value))
+
+
+def _field(number: int, kind: str, value: Any) -> bytes:
+    label, _, kind = kind.rpartition(" ")
+    if kind in MESSAGES:
+        parts = value if label == "repeated" else [value]
+        encoded = [encode(kind, part) for part in parts]
+        return b"".join(_tagged(number, _DELIMITED, part) for part in encoded)
+    if label == "repeated":
+        packed = b"".join(_scalar(kind, element) for element in value)
+        return _tagged(number, _DELIMITED, packed) if packed else b""
+    if kind == "bytes":
+        return _tagged(number, _DELIMITED, value) if value else b""
+    payload = _scalar(kind, value)
+    if not label and not any(payload):
+        return b""
+    return _tagged(number, _FIXED64 if kind == "double" else _VARINT, payload)
+
+
+def encode(message: str, values: Mapping[str, Any]) -> bytes:
+    """Returns a serialized message.
+
+    values: by the fields' names. None stands for a field that is not set; an enum's
+    value is its name, a message is a mapping. KeyError: the message has no such field,
+    or the enum has no such name.
+    """
+    fields = MESSAGES[message]
+    ordered = sorted(values, key=lambda name: fields[name][0])
+    return b"".join(_field(*fields[name], values[name]) for name in ordered
+                    if values[name] is not None)
