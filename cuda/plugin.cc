@@ -26,8 +26,8 @@
 namespace forebay::cuda {
 namespace {
 
-// Most GPUs that a plug-in may describe: several times as many as a host can
-// hold.
+// The most GPUs that a plug-in may describe: several times as many as a host
+// can hold.
 constexpr std::int32_t kMaxDevices = 256;
 // Bytes of the buffer for the plug-in's reason.
 constexpr std::size_t kWhyBytes = 1024;

@@ -111,7 +111,7 @@ class TrainerGpu {
   const CUdevice device_;
   const CUcontext context_;
   std::uint64_t granularity_ = 0;
-  // Most blocks of a kernel: about as many as the GPU runs at once.
+  // The most blocks of a kernel: about as many as the GPU runs at once.
   std::uint32_t most_blocks_ = 0;
   CUmodule module_ = nullptr;
   CUfunction tail_ = nullptr;

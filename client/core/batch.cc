@@ -22,7 +22,7 @@ Status Malformed(const char* what) {
                 std::string("the daemon published a malformed batch: ") + what);
 }
 
-// Returns the bytes of a field's row splits; 0 if the field has none.
+// Returns the size in bytes of a field's row splits; 0 if the field has none.
 std::uint64_t SplitBytes(const proto::FieldLayout& field,
                          const proto::BatchHeader& header) {
   return field.row_splits_offset == 0

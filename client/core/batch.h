@@ -22,17 +22,20 @@ class Subscription;
 struct forebay_batch {
   std::atomic<std::uint32_t> references{1};
   std::shared_ptr<forebay::client::core::Subscription> subscription;
-  // The slot and its generation, which end the lease in the release ring.
+  // The slot and its generation: what the release ring gets when the lease
+  // ends.
   forebay::proto::Release lease{};
-  // The slot's mapping; null if the batch owns its memory, a private copy.
+  // The slot's mapping; null if the batch is a private copy, which owns its
+  // memory.
   std::shared_ptr<forebay::client::shm::SlotMapping> mapping;
   std::uint8_t* data = nullptr;
   std::uint64_t copy_bytes = 0;  // bytes of the private copy; 0: there is none
-  // The position, in this rank's epoch, of the sample after the batch's last.
+  // The position, in this rank's epoch, of the sample that follows the batch's
+  // last sample.
   std::uint64_t next_sample = 0;
-  // A checked copy of the slot's header, which a stray write of the user's may
-  // change. In the copy, images on a GPU have the type and shape that ImageTail
-  // makes.
+  // A checked copy of the slot's header: a stray write by the user may change
+  // the header in the slot, but not this copy. In the copy, images on a GPU
+  // have the type and shape that ImageTail makes.
   forebay::proto::BatchHeader header{};
 
   // The slot's part on the GPU; null for batches on the host.

@@ -28,9 +28,9 @@ namespace forebay::client::core {
 // blocking and errors is that of forebay_loader in forebay.h.
 //
 // A daemon may go away at any moment. The loader still delivers the batches
-// that it had published, and then counts as detached. Reattach opens the loader
-// at the next daemon and starts the epoch after the last batch that Next has
-// returned.
+// that the daemon had published, and then counts as detached. Reattach opens
+// the loader at the next daemon and resumes the epoch behind the last batch
+// that Next has returned.
 //
 // The state of the epoch is one of three. No epoch is under way: `ended_` says
 // why. An epoch is under way and a daemon produces it. An epoch is under way

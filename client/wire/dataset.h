@@ -55,8 +55,8 @@ class Dataset {
   // Returns the dataset's name for people.
   const std::string& uri() const { return spec_.uri; }
   const message::DatasetSpec& spec() const { return spec_; }
-  // Returns the descriptors in the order in which the spec counts them. The
-  // dataset keeps their ownership.
+  // Returns the descriptors that are sent with the spec, in the spec's order.
+  // The dataset still owns them.
   std::vector<int> fds() const;
 
  private:

@@ -34,11 +34,12 @@ bool HasColumns(const forebay_loader_options& options) {
 
 }  // namespace
 
-// The formats of files have the values of forebay_format.
 DatasetSpec SpecOfLocation(const forebay_loader_options& options,
                            const DatasetLocation& location) {
   DatasetSpec dataset;
   dataset.uri = location.uri;
+  // Each format of files has the same number in DatasetSpec::Format as in
+  // forebay_format.
   dataset.format = options.format;
   dataset.extra_roots = static_cast<std::uint32_t>(options.extra_root_count);
   dataset.extra_root_paths.assign(

@@ -6,9 +6,9 @@
 
 namespace forebay::client::wire {
 
-// Returns the order, or the whole loader, that the options describe. The
-// options' enums have the values of the messages' enums. A LoaderSpec of
-// MakeLoaderSpec has an empty dataset and pipeline. Thread-safe; never blocks
+// Returns the order, or the whole loader, that the options describe. Each
+// enumerator has the same number in the options as in the messages.
+// MakeLoaderSpec leaves dataset and pipeline empty. Thread-safe; never blocks
 // or fails.
 message::SamplerSpec MakeSamplerSpec(const forebay_loader_options& options);
 message::LoaderSpec MakeLoaderSpec(const forebay_loader_options& options);

@@ -12,11 +12,11 @@
 
 namespace forebay::admin {
 
-// These functions translate the rooms' snapshots into messages of admin.proto,
-// and requests into changes. Text becomes valid UTF-8. A job without a cap has
-// cap 0 in messages, and infinity in snapshots and changes. `now_nanos` is a
-// time of the monotonic clock. All are thread-safe, never block and have no
-// errors.
+// These functions translate the snapshots of jobs, the cache and the daemon
+// into messages of admin.proto, and requests into changes. Text becomes valid
+// UTF-8. A job without a cap has cap 0 in messages, and infinity in snapshots
+// and changes. `now_nanos` is a time of the monotonic clock. All are
+// thread-safe, never block and have no errors.
 
 // Returns all jobs and their loaders.
 proto::JobList ToProto(const std::vector<job::JobSnapshot>& jobs,

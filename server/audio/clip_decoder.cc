@@ -8,7 +8,7 @@ namespace forebay::audio {
 namespace {
 
 constexpr std::int64_t kMostFrames = std::int64_t{1} << 40;
-// Most channels of a clip, as in libsndfile.
+// The most channels of a clip, as in libsndfile.
 constexpr std::int64_t kMostChannels = 1024;
 // Highest sample rate in Hz.
 constexpr std::int64_t kHighestRate = 1 << 24;

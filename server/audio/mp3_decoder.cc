@@ -25,7 +25,7 @@ namespace {
 // Number of MPEG frames decoded before the first wanted frame. Each frame
 // overlaps with the next, and the synthesis filter remembers earlier output.
 constexpr int kOverlap = 2;
-// Most MPEG frames decoded ahead, whatever their size.
+// The most MPEG frames decoded ahead, whatever their size.
 constexpr int kMostPreframes = 128;
 
 // Returns the bytes of the smallest frame at a sample rate. The lowest bit rate

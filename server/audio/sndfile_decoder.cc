@@ -39,12 +39,12 @@ constexpr std::size_t kSkipped = 4096;
 // Numbers of wanted frames decoded at a time. The limit on the bytes that one
 // call of libsndfile may read bounds this.
 constexpr std::size_t kDecoded = std::size_t{1} << 14;
-// Most bytes of an Ogg file that one call may read. libogg assembles a packet
-// in memory that is not counted anywhere. The longest packets are comments with
-// pictures.
+// The most bytes of an Ogg file that one call may read. libogg assembles a
+// packet in memory that is not counted anywhere. The longest packets are
+// comments with pictures.
 constexpr std::uint64_t kMostOggBytes = std::uint64_t{16} << 20;
-// Most times that one call may ask for its place in the file. The chunks of a
-// malicious WAV file may form a circle. libsndfile keeps an entry for each
+// The most times that one call may ask for its place in the file. The chunks of
+// a malicious WAV file may form a circle. libsndfile keeps an entry for each
 // chunk that it reads, and asks for its place each time.
 constexpr int kMostQuestions = 1 << 16;
 

@@ -119,7 +119,8 @@ class PhiloxStream {
 // Some purposes share a number. The sharing is safe: two purposes with equal
 // seeds, epochs and keys draw equal words, but decide unrelated things by them.
 
-// Most ops of a pipeline. Ops of images count from 0; the key is the sample.
+// The most ops of a pipeline. Ops of images count from 0; the key is the
+// sample.
 inline constexpr std::uint16_t kMaxPipelineOps = 64;
 // Ops of audio that draw count from here on; the key is the sample.
 inline constexpr std::uint16_t kAudioStreams = 0xFE00;

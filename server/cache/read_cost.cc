@@ -41,7 +41,8 @@ void ReadCost::End(std::int64_t now_nanos, std::uint64_t bytes) {
   --in_flight_;
   bytes_ += static_cast<double>(bytes) + kRequestBytes;
   // Reads in flight have taken part of the time, but their bytes are not
-  // counted yet. The larger window makes that error small.
+  // counted yet. The measured cost is therefore too high, but only a little
+  // with the larger window.
   if (bytes_ < (in_flight_ == 0 ? kWindowBytes : kBusyWindowBytes)) return;
   nanos_per_byte_ =
       std::max(kMinNanosPerByte,

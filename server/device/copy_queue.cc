@@ -33,8 +33,8 @@
 namespace forebay::device {
 namespace {
 
-// Most pieces in flight. With two pieces, the copy engine has the next piece
-// when one ends, and an urgent copy waits for at most two pieces.
+// The most pieces in flight. With two pieces, the copy engine has the next
+// piece when one ends, and an urgent copy waits for at most two pieces.
 constexpr std::size_t kMaxInFlight = 2;
 
 // Number of calls of Expire in a row that must find a piece overdue. If this

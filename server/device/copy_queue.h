@@ -20,7 +20,7 @@ namespace forebay::device {
 // Threads, blocking and errors are as Copier says.
 class CopyQueue final : public Copier {
  public:
-  // Most bytes of a piece.
+  // The most bytes of a piece.
   static constexpr std::uint64_t kPieceBytes = std::uint64_t{8} << 20;
 
   // How long Stop waits for copies in flight.

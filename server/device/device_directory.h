@@ -26,7 +26,7 @@ namespace forebay::device {
 // context takes GPU memory that trainers need.
 //
 // Thread-safe. The caller owns the directory. The driver must outlive the GPUs
-// that it opens. Find blocks while a GPU is opened, and CloseIdle while GPUs
+// that it opens. Find blocks while a GPU is opened; CloseIdle blocks while GPUs
 // are closed. Only Find returns errors.
 class DeviceDirectory final : public schedule::JobShares {
  public:

@@ -14,9 +14,9 @@ namespace forebay::device {
 // to GPUs. Trainers do not map this memory. Workers that make batches in it do.
 //
 // Any thread may write into the memory. This object owns the memory, and keeps
-// its GPU open. Create blocks while pages are cleared and pinned, and
-// destruction while they are unpinned. Errors: RESOURCE_EXHAUSTED (no memory is
-// left), and those of cuda::Gpu::Register.
+// its GPU open. Create blocks while the pages are cleared and pinned; the
+// destructor blocks while they are unpinned. Errors: RESOURCE_EXHAUSTED (no
+// memory is left), and those of cuda::Gpu::Register.
 class StagingMemory {
  public:
   // Makes memory that `gpu` pins for all GPUs of this process. The memory lies

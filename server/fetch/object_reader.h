@@ -71,7 +71,7 @@ struct ObjectRead {
 // `find_version`.
 class ObjectReader {
  public:
-  // Fewest bytes of a block, and most bytes of a read.
+  // The fewest bytes of a block, and the most bytes of a read.
   static constexpr std::uint64_t kMinBlock = std::uint64_t{64} << 10;
   static constexpr std::uint64_t kMaxLength = std::uint64_t{16} << 20;
 

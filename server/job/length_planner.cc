@@ -232,8 +232,8 @@ bool Planner::GivesRoom() const {
   return longest > kSmallRoom && stream_->dataset->size() <= kMostScanned;
 }
 
-// Returns the bytes that the fields which vary take in a batch of the longest
-// samples.
+// Returns the number of bytes that the fields which vary take in a batch of the
+// longest samples.
 std::uint64_t Planner::RoomOfLongest() const {
   unsigned __int128 bytes = 0;
   for (const stream::FieldType& type : stream_->fields)

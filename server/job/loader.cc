@@ -11,7 +11,7 @@
 namespace forebay::job {
 namespace {
 
-// Returns the bytes of memory that a list of names takes.
+// Returns the number of bytes of memory that a list of names takes.
 std::uint64_t BytesOf(const std::vector<std::string>& names) {
   std::uint64_t bytes = 0;
   for (const std::string& name : names)

@@ -95,10 +95,11 @@ class Attachment {
 
 // All jobs of the host. A job lives as long as a process is attached to it.
 //
-// Thread-safe. The daemon owns it, as well as the catalog and all of `deps`,
-// which outlive it. Sessions own attachments and loaders. Attach, Introspection
-// and Control do not block. Attach returns INVALID_ARGUMENT for a malformed
-// identity; other errors are those of Introspection and Control.
+// Thread-safe. The daemon owns the registry, the catalog and all of `deps`. The
+// catalog and `deps` outlive the registry. Sessions own attachments and
+// loaders. Attach and the methods of Introspection and Control do not block.
+// Attach fails only with INVALID_ARGUMENT, for a malformed identity.
+// Introspection and Control document the errors of their methods.
 class Registry final : public Introspection, public Control {
  public:
   // The sources and executors that jobs share; they outlive the registry.
@@ -129,7 +130,7 @@ class Registry final : public Introspection, public Control {
   // loader, later calls pass over that loader.
   void ReclaimIdle(std::int64_t idle_nanos);
 
-  // Returns the bytes of all slots that exist now.
+  // Returns how many bytes all slots that exist now take.
   std::uint64_t SlotBytes() const;
 
   // Returns LoaderOpener's warnings.

@@ -38,7 +38,7 @@ namespace {
 // Number of samples whose reads are planned together. Reads are sorted and
 // joined only with reads of the same plan.
 constexpr std::uint64_t kPlanned = 4096;
-// Most reads in flight.
+// The most reads in flight.
 constexpr std::size_t kMostReads = 256;
 // Bytes in flight take at most one part in kMemoryPart of the budget, and at
 // most kMostBytes.

@@ -24,8 +24,8 @@ using KindCase = proto::Op::KindCase;
 // Largest length of a RandomWindow, in elements.
 constexpr std::uint64_t kMaxLength = std::uint64_t{1} << 40;
 
-// Returns the bytes of an array of type `dtype` and shape `shape`; nullopt if
-// the number overflows 64 bits.
+// Returns the size in bytes of an array of type `dtype` and shape `shape`;
+// nullopt if the number overflows 64 bits.
 std::optional<std::uint64_t> BytesOf(proto::DType dtype,
                                      absl::Span<const std::uint64_t> shape) {
   std::uint64_t bytes = proto::SizeOf(dtype);

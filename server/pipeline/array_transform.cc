@@ -26,7 +26,8 @@
 namespace forebay::pipeline {
 namespace {
 
-// Most Resample ops in a pipeline; each holds filter tables of some megabytes.
+// The most Resample ops in a pipeline; each holds filter tables of some
+// megabytes.
 constexpr int kMaxResamples = 4;
 
 // Computes type->bytes from the type's shape. Returns false if the number

@@ -26,7 +26,7 @@ namespace {
 using transform::ImageExtent;
 using KindCase = proto::Op::KindCase;
 
-// Most ops of a pipeline.
+// The most ops of a pipeline.
 constexpr int kMaxOps = base::kMaxPipelineOps;
 
 // Whether an op works only on uint8 pixels, as all ops that compute new pixel

@@ -28,7 +28,7 @@ using proto::DType;
 
 // Bytes that libtiff and its codecs need for state and tables.
 constexpr std::uint64_t kLibraryBytes = 512 << 10;
-// Most bytes that any codec here makes of one byte of the file. A file with
+// The most bytes that any codec here makes of one byte of the file. A file with
 // fewer bytes than this ratio demands is truncated.
 constexpr std::uint64_t kMostDecompression = 4096;
 
@@ -101,7 +101,7 @@ class TiffImage {
   absl::Status Open(absl::Span<const std::uint8_t> bytes,
                     const WorkspaceLimits& limits);
   const TensorType& type() const { return type_; }
-  // Returns the bytes that Read needs outside of `scratch`.
+  // Returns the number of bytes that Read needs outside of `scratch`.
   std::uint64_t library_bytes() const { return kLibraryBytes + 2 * longest_; }
   // Fills `out`, which has the type's bytes.
   absl::Status Read(transform::Scratch& scratch, std::uint8_t* out);

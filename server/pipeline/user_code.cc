@@ -16,11 +16,11 @@
 namespace forebay::pipeline {
 namespace {
 
-// Most bytes of a result. With this bound, sums of sizes cannot overflow.
+// The most bytes of a result. With this bound, sums of sizes cannot overflow.
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;
 // Longest side of an image that ops may follow, in pixels.
 constexpr std::uint64_t kMaxExtent = 65535;
-// Most axes of a result. The batch has one axis more.
+// The most axes of a result. The batch has one axis more.
 constexpr int kMaxDimensions = static_cast<int>(proto::kMaxRank) - 1;
 // Bytes of a raw image's header, before its pixels.
 constexpr std::uint64_t kHeader = sizeof(proto::RawImageHeader);

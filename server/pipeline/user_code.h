@@ -40,7 +40,7 @@ class UserCode {
   // Returns the pipeline behind the code; null if the result is the output.
   const Pipeline* after() const { return after_.get(); }
 
-  // Returns the bytes of a user-code buffer, a multiple of eight.
+  // Returns the size in bytes of a user-code buffer, a multiple of eight.
   std::uint64_t user_buffer_bytes() const;
   // Writes the header of the input's raw image into a user-code buffer, and
   // returns the room for its pixels.

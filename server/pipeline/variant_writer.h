@@ -11,7 +11,8 @@
 
 namespace forebay::pipeline {
 
-// Returns the bytes of the raw image, header included, that `view` shows.
+// Returns the size in bytes of the raw image, header included, that `view`
+// shows.
 std::uint64_t VariantBytes(const transform::View& view);
 
 // Writes the raw image that `sample` shows into `variant`, which has

@@ -11,10 +11,10 @@ namespace forebay::pipeline {
 
 // The limits of one workspace.
 struct WorkspaceLimits {
-  // Most pixels, width times height, of an image: the number above which Pillow
-  // raises DecompressionBombError.
+  // The most pixels, width times height, of an image: the number above which
+  // Pillow raises DecompressionBombError.
   std::uint64_t max_pixels = 178'956'970;
-  // Most bytes of memory that one image may need on its way from its file's
+  // The most bytes of memory that one image may need on its way from its file's
   // bytes to the slot: to decode it, and between ops.
   std::uint64_t scratch_bytes = std::uint64_t{256} << 20;
   // Scratch bytes of the larger workspace, for images that do not fit in this

@@ -8,9 +8,9 @@
 
 namespace forebay::stream {
 
-// Destroys objects on another thread, because their destruction may block. To
-// free memory on a GPU, or memory that a GPU pinned, takes a call of the
-// driver, which may hang. To unmap large memory takes milliseconds. The last
+// Destroys objects on another thread, because their destruction may block.
+// Freeing memory on a GPU, or memory that a GPU pinned, takes a call of the
+// driver, which may hang. Unmapping large memory takes milliseconds. The last
 // owner of such memory may be a thread that all jobs share.
 //
 // Thread-safe, and may be copied. Owns only its function and key. Does not

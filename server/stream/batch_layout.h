@@ -33,9 +33,9 @@ struct BatchMemory {
 //
 // While a batch is in flight, each sample has room for the longest value of a
 // field that varies. If the stream has a BatchRoom, each sample has only the
-// room that the index says it may need. At the end, Complete moves the values
-// together. Behind all fields lie the user-code buffers (pipeline/user_code.h),
-// one for each sample.
+// room that the index says it may need. At the end, Complete closes the gaps
+// between the values. Behind all fields lie the user-code buffers
+// (pipeline/user_code.h), one for each sample.
 //
 // Immutable and thread-safe. Owns no batch memory. Never blocks. Errors:
 // CheckSize.
@@ -103,8 +103,9 @@ class BatchLayout {
     std::uint64_t epoch = 0;
     std::uint64_t first_sample = 0;
   };
-  // Moves the values of fields that vary together, and writes the header. All
-  // samples must be filled. Returns the number of bytes of data.
+  // Closes the gaps between the values of each field that varies, and writes
+  // the header. All samples must be filled. Returns the number of bytes of
+  // data.
   std::uint64_t Complete(const BatchMemory& slot, const Batch& batch) const;
 
  private:

@@ -126,7 +126,7 @@ class BatchScheduler {
   // batch. That member has yet to come from an earlier stream, rests, or is in
   // an earlier epoch of a live dataset.
   bool IsAwaited(const BatchKey& key) const;
-  // Whether the member of a live dataset is in an epoch before the batch's.
+  // Whether the member of a live dataset is in an earlier epoch than the batch.
   bool IsEpochsBefore(const Member& member, const BatchKey& key) const;
   // Whether members of earlier streams have not come yet.
   bool AwaitsEarlier() const;

@@ -94,8 +94,8 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   Coordinator(std::uint64_t size, std::uint64_t room, std::uint64_t seed,
               base::MemoryBudget* budget);
 
-  // Returns the bytes of memory that a member of an order of `size` samples
-  // takes.
+  // Returns the number of bytes of memory that a member of an order of `size`
+  // samples takes.
   static std::uint64_t BytesOfMember(std::uint64_t size);
 
   // Adds a member. `held` is a reservation of BytesOfMember() bytes.

@@ -34,7 +34,7 @@ Member::Member(slots::MemberId id, slots::Channel* channel, const Terms& terms,
 
 void Member::Start(std::shared_ptr<const EpochPair> epochs,
                    std::uint64_t first_sample, std::int64_t now_nanos) {
-  // Books what the client has taken of the epoch before.
+  // Books what the client has taken of the previous epoch.
   Account();
   for (PublishedEntry& entry : untaken_) entry.earlier = true;
   counters_.position = first_sample;
@@ -168,8 +168,9 @@ bool Member::Starves(std::int64_t now_nanos) const {
   // This time is far longer than a waiting trainer takes to pick a batch up.
   constexpr std::int64_t kPromptNanos = 50'000'000;
   const auto published = pace_.published_at_nanos();
-  // Entries that are left of the epoch before do not help the trainer: it skips
-  // them.
+  // Ready entries left over from the previous epoch do not help the trainer,
+  // which skips them. A member that has published nothing in this epoch
+  // therefore starves.
   return starves_ && (counters_.ready == 0 || !published.has_value() ||
                       now_nanos - *published < kPromptNanos);
 }

@@ -152,7 +152,7 @@ class Member {
   struct PublishedEntry {
     // Whether the entry has a batch; if not, it closes an epoch.
     bool batch = false;
-    // Whether the entry is of an epoch before the one under way.
+    // Whether the entry belongs to an earlier epoch than the one under way.
     bool earlier = false;
     std::uint32_t slot = 0;
     std::uint32_t generation = 0;

@@ -35,8 +35,8 @@ class ReadWindow {
 
   // Returns the window, in bytes, for which the caller reserves memory.
   std::uint64_t wanted() const { return wanted_; }
-  // Returns the bytes that may be in flight now: less than the window while the
-  // latency is measured.
+  // Returns the number of bytes that may be in flight now: less than the window
+  // while the latency is measured.
   std::uint64_t limit() const { return probing_ ? least_ : wanted_; }
   // Tells that there is memory for only `bytes`. The window grows again later.
   void Settle(std::uint64_t bytes) { wanted_ = bytes; }

@@ -142,8 +142,8 @@ class SlotMemory {
     bool in_first = false;
   };
 
-  // Returns the bytes that a slot's part takes on a GPU, rounded up to the
-  // pieces in which GPUs give memory.
+  // Returns the number of bytes that a slot's part takes on a GPU, rounded up
+  // to the pieces in which GPUs give memory.
   std::uint64_t PartBytes() const;
   OnDevice* Find(const device::Device* device);
   const OnDevice* Find(const device::Device* device) const {

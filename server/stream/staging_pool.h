@@ -62,7 +62,8 @@ class StagingPool {
               bool lingers = false)
       : budget_(budget), bytes_(bytes), lingers_(lingers) {}
 
-  // Returns the bytes of one batch; 0 if the stream's batches lie on no GPU.
+  // Returns the size in bytes of one batch; 0 if the stream's batches lie on no
+  // GPU.
   std::uint64_t bytes() const { return bytes_; }
 
   // Reserves memory for `batches` batches of a member; EndPay gives it back.

@@ -199,7 +199,8 @@ std::string Nearest(const std::vector<std::string>& names,
   return nearest;
 }
 
-// Appends the long options of a verb, or of all verbs.
+// Appends the long options of `verb` to `names`. If `verb` is the whole
+// program, these are the options that all verbs share.
 void AppendOptions(const CLI::App& verb, std::vector<std::string>* names) {
   for (const CLI::Option* option : verb.get_options()) {
     for (const std::string& name : option->get_lnames())
@@ -212,7 +213,7 @@ void AppendOptions(const CLI::App& verb, std::vector<std::string>* names) {
 }
 
 // Returns the name that `unknown` is probably meant to be: a verb, an option of
-// the verb that the command line names, or an option of all verbs.
+// the verb that the command line names, or an option that all verbs share.
 std::string Meant(const CLI::App& app, const CLI::App& verb,
                   const std::string& unknown) {
   std::vector<std::string> names;
@@ -226,8 +227,8 @@ std::string Meant(const CLI::App& app, const CLI::App& verb,
   return Nearest(names, unknown);
 }
 
-// Returns the fault of a command line, and the command that prints the help for
-// it.
+// Returns an error message: what is wrong with the command line, and which
+// command prints help.
 std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> named = app.get_subcommands();
   const CLI::App& verb = named.empty() ? app : *named.front();

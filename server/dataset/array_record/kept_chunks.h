@@ -66,7 +66,7 @@ class KeptChunks {
   void Add(const Version& digest, Chunk chunk);
 
  private:
-  // Most bytes that all kept chunks take.
+  // The most bytes that all kept chunks take.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
 
   // Returns whether `digest` is in `seen_`. Records it there if it is not.

@@ -24,7 +24,7 @@ namespace {
 
 // The largest index of an object in a heap, which has 16 bits.
 constexpr std::uint64_t kMostNumber = 65535;
-// Most values that one step finds. The limit keeps steps short.
+// The most values that one step finds. The limit keeps steps short.
 constexpr std::size_t kOfStep = 4096;
 
 absl::Status Damaged(std::uint64_t address) {

@@ -14,7 +14,7 @@
 namespace forebay::dataset::hdf5 {
 namespace {
 
-// Most bytes of chunks without filters that each format caches.
+// The most bytes of chunks without filters that each format caches.
 constexpr std::uint64_t kKeptChunks = std::uint64_t{64} << 20;  // bytes
 // Marks a column in `place_of_` whose values are in the key.
 constexpr std::size_t kKept = SIZE_MAX;

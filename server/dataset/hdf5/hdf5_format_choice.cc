@@ -38,7 +38,8 @@ constexpr std::uint64_t kLongSequence = kMostKept / 4 * 3;
 // dataset of at most this many bytes.
 constexpr std::uint64_t kFewBytes = std::uint64_t{64} << 20;
 
-// Most datasets that warnings name.
+// The largest number of left-out datasets that warnings name; any more are only
+// counted.
 constexpr std::size_t kMostLeftOut = 64;
 
 // Whether the index should store the rows of a dataset.

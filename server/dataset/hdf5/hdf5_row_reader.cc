@@ -11,7 +11,7 @@
 namespace forebay::dataset::hdf5 {
 namespace {
 
-// Most bytes of a contiguous dataset that one step reads.
+// The most bytes of a contiguous dataset that one step reads.
 constexpr std::uint64_t kPiece = std::uint64_t{1} << 18;  // bytes
 
 }  // namespace

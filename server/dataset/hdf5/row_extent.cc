@@ -26,9 +26,9 @@ using Pieces = std::vector<storage::gathered::Piece>;
 // If at most this many bytes lie between two pieces, one read covers both
 // pieces. Reading 32 KiB more costs less than a second read.
 constexpr std::uint64_t kMostGap = std::uint64_t{1} << 15;
-// Most parts of a row. A key has room for about that many.
+// The most parts of a row. A key has room for about that many.
 constexpr std::size_t kMostParts = 4096;
-// Most bytes to which the chunks of one row are decompressed. Decompressing
+// The most bytes to which the chunks of one row are decompressed. Decompressing
 // that many takes seconds.
 constexpr std::uint64_t kMostDecompressed = std::uint64_t{1} << 32;
 // If a row's part in each chunk has at least this many bytes, only that part of

@@ -79,7 +79,7 @@ struct RowKey {
   std::vector<std::string_view> kept;
 };
 
-// Most datasets that one row can be read from.
+// The most datasets that one row can be read from.
 inline constexpr std::size_t kMostPlaces = 15;
 
 // Returns the key of a row. If `pieces` is empty, `places` has exactly one

@@ -31,7 +31,7 @@ inline constexpr std::uint64_t kLmdbMetaBytes = 152;
 inline constexpr std::uint64_t kLmdbPageHeader = 16;
 // Number of the first page after the two meta pages.
 inline constexpr std::uint64_t kLmdbFirstPage = 2;
-// Most levels of a tree that liblmdb's cursors can descend (CURSOR_STACK).
+// The most levels of a tree that liblmdb's cursors can descend (CURSOR_STACK).
 inline constexpr std::uint16_t kLmdbDeepest = 32;
 
 // A database, as its record in the file (MDB_db) describes it.

@@ -24,7 +24,7 @@
 namespace forebay::dataset::lmdb {
 namespace {
 
-// Most names of databases that an error lists.
+// The most names of databases that an error lists.
 constexpr std::size_t kNamesTold = 8;
 
 }  // namespace

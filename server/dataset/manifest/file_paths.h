@@ -32,8 +32,9 @@ class FilePaths {
     if (!root.empty()) roots_.push_back(std::move(root));
   }
 
-  // Returns the part of `path` below the root. DATA_LOSS: `path` is not a path.
-  // PERMISSION_DENIED: `path` does not lie in the root.
+  // Returns the part of `path` below the root. DATA_LOSS: `path` is empty or
+  // contains a zero byte. INVALID_ARGUMENT: `path` is a malformed file:// URL,
+  // or names another host. PERMISSION_DENIED: `path` does not lie in the root.
   absl::StatusOr<std::string> Below(const std::string& path);
 
  private:

@@ -77,8 +77,8 @@ class Manifest {
   // `options.stop` is requested. Errors of a row name its line.
   // INVALID_ARGUMENT: the fields or columns are malformed. NOT_FOUND: there are
   // no rows. CANCELLED: the reading was stopped. RESOURCE_EXHAUSTED: the error
-  // of `options.memory`. Others are those of ReadCsvRows, ReadJsonRows and
-  // `stat`.
+  // of `options.memory`. Other errors are those of ReadCsvRows, ReadJsonRows,
+  // FilePaths::Below and `stat`.
   static absl::StatusOr<std::shared_ptr<const Manifest>> Read(
       std::string_view text, const FieldColumns& fields,
       const ManifestOptions& options, const StatFunction& stat);

@@ -15,7 +15,7 @@ namespace {
 // Bounds the bytes of one field, so that the sum over all fields of a record
 // does not overflow 64 bits.
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 56;
-// Most dimensions of a sample: a batch has one dimension more.
+// The most dimensions of a sample: a batch has one dimension more.
 constexpr int kMaxDimensions = static_cast<int>(proto::kMaxRank) - 1;
 
 // Returns the bytes of all elements of a field's shape, with `bytes_each` bytes

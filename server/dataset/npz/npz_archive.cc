@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kEnding = ".npy";
 
-// Most arrays that an error lists.
+// The most arrays that an error lists.
 constexpr std::size_t kNamedArrays = 10;
 
 // Bounds the bytes that the arrays of one sample are decompressed to. Deflate

@@ -26,10 +26,11 @@ inline constexpr std::uint64_t kGzipEndBytes = 4;
 std::uint32_t DecompressedBytes(absl::Span<const std::uint8_t> end,
                                 std::uint64_t length);
 
-// Decompresses a member into `out`, which must have exactly its size. On
-// failure the content of `out` is undefined. Errors give the reason alone:
-// DATA_LOSS: the member is damaged, or its size differs from that of `out`;
-// RESOURCE_EXHAUSTED: there is not enough memory for zlib's state, some 50 KB.
+// Decompresses a member into `out`, whose size must be the member's
+// decompressed size. On failure the content of `out` is undefined. Errors give
+// the reason alone: DATA_LOSS: the member is damaged, or its decompressed size
+// differs from that of `out`; RESOURCE_EXHAUSTED: there is not enough memory
+// for zlib's state, some 50 KB.
 absl::Status Gunzip(absl::Span<const std::uint8_t> compressed,
                     absl::Span<std::uint8_t> out);
 

@@ -51,10 +51,10 @@ inline constexpr std::uint64_t kLongestExtra = UINT16_MAX;
 absl::StatusOr<std::uint64_t> DataOffset(std::string_view name,
                                          absl::Span<const std::uint8_t> bytes);
 
-// Decompresses a deflated member into `out`, which must have exactly its size.
-// On failure the content of `out` is undefined. DATA_LOSS: `compressed` is
-// damaged, or its decompressed size is not that of `out`. RESOURCE_EXHAUSTED:
-// there is not enough memory for zlib's state, some 50 KB.
+// Decompresses a deflated member into `out`, whose size must be the member's
+// decompressed size. On failure the content of `out` is undefined. DATA_LOSS:
+// `compressed` is damaged, or its decompressed size is not that of `out`.
+// RESOURCE_EXHAUSTED: there is not enough memory for zlib's state, some 50 KB.
 absl::Status Inflate(absl::Span<const std::uint8_t> compressed,
                      absl::Span<std::uint8_t> out);
 

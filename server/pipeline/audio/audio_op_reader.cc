@@ -29,7 +29,7 @@ namespace {
 using KindCase = proto::Op::KindCase;
 using Made = absl::StatusOr<std::unique_ptr<const Op>>;
 
-// Most zero crossings of a resampling filter on each side.
+// The most zero crossings of a resampling filter on each side.
 constexpr std::uint32_t kMaxFilterWidth = 1024;
 constexpr double kLn10 = 2.302585092994045684;
 

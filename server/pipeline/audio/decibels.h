@@ -14,7 +14,7 @@ namespace forebay::pipeline::audio {
 struct DecibelOptions {
   // Whether elements are magnitudes, not powers.
   bool magnitudes = false;
-  // Most decibels by which an element may lie below the sample's greatest
+  // The most decibels by which an element may lie below the sample's greatest
   // element. Lower elements are raised to this bound.
   std::optional<float> top_db = std::nullopt;
 };

@@ -11,8 +11,8 @@
 namespace forebay::pipeline::audio {
 namespace {
 
-// Most decibels by which a band may lie below the sample's greatest band, as in
-// torchaudio. Lower bands are raised to this bound.
+// The most decibels by which a band may lie below the sample's greatest band,
+// as in torchaudio. Lower bands are raised to this bound.
 constexpr float kTopDb = 80;
 
 // Returns the matrix of the DCT-II: torchaudio's create_dct, transposed.

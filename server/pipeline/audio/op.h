@@ -28,7 +28,7 @@ struct FrameRange {
   std::uint64_t length = 0;
 };
 
-// Most frames of an array.
+// The most frames of an array.
 inline constexpr std::uint64_t kMaxFrames = std::uint64_t{1} << 40;
 
 // An op on float32 arrays in C order, with the time first. The axes behind the

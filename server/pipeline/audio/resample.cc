@@ -16,10 +16,10 @@
 namespace forebay::pipeline::audio {
 namespace {
 
-// Most bytes of all kept filters. The filters of one rate take at most half of
-// this.
+// The most bytes of all kept filters. The filters of one rate take at most half
+// of this.
 constexpr std::size_t kKeptBytes = std::size_t{8} << 20;
-// Most rates whose filters are kept.
+// The most rates whose filters are kept.
 constexpr std::size_t kKeptRates = 16;
 
 // Checks a clip's original rate.

@@ -23,10 +23,10 @@ using transform::ExactCosPi;
 using transform::ExactSinPi;
 
 constexpr double kPi = 3.14159265358979323846;
-// Most elements of all filters: 4 MiB.
+// The most elements of all filters: 4 MiB.
 constexpr double kMaxElements = 1 << 20;
-// Most products in all sums of a clip. So many products take about a minute, in
-// which the thread does nothing else.
+// The most products in all sums of a clip. So many products take about a
+// minute, in which the thread does nothing else.
 constexpr std::uint64_t kMaxProducts = std::uint64_t{1} << 38;
 // Number of partial sums. The order of additions is fixed, so sums are the same
 // on every CPU, whatever vector instructions the compiler chooses.

@@ -13,7 +13,7 @@
 namespace forebay::pipeline::audio {
 namespace {
 
-// Most elements of all transforms of a clip. So many elements take about a
+// The most elements of all transforms of a clip. So many elements take about a
 // minute, in which the thread does nothing else.
 constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 32;
 

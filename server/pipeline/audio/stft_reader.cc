@@ -10,9 +10,9 @@
 namespace forebay::pipeline::audio {
 namespace {
 
-// Most samples of one transform.
+// The most samples of one transform.
 constexpr std::uint32_t kMaxFft = 65536;
-// Most bands of a mel scale.
+// The most bands of a mel scale.
 constexpr std::uint32_t kMaxMels = 4096;
 // Upper bound of an FFT's size times its largest prime factor. The FFT's time
 // is proportional to this product.

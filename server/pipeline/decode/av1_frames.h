@@ -7,8 +7,8 @@
 
 namespace forebay::pipeline::decode {
 
-// Most frames that an AV1 decoder keeps at once: 8 references (NUM_REF_FRAMES),
-// and the frame that it is decoding.
+// The most frames that an AV1 decoder keeps at once: 8 references
+// (NUM_REF_FRAMES), and the frame that it is decoding.
 inline constexpr std::uint64_t kMostAv1Frames = 9;
 
 // Returns the most frames that a decoder of the AV1 stream keeps at once. This

@@ -29,7 +29,7 @@ constexpr std::uint32_t kColorsAndAlpha = 4;
 // Number of pixels converted on each side of the region. The chroma upsampling
 // of a pixel at the region's edge looks at pixels beyond the edge.
 constexpr std::uint32_t kMargin = 2;
-// Most frames of an animation; libavif keeps an entry for each.
+// The most frames of an animation; libavif keeps an entry for each.
 constexpr std::uint32_t kMostFrames = 16384;
 // Bytes that libavif and dav1d need for an image of any size.
 constexpr std::uint64_t kLibraryBytes = 4 << 20;
@@ -124,7 +124,8 @@ class AvifDecoder::Codec {
 
  private:
   absl::Status ReadHeader(Bytes encoded);
-  // Returns the bytes that decoding the opened image needs, rounded up.
+  // Returns the number of bytes that decoding the opened image needs, rounded
+  // up.
   std::uint64_t ScratchBytes(Bytes encoded) const;
   // Converts a part of the frame to RGB, or RGBA, in pixels_.
   absl::Status Convert(const Region& part);

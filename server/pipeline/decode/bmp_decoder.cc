@@ -39,7 +39,7 @@ constexpr std::size_t kInfoHeaderBytes = 40;
 constexpr std::size_t kMaskedHeaderBytes = 56;
 // Bytes that stb_image needs besides the pixels.
 constexpr std::uint64_t kLibraryBytes = 4 << 10;
-// Most colors that a header may tell (biClrUsed), as in Pillow.
+// The most colors that a header may tell (biClrUsed), as in Pillow.
 constexpr std::uint32_t kMostColors = 65536;
 
 // Returns the little-endian number of `bytes` bytes at an offset of the file.

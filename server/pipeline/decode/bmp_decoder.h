@@ -43,7 +43,7 @@ class BmpDecoder : public ImageDecoder {
   // Checks that the palette has a color for each pixel's index. DATA_LOSS: a
   // color is missing.
   absl::Status CheckIndices() const;
-  // Returns the bytes of a row, padded to a multiple of four.
+  // Returns the size in bytes of a row, padded to a multiple of four.
   std::uint64_t RowBytes() const;
 
   const DecodeLimits limits_;

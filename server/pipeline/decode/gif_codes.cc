@@ -19,7 +19,7 @@ namespace {
 
 using Bytes = absl::Span<const std::uint8_t>;
 
-// Most bits of a code (Appendix F).
+// The most bits of a code (Appendix F).
 constexpr unsigned kMostCodeBits = 12;
 constexpr unsigned kMostCodes = 1U << kMostCodeBits;
 

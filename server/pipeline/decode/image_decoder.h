@@ -52,9 +52,9 @@ struct Reduction {
 
 // The limits of one decode.
 struct DecodeLimits {
-  // Most pixels, width times height, of an image.
+  // The most pixels, width times height, of an image.
   std::uint64_t max_pixels = 178'956'970;
-  // Most bytes that a decode may allocate: strips, coefficients, interlaced
+  // The most bytes that a decode may allocate: strips, coefficients, interlaced
   // pixels.
   std::uint64_t scratch_bytes = std::uint64_t{256} << 20;
 };

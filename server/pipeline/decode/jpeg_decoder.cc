@@ -41,7 +41,7 @@ namespace {
 constexpr std::uint32_t kMinWidth = 16;
 constexpr std::uint32_t kStripRows = 8;
 constexpr std::size_t kMisalignment = 16;
-// Most scans of an image. No encoder writes more; each scan costs a pass.
+// The most scans of an image. No encoder writes more; each scan costs a pass.
 constexpr int kMaxScans = 100;
 // First bytes of a JPEG file, which Pillow and libjpeg check.
 constexpr std::uint8_t kMagic[] = {0xff, 0xd8, 0xff};
@@ -127,8 +127,8 @@ std::size_t StripBytes(std::uint32_t width, int components) {
          kStripPadding;
 }
 
-// Returns the bytes that libjpeg will allocate for the opened image, rounded
-// up. These are row buffers and, if the image has several scans, all
+// Returns the number of bytes that libjpeg will allocate for the opened image,
+// rounded up. These are row buffers and, if the image has several scans, all
 // coefficients.
 std::uint64_t LibraryBytes(j_decompress_ptr jpeg) {
   const auto max_h = static_cast<std::uint64_t>(jpeg->max_h_samp_factor);

@@ -30,7 +30,7 @@ constexpr std::uint32_t kStripRows = 8;
 constexpr std::uint32_t kColors = 3;
 // Bytes of the magic number, and of the white space behind it.
 constexpr std::size_t kMagicBytes = 3;
-// Most digits of a number in the header, as in Pillow.
+// The most digits of a number in the header, as in Pillow.
 constexpr std::size_t kMostDigits = 10;
 // Upper bound of the largest sample value that a header may give.
 constexpr std::uint32_t kMostLargest = 65535;

@@ -30,7 +30,7 @@ class NetpbmDecoder : public ImageDecoder {
   absl::Status ReadHeader(absl::Span<const std::uint8_t> encoded);
   // Fills levels_ for samples from 0 to `largest`.
   void SetLevels(std::uint32_t largest);
-  // Returns the bytes of a row; a PBM's rows end at whole bytes.
+  // Returns the size in bytes of a row; a PBM's rows end at whole bytes.
   std::uint64_t RowBytes() const;
   // Writes `count` pixels of a row, from pixel `left` on, to `rgb`.
   void Widen(const std::uint8_t* row, std::uint32_t left, std::uint32_t count,

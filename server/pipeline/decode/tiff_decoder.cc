@@ -72,7 +72,7 @@ class TiffDecoder::Codec {
   absl::Status ReadHeader(std::uint64_t file_bytes);
   // Reads the pieces' sizes, and checks that they lie within the file.
   absl::Status ReadBlocks(std::uint64_t file_bytes);
-  // Returns the bytes that decoding needs, rounded up.
+  // Returns the number of bytes that decoding needs, rounded up.
   std::uint64_t ScratchBytes() const;
   // Decodes a region of the image as it is stored.
   absl::Status DecodeStored(const Region& region, RowSink& sink);

@@ -16,7 +16,7 @@ namespace {
 
 using Bytes = absl::Span<const std::uint8_t>;
 
-// Most entries of a directory. libtiff sorts its known tags again for each
+// The most entries of a directory. libtiff sorts its known tags again for each
 // unknown entry, which takes quadratic time.
 constexpr std::uint64_t kMostEntries = 1000;
 

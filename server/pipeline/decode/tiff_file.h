@@ -62,7 +62,7 @@ class TiffFile {
                        va_list);
 
   absl::Span<const std::uint8_t> encoded_;
-  // Offset in the file of libtiff's next read.
+  // Where in the file libtiff reads next, in bytes.
   std::uint64_t position_ = 0;
   // Bytes that libtiff may still read while it opens the file.
   std::uint64_t may_read_ = 0;

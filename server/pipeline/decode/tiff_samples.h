@@ -35,8 +35,8 @@ struct TiffSamples {
   // RGB color of each gray or index, for kTable.
   std::array<std::array<std::uint8_t, 3>, 256> table{};
 
-  // Returns the bytes of a row of pixels; if `planar`, of one channel of the
-  // row.
+  // Returns the size in bytes of a row of pixels; if `planar`, of one channel
+  // of the row.
   std::uint64_t RowBytes(std::uint32_t width) const {
     return (std::uint64_t{width} * (planar ? 1 : channels) * bits + 7) / 8;
   }

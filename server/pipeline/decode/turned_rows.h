@@ -28,8 +28,8 @@ Rotation TurnOf(std::uint32_t orientation);
 Region StoredRegion(const Rotation& turn, std::uint32_t width,
                     std::uint32_t height, const Region& turned);
 
-// Returns the bytes that TurnedRows allocates for a turned region of `width` x
-// `height` pixels.
+// Returns the number of bytes that TurnedRows allocates for a turned region of
+// `width` x `height` pixels.
 std::uint64_t TurnedBytes(std::uint32_t width, std::uint32_t height);
 
 // Takes the rows of a region of the stored image. HandOn then gives the rows of

@@ -47,8 +47,8 @@ bool HasType(Bytes chunk, std::string_view type) {
   return std::memcmp(chunk.data(), type.data(), type.size()) == 0;
 }
 
-// Returns the bytes of the first chunk, with its header and its padding to an
-// even number of bytes. `chunks` has at least one chunk.
+// Returns the size in bytes of the first chunk, header and padding to an even
+// number included. `chunks` has at least one chunk.
 std::uint64_t ChunkBytes(Bytes chunks) {
   std::uint64_t size = 0;
   for (int i = 7; i >= 4; --i) size = size << 8 | chunks[i];
@@ -101,9 +101,10 @@ absl::Status StatusOf(VP8StatusCode code) {
   }
 }
 
-// Returns the bytes of a lossless image's Huffman tables. libwebp allocates all
-// tables in one piece, even tables that are not used. `has_header` is false for
-// a lossless alpha channel, whose stream lacks the header.
+// Returns the size in bytes of a lossless image's Huffman tables. libwebp
+// allocates all tables in one piece, even tables that are not used.
+// `has_header` is false for a lossless alpha channel, whose stream lacks the
+// header.
 std::uint64_t TableBytes(Bytes chunk, std::uint64_t pixels,
                          std::uint64_t blocks, bool has_header) {
   // Number of codes in a set, by the number of bits of a color cache index

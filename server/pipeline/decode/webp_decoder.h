@@ -34,7 +34,8 @@ class WebpDecoder : public ImageDecoder {
   // Gives the region's rows to the sink. `part` is the part of the frame that
   // pixels_ holds, in the frame's coordinates.
   void HandOn(const Region& region, const Region& part, RowSink& sink);
-  // Returns the bytes that decoding the first frame needs, rounded up.
+  // Returns the number of bytes that decoding the first frame needs, rounded
+  // up.
   std::uint64_t ScratchBytes(absl::Span<const std::uint8_t> encoded) const;
 
   const DecodeLimits limits_;

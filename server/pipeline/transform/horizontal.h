@@ -19,10 +19,10 @@ struct RowPlan {
   bool permuted = false;
 };
 
-// Most bytes of working memory that any vector code needs for 16 positions.
+// The most bytes of working memory that any vector code needs for 16 positions.
 inline constexpr std::size_t kRowBlockBytes = 64 * 10;
 
-// Returns the bytes of working memory for `length` positions.
+// Returns the number of bytes of working memory for `length` positions.
 constexpr std::size_t HorizontalWorkBytes(std::size_t length) {
   return PlanePitch(length) / 16 * kRowBlockBytes;
 }

@@ -26,7 +26,7 @@ struct Resize {
   std::int64_t height = 0;
   // Width; 0 if `height` is the length of the shorter edge.
   std::int64_t width = 0;
-  // Most pixels of the longer edge; 0 if there is no bound.
+  // The most pixels of the longer edge; 0 if there is no bound.
   std::int64_t max_size = 0;
   Filter filter = Filter::kBilinear;
 };

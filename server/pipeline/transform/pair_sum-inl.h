@@ -39,7 +39,7 @@ namespace {
 
 #if FOREBAY_HAS_PAIR_SUM
 
-// Most pairs of taps that this code sums. Other code sums more pairs.
+// The most pairs of taps that this code sums. Other code sums more pairs.
 constexpr std::int32_t kMaxPairs = 4;
 // Lanes of 32 bits in a vector: positions computed at a time.
 constexpr std::size_t kPairLanes = 16;

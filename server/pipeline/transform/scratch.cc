@@ -25,8 +25,8 @@ constexpr std::uint64_t kAlignment = 64;
 // Readable bytes behind each allocation, for vector loads.
 constexpr std::uint64_t kPadding = 64;
 constexpr std::uint64_t kPageBytes = 4096;
-// Most bytes of memory that are kept between samples. A crop of a photograph of
-// 4000 x 3000 pixels needs less memory.
+// The most bytes of memory that are kept between samples. A crop of a
+// photograph of 4000 x 3000 pixels needs less memory.
 constexpr std::uint64_t kKeptBytes = std::uint64_t{16} << 20;
 
 constexpr std::uint64_t RoundUp(std::uint64_t bytes, std::uint64_t unit) {

@@ -35,10 +35,11 @@ struct Patience {
 struct Call {
   HttpRequest request;  // its `done` is empty
   Authorizer* authorizer = nullptr;
-  // Judges an answer that has a status of success and is whole or too long.
-  // After an error that may pass (RetryPolicy::MayPass), such as DATA_LOSS, the
-  // request is made again. The message gives the reason only. If `judge` is
-  // empty, every whole answer is good.
+  // Judges an answer with a status of success whose body came whole, or was
+  // longer than its room (HttpFailure::kTooLong). If `judge` returns an error
+  // for which RetryPolicy::MayPass is true, such as DATA_LOSS, the request is
+  // made again. The error's message gives only the reason. If `judge` is empty,
+  // every whole answer with a status of success is good.
   std::function<absl::Status(const HttpResponse&)> judge;
   // Returns the URL that a redirect (3xx) leads to, or an error. The request is
   // made there as a part of the same attempt, without the authorizer's headers.
@@ -46,8 +47,8 @@ struct Call {
   // attempt. A redirect from https to http is an error. If `follow` is empty,
   // all redirects are errors.
   std::function<absl::StatusOr<std::string>(const HttpResponse&)> follow;
-  // Returns the error of an answer whose status is not a success. If empty,
-  // ErrorOf is used.
+  // Returns the error of an answer whose status is not a success. If `fault` is
+  // empty, ErrorOf is used.
   std::function<absl::Status(const HttpResponse&)> fault;
   // Receives the good answer, or the error.
   std::function<void(absl::StatusOr<HttpResponse>)> done;
@@ -58,8 +59,8 @@ struct Call {
   // empty. Must not call the client.
   std::function<void()> paused;
   // Is called when the time for the next attempt has come: Continue then begins
-  // it. If empty, the attempt begins by itself. `ready` may call nothing of the
-  // client but Continue.
+  // it. If `ready` is empty, the attempt begins by itself. `ready` may call
+  // nothing of the client but Continue.
   std::function<void()> ready;
   // The most attempts; the host's RetryPolicy may allow fewer. While no byte
   // has come, `patience` limits the call instead, if it is set.
@@ -181,8 +182,8 @@ class Client {
   // Whether an attempt with other headers may succeed. True at most once for
   // each call.
   bool MayAuthorizeAgain(Calling* calling, const HttpResponse& answer) const;
-  // After an error that may pass, sets a timer for the next attempt. After any
-  // other error, ends the call.
+  // After an error for which RetryPolicy::MayPass is true, sets a timer for the
+  // next attempt. After any other error, ends the call.
   void OnError(const std::shared_ptr<Calling>& calling, absl::Status error,
                std::int64_t asked_nanos);
   // Returns the time at which the next attempt begins; nullopt if there is

@@ -30,10 +30,10 @@ std::optional<ContentRange> ParseContentRange(std::string_view value);
 // (RFC 9110, 14.2).
 std::string RangeHeader(const HttpRange& range);
 
-// Checks that an answer of success holds exactly `range` of an object of
-// `object_size` bytes. The answer must be 206 with the right Content-Range, or
-// 200 for the whole object, and its body must be complete. Thread-safe; never
-// blocks. Errors:
+// Checks that an answer with a status of success holds exactly `range` of an
+// object of `object_size` bytes. The answer must be 206 with the right
+// Content-Range, or 200 for the whole object, and its body must be complete.
+// Thread-safe; never blocks. Errors:
 // - FAILED_PRECONDITION: the object has another size.
 // - UNIMPLEMENTED: the server sent the whole object instead of a part, or
 //   compressed it for this answer.

@@ -33,9 +33,9 @@ class Protocol {
   virtual absl::StatusOr<HttpRequest> Ask(const ReadRequest& read,
                                           const HttpRange& range) const = 0;
 
-  // Checks that an answer of success has that range of that version of the
-  // object. Errors: FAILED_PRECONDITION (another version), UNAVAILABLE or
-  // DATA_LOSS (another attempt may succeed).
+  // Checks that an answer with a status of success has the bytes of `range`, in
+  // the version that `read` asks for. Errors: FAILED_PRECONDITION (another
+  // version), UNAVAILABLE or DATA_LOSS (another attempt may succeed).
   virtual absl::Status Judge(const ReadRequest& read, const HttpRange& range,
                              const HttpResponse& answer) const = 0;
 

@@ -48,19 +48,21 @@ struct RangedSourceOptions {
 // Reads objects of one host over HTTP by the requests of a Protocol.
 //
 // The source adjusts the number of requests at once to get the most bytes a
-// second. Parts that pause between attempts, or bring nothing for long, do not
-// count (StartedParts). Jobs share the requests by weight, within their caps. A
-// request counts by its bytes and by its measured cost. Within a job the most
-// urgent read goes first. If an answer does not begin in time, the request is
-// made once more beside the first. If the server tells the CRC-32C of a whole
-// object, the bytes are compared with it. If they differ, the object is read
-// again.
+// second. Parts that pause between attempts, or have brought nothing for long,
+// do not count as requests in flight (StartedParts). Jobs share the requests by
+// weight, within their caps. For a job's share, a request counts as its bytes
+// plus the measured cost of a request; for its cap, as its bytes alone. Within
+// a job the most urgent read goes first. If an answer does not begin in time,
+// the request is made once more beside the first. If a read covers a whole
+// object whose CRC-32C the server tells, that number is compared with the
+// CRC-32C of the bytes. If the two differ, the object is read again, at most
+// three times in all.
 //
 // Thread-safe; calls each `done` on the engine's thread. `client`, `protocol`
-// and `authorizer` (which may be null) outlive the source; bytes that it gave
-// may outlive it. Destruction, on another thread than the engine's, fails the
-// remaining reads with CANCELLED. Read does not block. Errors are as ByteSource
-// says.
+// and `authorizer` (which may be null) outlive the source; bytes that the
+// source gave may outlive it. Destruction, on another thread than the engine's,
+// fails the remaining reads with CANCELLED. Read does not block. Errors are as
+// ByteSource says.
 class RangedSource final : public SharedOutSource {
  public:
   RangedSource(Client* client, const Protocol* protocol,

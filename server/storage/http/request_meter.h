@@ -9,10 +9,10 @@
 
 namespace forebay::storage::http {
 
-// Measures the cost of a request beside its bytes, in stretches of time. During
-// a stretch, further requests always waited, as many as allowed were in flight,
-// and none failed. A request that a stretch cuts off counts in part: by the
-// share of its time that lies within the stretch.
+// Measures, in stretches of time, what a request costs besides its bytes.
+// During a stretch, further requests always waited, as many as allowed were in
+// flight, and none failed. A request that a stretch cuts off counts in part: by
+// the share of its time that lies within the stretch.
 //
 // Pure: time is an argument, in nanoseconds that never run backwards. Not
 // thread-safe; the user owns it. Never blocks; no errors.
@@ -43,7 +43,7 @@ class RequestMeter {
   // flight at some moment since the last call.
   void Look(std::int64_t now_nanos, std::size_t at_once, bool starved);
 
-  // Returns the cost of a request beside its bytes, in bytes.
+  // Returns what a request costs besides its bytes, in bytes.
   std::int64_t cost() const { return cost_.bytes(); }
 
  private:

@@ -59,7 +59,7 @@ class StartedParts {
             const std::function<std::int64_t(Id)>& heard);
 
   bool empty() const { return parts_.empty(); }
-  // Returns the bytes of the parts that have a place.
+  // Returns the total size in bytes of the parts that have a place.
   std::uint64_t bytes() const { return bytes_; }
 
  private:

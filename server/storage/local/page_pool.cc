@@ -10,8 +10,7 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 
-// Returns the bytes of the fewest pages that hold `length` bytes: at least one
-// page.
+// Rounds `length` bytes up to whole pages, at least one.
 std::size_t WholePages(std::size_t length) {
   return (std::max<std::size_t>(length, 1) + kPage - 1) / kPage * kPage;
 }

@@ -17,15 +17,17 @@ namespace forebay::storage::local {
 // Page-aligned buffers for reads past the page cache. The pool cuts them from
 // one piece of memory, which a ring can register with the kernel as a whole.
 // Once the piece is used up, each further buffer is mapped by itself. This
-// happens soon if bytes are held for long. Some of the mapped buffers are kept
-// for reads of the same length, so that the kernel need not clear them again.
+// happens soon if bytes are held for long. Some of the buffers mapped in this
+// way are kept for reads of the same length, so that the kernel need not clear
+// their pages again.
 //
 // Thread-safe. A pool is shared: its buffers keep it alive. Never blocks for
 // I/O. Take returns null if there is no memory.
 class PagePool : public std::enable_shared_from_this<PagePool> {
  public:
-  // Maps one piece of `bytes` bytes: whole pages, touched only when used. Keeps
-  // at most `spare_bytes` bytes of the buffers that are mapped beside it.
+  // Maps the piece: `bytes` bytes, rounded down to whole pages. The constructor
+  // does not touch these pages. When buffers mapped outside the piece are given
+  // back, the pool keeps at most `spare_bytes` bytes of them.
   explicit PagePool(std::size_t bytes, std::size_t spare_bytes = 0);
   ~PagePool();
 
@@ -35,9 +37,9 @@ class PagePool : public std::enable_shared_from_this<PagePool> {
 
   // Returns the piece, which is empty if there was no memory for it.
   absl::Span<std::uint8_t> piece() const { return piece_; }
-  // Returns the free bytes of the piece.
+  // Returns how many bytes of the piece are free.
   std::size_t free() const;
-  // Returns the bytes that are kept beside the piece.
+  // Returns how many bytes the kept buffers outside the piece have.
   std::size_t spare() const;
 
  private:
@@ -48,13 +50,13 @@ class PagePool : public std::enable_shared_from_this<PagePool> {
   void GiveBack(std::uint8_t* buffer, std::size_t length);
   // Returns a kept buffer of that length, or null if there is none.
   std::uint8_t* TakeSpare(std::size_t length);
-  // Keeps a buffer that lies beside the piece, or unmaps it.
+  // Keeps or unmaps a buffer that was mapped outside the piece.
   void GiveBackMapped(std::uint8_t* buffer, std::size_t length);
 
   const absl::Span<std::uint8_t> piece_;
   const std::size_t spare_bytes_;
   mutable base::Mutex mutex_;
-  // The kept buffers beside the piece, by length.
+  // The kept buffers outside the piece, by length.
   std::map<std::size_t, std::vector<std::uint8_t*>> spares_
       ABSL_GUARDED_BY(mutex_);
   std::size_t spare_ ABSL_GUARDED_BY(mutex_) = 0;
