@@ -729,6 +729,12 @@ forebay_loader_class_name(const forebay_loader* loader, uint64_t label,
 
 FOREBAY_EXPORT forebay_status
 forebay_loader_get_stats(forebay_loader* loader, forebay_loader_stats* out);
+/* Writes all counters, also those that are newer than forebay_loader_stats, as
+ * a serialized forebay.proto.LoaderCounters (proto/counters.proto). *size has
+ * the bytes of room, and gets the bytes of the message; 1024 are ample.
+ * INVALID_ARGUMENT if the message has more bytes than the room. */
+FOREBAY_EXPORT forebay_status
+forebay_loader_stats_message(forebay_loader* loader, void* bytes, size_t* size);
 
 /* Returns 1 while the daemon that opened the loader, or was asked to open it,
  * is connected; 0 if not. Any thread; never blocks. */

@@ -25,6 +25,7 @@ using client::Nanos;
 using client::Status;
 using client::abi::Guard;
 using client::core::Loader;
+using forebay::message::LoaderCounters;
 using forebay::message::LoaderOpened;
 
 namespace {
@@ -213,8 +214,38 @@ forebay_status forebay_loader_stop_epoch(forebay_loader* loader) {
 
 forebay_status forebay_loader_get_stats(forebay_loader* loader,
                                         forebay_loader_stats* out) {
-  return Guard(loader != nullptr && out != nullptr,
-               [&] { return loader->loader->GetStats(out); });
+  return Guard(loader != nullptr && out != nullptr, [&] {
+    LoaderCounters counters;
+    FOREBAY_CLIENT_RETURN_IF_ERROR(loader->loader->GetCounters(&counters));
+    *out = {.samples_delivered = counters.samples_delivered,
+            .batches_delivered = counters.batches_delivered,
+            .bytes_delivered = counters.bytes_delivered,
+            .bytes_read = counters.bytes_read,
+            .samples_decoded = counters.samples_decoded,
+            .samples_substituted = counters.samples_substituted,
+            .cpu_nanos = counters.cpu_nanos,
+            .wait_nanos = counters.trainer_wait_nanos,
+            .batches_copied = counters.batches_copied,
+            .batches_held = counters.batches_held};
+    return Status();
+  });
+}
+
+forebay_status forebay_loader_stats_message(forebay_loader* loader, void* bytes,
+                                            size_t* size) {
+  return Guard(
+      loader != nullptr && size != nullptr && (bytes != nullptr || *size == 0),
+      [&] {
+        LoaderCounters counters;
+        FOREBAY_CLIENT_RETURN_IF_ERROR(loader->loader->GetCounters(&counters));
+        const std::string message = forebay::message::Serialize(counters);
+        const size_t room = *size;
+        *size = message.size();
+        if (message.size() > room)
+          return Status(FOREBAY_INVALID_ARGUMENT, "the counters do not fit");
+        memcpy(bytes, message.data(), message.size());
+        return Status();
+      });
 }
 
 const char* forebay_loader_refusal(const forebay_loader* loader) {

@@ -379,9 +379,9 @@ Status Loader::RetryLocked(Status status, const Deadline& deadline) {
   }
 }
 
-Status Loader::GetStats(forebay_loader_stats* out) {
+Status Loader::GetCounters(message::LoaderCounters* out) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
-  return Remote()->GetStats(out);
+  return Remote()->GetCounters(out);
 }
 
 Status Loader::StartWorkers(std::uint32_t workers, bool are_persistent,

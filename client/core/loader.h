@@ -78,7 +78,7 @@ class Loader {
   // forebay_loader_start_producers.
   Status StartWorkers(std::uint32_t workers, bool are_persistent,
                       proto::Fd* socket);
-  Status GetStats(forebay_loader_stats* out);
+  Status GetCounters(message::LoaderCounters* out);
   // Returns why batches lie on the host: see forebay_loader_refusal.
   const char* refusal() const { return refusal_.load(); }
   void Close();

@@ -45,7 +45,7 @@ Status RemoteLoader::Open(std::int64_t timeout_nanos,
   FOREBAY_CLIENT_RETURN_IF_ERROR(Place(*answer));
   if (answer->classes_in_memfd) *class_list = std::move(reply.fds[3]);
   *opened = std::move(*answer);
-  // GetStats of another thread reads id_ once is_open_ is true.
+  // GetCounters of another thread reads id_ once is_open_ is true.
   id_ = opened->loader_id;
   is_open_.store(true);
   return Status();
@@ -130,25 +130,20 @@ Status RemoteLoader::FetchSlot(std::uint32_t slot) {
   return Status();
 }
 
-Status RemoteLoader::GetStats(forebay_loader_stats* out) {
+Status RemoteLoader::GetCounters(message::LoaderCounters* out) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
   wire::Session& session = subscription_->session();
   wire::Reply reply;
   FOREBAY_CLIENT_RETURN_IF_ERROR(
       session.Call(message::GetStats{.loader_id = id_}, &reply));
-  const auto* stats = std::get_if<message::Stats>(&reply.answer.kind);
-  if (stats == nullptr) return wire::MalformedAnswer("get stats");
+  const auto* counters =
+      std::get_if<message::LoaderCounters>(&reply.answer.kind);
+  if (counters == nullptr) return wire::MalformedAnswer("get stats");
   const shm::Rings& rings = subscription_->rings();
-  *out = {.samples_delivered = stats->samples_delivered,
-          .batches_delivered = stats->batches_delivered,
-          .bytes_delivered = stats->bytes_delivered,
-          .bytes_read = stats->bytes_read,
-          .samples_decoded = stats->samples_decoded,
-          .samples_substituted = stats->samples_substituted,
-          .cpu_nanos = stats->cpu_nanos,
-          .wait_nanos = rings.wait_nanos(),
-          .batches_copied = rings.batches_copied(),
-          .batches_held = subscription_->leases()};
+  *out = *counters;
+  out->trainer_wait_nanos = rings.wait_nanos();
+  out->batches_copied = rings.batches_copied();
+  out->batches_held = subscription_->leases();
   return Status();
 }
 

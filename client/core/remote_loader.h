@@ -21,7 +21,7 @@ namespace forebay::client::core {
 // A loader at one daemon, to which it sends the loader's requests. Loader makes
 // another one for each daemon that it attaches to.
 //
-// Any thread may call IsLost and GetStats; the other methods belong to one
+// Any thread may call IsLost and GetCounters; the other methods belong to one
 // thread at a time. Shares the subscription with the batches that are held.
 // Blocks as wire::Session does. Errors: those of wire::Session; INTERNAL if an
 // answer is malformed.
@@ -68,7 +68,8 @@ class RemoteLoader {
   Status FetchSlot(std::uint32_t slot);
   // Asks for the loader's counters, and adds those of the rings. UNAVAILABLE if
   // the daemon has not opened the loader.
-  Status GetStats(forebay_loader_stats* out);
+  // Asks the daemon for the loader's counters, and adds the client's own.
+  Status GetCounters(message::LoaderCounters* out);
   // Asks for the socket of a worker pool, which forks at most `workers`
   // workers. UNAVAILABLE if the daemon has not opened the loader.
   Status StartWorkers(std::uint32_t workers, bool are_persistent,

@@ -48,18 +48,10 @@ proto::LoaderSharing::SharingState ToProto(stream::SharingState state) {
   return proto::LoaderSharing::ALONE;
 }
 
-// Fills the totals. The totals of the trainer's waits are as the client reports
+// Fills the counters. Those of the trainer's waits are as the client reports
 // them.
 void FillCounters(const job::LoaderSnapshot& in, proto::LoaderCounters* out) {
-  const stream::MemberCounters& taken = in.stream.taken;
-  out->set_samples_delivered(taken.samples_delivered);
-  out->set_batches_delivered(taken.batches_delivered);
-  out->set_bytes_delivered(taken.bytes_delivered);
-  const stream::Production& made = in.stream.made;
-  out->set_bytes_read(made.bytes_read);
-  out->set_samples_decoded(made.samples_decoded);
-  out->set_samples_substituted(made.samples_substituted);
-  out->set_cpu_nanos(made.cpu_nanos);
+  *out = in.stream.counters;
   out->set_trainer_wait_nanos(in.client.wait_nanos);
   out->set_batches_copied(in.client.batches_copied);
   out->set_trainer_waiting(in.client.waiting);
@@ -89,7 +81,7 @@ void Fill(const job::LoaderSnapshot& in, proto::Loader* out) {
   out->set_dataset_size(in.dataset_size);
   out->set_batch_size(in.batch_size);
   out->set_epoch(in.stream.epoch & ((std::uint64_t{1} << kEpochBits) - 1));
-  out->set_position(in.stream.taken.position);
+  out->set_position(in.stream.position);
   out->set_samples_per_epoch(in.samples_per_epoch);
   out->set_running(in.running());
   if (in.gpu.has_value()) out->set_gpu(static_cast<std::uint32_t>(*in.gpu));

@@ -42,7 +42,7 @@ struct LoaderSnapshot {
 
   // Returns whether an epoch is under way, or has batches that the client has
   // not taken.
-  bool running() const { return stream.running || stream.taken.ready > 0; }
+  bool running() const { return stream.running || stream.untaken > 0; }
 };
 
 // A request of a process that the daemon has not answered yet. It may have to

@@ -5,17 +5,11 @@
 
 #include "proto/session.pb.h"
 #include "server/fetch/sample_reader.h"
-#include "server/stream/stream_snapshot.h"
 
 namespace forebay::session {
 
-// These functions translate results of other rooms into answers of the
-// protocol. They are thread-safe, never block and have no errors.
-
-// Fills a loader's statistics.
-void FillStats(const stream::StreamSnapshot& snapshot, proto::Stats& stats);
-
-// Adds the samples that could not be made, as many as a message has room for.
+// Adds the samples that could not be made to an answer, as many as a message
+// has room for. Thread-safe; never blocks or fails.
 void AddFailed(const std::vector<fetch::FailedSample>& failed,
                proto::Fetched& fetched);
 

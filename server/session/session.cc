@@ -111,7 +111,7 @@ absl::Status Session::Answer(const proto::ClientMessage& request, Fds fds,
       return CloseLoader(request.close_loader().loader_id(),
                          *answer.mutable_loader_closed());
     case proto::ClientMessage::kGetStats:
-      return GetStats(request.get_stats().loader_id(), *answer.mutable_stats());
+      return GetStats(request.get_stats().loader_id(), answer.mutable_stats());
     case proto::ClientMessage::kGetSlots:
       answer.mutable_slots();
       return GetSlots(request.get_slots(), answer_fds);
@@ -300,9 +300,9 @@ absl::Status Session::CloseLoader(std::uint64_t id,
   return absl::OkStatus();
 }
 
-absl::Status Session::GetStats(std::uint64_t id, proto::Stats& stats) {
+absl::Status Session::GetStats(std::uint64_t id, proto::LoaderCounters* out) {
   FOREBAY_ASSIGN_OR_RETURN(const auto loader, Find(id));
-  FillStats(loader->Snapshot().stream, stats);
+  *out = loader->Snapshot().stream.counters;
   return absl::OkStatus();
 }
 

@@ -107,7 +107,7 @@ class Session {
   absl::Status StartEpoch(const proto::StartEpoch& request, const Fds& fds,
                           proto::EpochStarted& started, Fds& slot_fds);
   absl::Status CloseLoader(std::uint64_t id, proto::LoaderClosed& closed);
-  absl::Status GetStats(std::uint64_t id, proto::Stats& stats);
+  absl::Status GetStats(std::uint64_t id, proto::LoaderCounters* out);
   absl::Status StartWorkers(const proto::StartWorkers& request, Fds& fds);
   absl::Status GetSlots(const proto::GetSlots& request, Fds& slot_fds);
   // Returns the open loader of that number. NOT_FOUND: no open loader has that

@@ -96,7 +96,7 @@ void BatchScheduler::PassOver() {
 BatchRequest BatchScheduler::RequestFor(Member& member, const Missing& missing,
                                         std::int64_t now_nanos) const {
   const Cursor& cursor = member.cursor();
-  const std::uint32_t ready = member.Account().ready;
+  const std::uint32_t ready = member.Account();
   const std::uint32_t leases = batch_cache_->pool().Leases(member.id());
   const std::uint32_t slots = member.terms().slots;
   const bool open = ready + missing.ahead < member.depth().target() &&
@@ -123,7 +123,7 @@ BatchScheduler::BatchRequests BatchScheduler::TakeRequests(
   for (const auto& member : *members_) {
     const auto missing = FindMissing(*member, now_nanos);
     if (!missing.has_value()) continue;
-    member->SawReady(member->Account().ready);
+    member->SawReady(member->Account());
     requests.push_back(RequestFor(*member, *missing, now_nanos));
   }
   return requests;

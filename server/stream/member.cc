@@ -37,7 +37,7 @@ void Member::Start(std::shared_ptr<const EpochPair> epochs,
   // Books what the client has taken of the previous epoch.
   Account();
   for (PublishedEntry& entry : untaken_) entry.earlier = true;
-  counters_.position = first_sample;
+  position_ = first_sample;
   next_use_->Start(epochs, first_sample, now_nanos);
   cursor_.Start(std::move(epochs), first_sample);
   pace_.StartEpoch();
@@ -130,28 +130,30 @@ void Member::GiveBackUntaken(slots::SlotPool& pool) {
     ++released_;
   }
   untaken_.clear();
-  counters_.ready = 0;
+  ready_ = 0;
 }
 
 void Member::SetLooking(bool looks) {
   if (std::exchange(is_looked_at_, looks) != looks) channel_->SetLooking(looks);
 }
 
-const MemberCounters& Member::Account() {
+std::uint32_t Member::Account() {
   const auto known = static_cast<std::uint32_t>(taken_);
   const std::uint32_t taken = left_ ? known : channel_->client_report().taken;
   while (!untaken_.empty() && static_cast<std::uint32_t>(taken_) != taken) {
     const PublishedEntry& entry = untaken_.front();
-    counters_.samples_delivered += entry.samples;
-    if (!entry.earlier) counters_.position += entry.samples;
-    counters_.bytes_delivered += entry.bytes;
-    counters_.batches_delivered += entry.batch;
+    counters_.set_samples_delivered(counters_.samples_delivered() +
+                                    entry.samples);
+    if (!entry.earlier) position_ += entry.samples;
+    counters_.set_bytes_delivered(counters_.bytes_delivered() + entry.bytes);
+    counters_.set_batches_delivered(counters_.batches_delivered() +
+                                    entry.batch);
     untaken_.pop_front();
     ++taken_;
   }
-  counters_.ready = 0;
-  for (const PublishedEntry& entry : untaken_) counters_.ready += entry.batch;
-  return counters_;
+  ready_ = 0;
+  for (const PublishedEntry& entry : untaken_) ready_ += entry.batch;
+  return ready_;
 }
 
 std::int64_t Member::LookAtWait() {
@@ -160,7 +162,7 @@ std::int64_t Member::LookAtWait() {
 }
 
 std::int64_t Member::WaitedForWorkerPool() const {
-  if (counters_.ready > 0) return 0;
+  if (ready_ > 0) return 0;
   return Between(waited_at_work_, channel_->client_report().wait_nanos);
 }
 
@@ -171,23 +173,23 @@ bool Member::Starves(std::int64_t now_nanos) const {
   // Ready entries left over from the previous epoch do not help the trainer,
   // which skips them. A member that has published nothing in this epoch
   // therefore starves.
-  return starves_ && (counters_.ready == 0 || !published.has_value() ||
+  return starves_ && (ready_ == 0 || !published.has_value() ||
                       now_nanos - *published < kPromptNanos);
 }
 
 std::uint64_t Member::UrgencyAt(std::uint64_t position) const {
-  return pace_.Urgency(position - std::min(position, counters_.position));
+  return pace_.Urgency(position - std::min(position, position_));
 }
 
 std::int64_t Member::IdleAt(std::int64_t now_nanos) const {
   // A member without a ready batch does not idle.
-  if (!pace_.published_at_nanos().has_value() || counters_.ready == 0) return 0;
+  if (!pace_.published_at_nanos().has_value() || ready_ == 0) return 0;
   return std::max<std::int64_t>(0, now_nanos - *pace_.published_at_nanos());
 }
 
 std::int64_t Member::ExplainedIdle(std::int64_t idle_nanos) const {
   const BatchKey after = cursor_.After(cursor_.next());
-  return std::min(idle_nanos, TimeOf(after.first_sample - counters_.position));
+  return std::min(idle_nanos, TimeOf(after.first_sample - position_));
 }
 
 bool Member::StandsStill(std::int64_t now_nanos) const {
@@ -204,7 +206,7 @@ bool Member::StandsStill(std::int64_t now_nanos) const {
 std::int64_t Member::NanosUntil(const BatchKey& key,
                                 std::int64_t now_nanos) const {
   if (!cursor_.BatchesUntil(key).has_value()) return cache::kNever;
-  const std::int64_t until = TimeOf(key.first_sample - counters_.position);
+  const std::int64_t until = TimeOf(key.first_sample - position_);
   const std::int64_t idle = IdleAt(now_nanos);
   const std::int64_t explained = idle == 0 ? 0 : ExplainedIdle(idle);
   return std::max<std::int64_t>(0, until - explained) + idle - explained;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "proto/counters.pb.h"
 #include "proto/shm_ring.h"
 #include "server/cache/next_use_registry.h"
 #include "server/dataset/dataset.h"
@@ -21,7 +22,6 @@
 #include "server/stream/epoch_next_use.h"
 #include "server/stream/next_use_registrations.h"
 #include "server/stream/pace.h"
-#include "server/stream/stream_snapshot.h"
 
 namespace forebay::stream {
 
@@ -71,10 +71,14 @@ class Member {
 
   const Cursor& cursor() const { return cursor_; }
   // Returns the key of the first batch that the client has not taken.
-  BatchKey place() const { return {cursor_.epoch(), counters_.position}; }
+  BatchKey place() const { return {cursor_.epoch(), position_}; }
   const Depth& depth() const { return depth_; }
   const Pace& pace() const { return pace_; }
-  Production& production() { return production_; }
+  // The counters of the work done for the member, which callers book, and of
+  // what Account has found taken.
+  proto::LoaderCounters& counters() { return counters_; }
+  // Returns the number of samples that the client has taken in this epoch.
+  std::uint64_t position() const { return position_; }
 
   // The number of batches made for the member (BatchRequest::served).
   double served = 0;
@@ -122,8 +126,9 @@ class Member {
   // Publishes the closing entry of the epoch: its error, or its end if OK.
   void Close(const absl::Status& status);
 
-  // Updates the counters with what the client has taken, and returns them.
-  const MemberCounters& Account();
+  // Updates the counters and the position by what the client has taken. Returns
+  // the number of batches that are published and not taken.
+  std::uint32_t Account();
 
   // Returns the nanoseconds until the trainer needs the sample at `position` of
   // its epoch. Schedulers use the result as urgency: the smallest comes first.
@@ -187,7 +192,6 @@ class Member {
   std::uint64_t waited_at_work_ = 0;
   const std::shared_ptr<EpochNextUse> next_use_;
   const NextUseRegistrations registrations_;
-  Production production_;
 
   bool is_looked_at_ = false;
   // The number of leases that TakeReleases has ended.
@@ -199,7 +203,9 @@ class Member {
   bool closed_ = false;
   // Whether the client takes no more entries.
   bool left_ = false;
-  MemberCounters counters_;
+  proto::LoaderCounters counters_;
+  std::uint64_t position_ = 0;  // see position()
+  std::uint32_t ready_ = 0;     // batches published and not taken
   // An error once the client's ring held impossible values.
   absl::Status releases_;
 };

@@ -32,9 +32,9 @@ std::uint64_t MemberSet::UrgencyOf(const Batch& batch) const {
   return payer == nullptr ? 0 : payer->UrgencyAt(batch.key.first_sample);
 }
 
-Production& MemberSet::ProductionOf(const PendingSample& pending) {
+proto::LoaderCounters& MemberSet::CountersOf(const PendingSample& pending) {
   Member* const payer = Find(PayerOf(pending));
-  return payer == nullptr ? of_gone_ : payer->production();
+  return payer == nullptr ? of_gone_ : payer->counters();
 }
 
 void MemberSet::Start(Member& member, std::shared_ptr<const EpochPair> epochs,

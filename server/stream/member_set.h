@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "proto/counters.pb.h"
 #include "server/schedule/flow.h"
 #include "server/slots/channel.h"
 #include "server/slots/slot_pool.h"
@@ -32,9 +33,9 @@ class MemberSet {
   // Returns the urgency of the batch for the member that it is made for
   // (Member::UrgencyAt); 0 if that member is gone.
   std::uint64_t UrgencyOf(const Batch& batch) const;
-  // Returns the account of the member that the sample is booked to. Members
-  // that are gone share one account.
-  Production& ProductionOf(const PendingSample& pending);
+  // Returns the counters of the member that the sample is booked to. Members
+  // that are gone share theirs.
+  proto::LoaderCounters& CountersOf(const PendingSample& pending);
   // Starts an epoch of the member (Member::Start).
   void Start(Member& member, std::shared_ptr<const EpochPair> epochs,
              std::uint64_t first_sample, std::int64_t now_nanos);
@@ -91,8 +92,7 @@ class MemberSet {
   std::vector<std::unique_ptr<Member>> members_;
   slots::MemberId last_ = 0;
   bool was_shared_ = false;
-  // The account of members that are gone.
-  Production of_gone_;
+  proto::LoaderCounters of_gone_;  // of members that are gone
 };
 
 }  // namespace forebay::stream

@@ -6,7 +6,7 @@ void Publisher::Publish(std::int64_t now_nanos,
                         const std::function<void(const Member&)>& ended) {
   for (const auto& member : *members_) {
     if (!member->cursor().running()) continue;
-    const std::uint32_t ready = member->Account().ready;
+    const std::uint32_t ready = member->Account();
     bool published = false;
     while (PublishNext(*member, now_nanos)) published = true;
     if (CloseIfOver(*member)) ended(*member);
@@ -23,7 +23,7 @@ bool Publisher::PublishNext(Member& member, std::int64_t now_nanos) {
   if (member.cursor().SamplesOf(key) == 0 || next == nullptr ||
       !next->StatusOn(member.device()).ok() ||
       batch_cache_->pool().Leases(member.id()) >= member.terms().slots ||
-      member.Account().ready >= member.depth().target())
+      member.Account() >= member.depth().target())
     return false;
   batch_cache_->pool().Lease(next->slot, member.id());
   member.Publish(*next, batch_cache_->pool().generation(next->slot), now_nanos);

@@ -506,8 +506,10 @@ StreamSnapshot Stream::Snapshot(slots::MemberId member) {
   snapshot.running = m->cursor().running();
   snapshot.leases = batch_cache_.pool().Leases(member);
   snapshot.depth = m->depth().target();
-  snapshot.made = m->production();
-  snapshot.taken = m->Account();
+  snapshot.untaken = m->Account();
+  snapshot.position = m->position();
+  snapshot.counters = m->counters();
+  snapshot.counters.set_batches_held(snapshot.held());
   snapshot.members = static_cast<std::uint32_t>(members_.Running());
   snapshot.sharing = scheduler_.SharingOf(*m, Now());
   return snapshot;
@@ -882,7 +884,8 @@ void Stream::OnRead(PendingSample* pending,
     if (status.ok()) {
       pending->variant = result->variant;
       pending->revision = result->revision;
-      members_.ProductionOf(*pending).bytes_read += pending->length;
+      proto::LoaderCounters& counters = members_.CountersOf(*pending);
+      counters.set_bytes_read(counters.bytes_read() + pending->length);
       tasks_.Add({.pending = pending,
                   .bytes = std::move(result->bytes),
                   .status = {}});
@@ -1156,11 +1159,12 @@ void Stream::BookLocked(absl::Span<const ReadSample> samples,
   tasks_.cost().Measured(cpu_nanos / made_samples);
   for (const ReadSample& sample : samples) {
     if (!sample.made) continue;
-    Production& production = members_.ProductionOf(*sample.pending);
+    proto::LoaderCounters& counters = members_.CountersOf(*sample.pending);
     if (sample.pending->variant == storage::kEncoded)
-      ++production.samples_decoded;
-    production.cpu_nanos +=
-        static_cast<std::uint64_t>(cpu_nanos / made_samples);
+      counters.set_samples_decoded(counters.samples_decoded() + 1);
+    counters.set_cpu_nanos(
+        counters.cpu_nanos() +
+        static_cast<std::uint64_t>(cpu_nanos / made_samples));
   }
 }
 
@@ -1172,7 +1176,8 @@ void Stream::FinishSampleLocked(const ReadSample& sample,
   prefetcher_.Leave(*sample.pending);
   if (!sample.status.ok() && !sample.refused &&
       in_flight_.Substitute(*sample.pending, sample.status)) {
-    ++members_.ProductionOf(*sample.pending).samples_substituted;
+    proto::LoaderCounters& counters = members_.CountersOf(*sample.pending);
+    counters.set_samples_substituted(counters.samples_substituted() + 1);
     return;
   }
   Batch* const batch =

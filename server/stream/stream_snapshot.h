@@ -4,31 +4,11 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "proto/counters.pb.h"
 #include "server/slots/slot_pool.h"
 #include "server/stream/sharing_state.h"
 
 namespace forebay::stream {
-
-// Counters of what one member took.
-struct MemberCounters {
-  std::uint64_t samples_delivered = 0;
-  std::uint64_t batches_delivered = 0;
-  std::uint64_t bytes_delivered = 0;
-  // Samples delivered in the epoch under way.
-  std::uint64_t position = 0;
-  // Batches published and not taken.
-  std::uint32_t ready = 0;
-};
-
-// Counters of the work done for one member. If several members share work, each
-// counts a part.
-struct Production {
-  std::uint64_t bytes_read = 0;
-  // Samples decoded from encoded bytes, not from cached variants.
-  std::uint64_t samples_decoded = 0;
-  std::uint64_t samples_substituted = 0;
-  std::uint64_t cpu_nanos = 0;
-};
 
 // The reads of a stream that are in flight.
 struct PrefetchSnapshot {
@@ -53,16 +33,19 @@ struct StreamSnapshot {
   std::uint32_t samples_to_decode = 0;
   // How many of the slots in slot_counts.filling are being copied to GPUs.
   std::uint32_t slots_copying = 0;
-  // The work done for the member.
-  Production made;
-  MemberCounters taken;
+  // The member's counters; those that the client reports are unset.
+  proto::LoaderCounters counters;
+  // Samples delivered to the member in the epoch under way.
+  std::uint64_t position = 0;
+  // Batches published to the member that it has not taken.
+  std::uint32_t untaken = 0;
   // Members that have an epoch under way.
   std::uint32_t members = 0;
   Sharing sharing;
 
   // Return the number of the member's leases: on batches that it has not taken,
   // and on batches that it holds.
-  std::uint32_t ready() const { return std::min(taken.ready, leases); }
+  std::uint32_t ready() const { return std::min(untaken, leases); }
   std::uint32_t held() const { return leases - ready(); }
 };
 

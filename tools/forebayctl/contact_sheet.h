@@ -31,8 +31,8 @@ struct ContactSheet {
 // Draws the first `max_images` images of `batch`, undoing the pipeline's
 // Normalize and ToDtype. Only every nth pixel of large images is drawn: a sheet
 // of at most 2730 by 2730 images has at most 8192 pixels a side. An image that
-// is narrower than n pixels seems wider than it is. Thread-safe; does not block.
-// INVALID_ARGUMENT: the batch has no images of one or three channels.
+// is narrower than n pixels seems wider than it is. Thread-safe; does not
+// block. INVALID_ARGUMENT: the batch has no images of one or three channels.
 absl::StatusOr<ContactSheet> DrawContactSheet(const PeekedBatch& batch,
                                               std::size_t max_images);
 

@@ -13,7 +13,7 @@ _KINDS = {
 }
 
 _HEAD = '''\
-"""The messages of a pipeline's ops (proto/job.proto), as tools/protoc writes them.
+"""Messages of proto/, as tools/protoc writes them.
 
 MESSAGES has the fields of each message by their names: number and type. ENUMS has the
 numbers of each enum's names.
@@ -43,10 +43,10 @@ def _types(files):
     return messages, enums
 
 
-def module(files, root):
-    """Returns a module with the message `root` and what it consists of."""
+def module(files, roots):
+    """Returns a module with the messages `roots` and what they consist of."""
     messages, enums = _types(files)
-    reached, used = [root], set()
+    reached, used = list(roots), set()
     for name in reached:
         for field in messages[name].field:
             kind = _name(field.type_name)

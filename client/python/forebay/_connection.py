@@ -6,10 +6,12 @@ import ctypes as c
 import os
 from typing import Any
 
-from . import _batch_reader, _native, _retry, errors
+from . import _batch_reader, _native, _retry, _stats, errors
 
 # Native waits last this long, so that signals and other threads get their turn.
 SLICE_SECONDS = 0.25
+# The room for the message of a loader's counters, which takes some 100 bytes.
+_STATS_BYTES = 1024
 
 
 def _build_pipeline(transform):
@@ -144,10 +146,11 @@ class Connection:
         return socket.value
 
     def stats(self):
-        stats = _native.LoaderStats()
-        _native.check(
-            self._lib.forebay_loader_get_stats(self._handle, c.byref(stats)))
-        return {name: getattr(stats, name) for name, _ in stats._fields_}
+        message = c.create_string_buffer(_STATS_BYTES)
+        size = c.c_size_t(_STATS_BYTES)
+        _native.check(self._lib.forebay_loader_stats_message(
+            self._handle, message, c.byref(size)))
+        return _stats.of(message.raw[:size.value])
 
     def close(self):
         self._lib.forebay_loader_close(self._handle)

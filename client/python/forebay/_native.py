@@ -96,14 +96,6 @@ class LoaderInfo(c.Structure):
     ]
 
 
-class LoaderStats(c.Structure):
-    _fields_ = _all(
-        c.c_uint64, "samples_delivered", "batches_delivered",
-        "bytes_delivered", "bytes_read", "samples_decoded",
-        "samples_substituted", "cpu_nanos", "wait_nanos", "batches_copied",
-        "batches_held")
-
-
 class BatchInfo(c.Structure):
     _fields_ = [
         *_all(c.c_uint64, "sample_count", "epoch", "first_sample"),
@@ -203,7 +195,7 @@ _PROTOTYPES = {
     "forebay_loader_reattach": (_INT, [_PTR, _F64]),
     "forebay_loader_is_attached": (_INT, [_PTR]),
     "forebay_loader_stop_epoch": (_INT, [_PTR]),
-    "forebay_loader_get_stats": (_INT, [_PTR, c.POINTER(LoaderStats)]),
+    "forebay_loader_stats_message": (_INT, [_PTR, c.c_char_p, c.POINTER(c.c_size_t)]),
     "forebay_loader_refusal": (c.c_char_p, [_PTR]),
     "forebay_loader_close": (None, [_PTR]),
     "forebay_loader_free": (None, [_PTR]),

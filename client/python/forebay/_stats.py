@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from typing import Dict
 
-from . import _native
+from . import _message_codec
+from ._messages import MESSAGES
 
+# The names of statistics whose counters have other names.
+_NAMES = {"trainer_wait_nanos": "wait_nanos"}
 # The statistics that are present numbers rather than totals.
 _LEVELS = ("batches_held",)
 
 
+def of(counters: bytes) -> Dict[str, int]:
+    """Returns the statistics that a serialized LoaderCounters has."""
+    values = _message_codec.decode_counters("LoaderCounters", counters)
+    return {_NAMES.get(name, name): values[name]
+            for name, (_, kind) in MESSAGES["LoaderCounters"].items() if kind != "bool"}
+
+
 def none() -> Dict[str, int]:
     """Returns all statistics, each of which is 0."""
-    return {name: 0 for name, _ in _native.LoaderStats._fields_}
+    return of(b"")
 
 
 def add(total: Dict[str, int], stats: Dict[str, int]) -> None:

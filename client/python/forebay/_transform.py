@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict
 
-from ._op_encoder import encode
+from ._message_codec import encode
 
 
 class Transform:

@@ -38,8 +38,7 @@ constexpr std::uint64_t kLongSequence = kMostKept / 4 * 3;
 // dataset of at most this many bytes.
 constexpr std::uint64_t kFewBytes = std::uint64_t{64} << 20;
 
-// The largest number of left-out datasets that warnings name; any more are only
-// counted.
+// The most left-out datasets that warnings name. Further ones are counted.
 constexpr std::size_t kMostLeftOut = 64;
 
 // Whether the index should store the rows of a dataset.

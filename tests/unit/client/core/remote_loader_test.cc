@@ -179,8 +179,8 @@ TEST_CASE_METHOD(
   std::vector<proto::Fd> slots;
   CHECK(loader_->StartEpoch(EpochPosition(), &started, &slots).code ==
         FOREBAY_UNAVAILABLE);
-  forebay_loader_stats stats;
-  CHECK(loader_->GetStats(&stats).code == FOREBAY_UNAVAILABLE);
+  message::LoaderCounters counters;
+  CHECK(loader_->GetCounters(&counters).code == FOREBAY_UNAVAILABLE);
 }
 
 TEST_CASE_METHOD(

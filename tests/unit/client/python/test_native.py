@@ -12,9 +12,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[4]
 HEADERS = ["client/forebay.h", "client/forebay_dataset.h",
            "client/forebay_object.h", "client/forebay_producer.h",
            "client/forebay_reader.h", "client/forebay_tensor.h"]
-# The arguments of C functions for which Python sends messages of ops.
-OPS = {"forebay_padding", "forebay_range", "forebay_resampling", "forebay_spectrogram",
-       "forebay_mel_spectrogram"}
+# The structs for which Python has messages of proto/.
+MESSAGES = {"forebay_padding", "forebay_range", "forebay_resampling",
+            "forebay_spectrogram", "forebay_mel_spectrogram", "forebay_loader_stats"}
 
 
 def structs_of(text):
@@ -48,7 +48,7 @@ def c_layouts(root, folder):
     """Compiles the headers below `root`. Returns the layouts of _native's
     structs, by their names there."""
     structs = structs_of("".join((root / name).read_text() for name in HEADERS))
-    structs = {name: fields for name, fields in structs.items() if name not in OPS}
+    structs = {name: fields for name, fields in structs.items() if name not in MESSAGES}
     source, binary = folder / "layout.c", folder / "layout"
     source.write_text(program(structs))
     subprocess.run(["gcc", "-std=c11", "-I", str(root), str(source), "-o",

@@ -71,14 +71,14 @@ inline job::JobSnapshot ResnetJob() {
   train.samples_per_epoch = 1000;
   train.stream.epoch = 2;
   train.stream.running = true;
-  train.stream.taken = {.samples_delivered = 2500,
-                        .batches_delivered = 625,
-                        .bytes_delivered = 5'000'000'000,
-                        .position = 500,
-                        .ready = 2};
-  train.stream.made = {.bytes_read = 117'500'000,
-                       .samples_decoded = 1250,
-                       .cpu_nanos = 3'000'000'000};
+  train.stream.counters.set_samples_delivered(2500);
+  train.stream.counters.set_batches_delivered(625);
+  train.stream.counters.set_bytes_delivered(5'000'000'000);
+  train.stream.counters.set_bytes_read(117'500'000);
+  train.stream.counters.set_samples_decoded(1250);
+  train.stream.counters.set_cpu_nanos(3'000'000'000);
+  train.stream.position = 500;
+  train.stream.untaken = 2;
   train.stream.slots = 9;
   train.stream.slot_counts = {.filling = 1, .kept = 5};
   train.stream.leases = 3;

@@ -95,7 +95,7 @@ TEST_CASE_METHOD(StreamDeviceTest, "Members on two GPUs share what is made",
     CHECK(b_.copier->started() - on_b == 11);
     std::uint64_t decoded = 0;
     for (const auto& client : clients)
-      decoded += stream_->Snapshot(client->member()).made.samples_decoded;
+      decoded += stream_->Snapshot(client->member()).counters.samples_decoded();
     CHECK(decoded == Expected(0).size());
   }
 }

@@ -55,8 +55,8 @@ TEST_CASE("A batch that is taken late is of the epoch before",
   REQUIRE_THAT(client.Start(1, 500), IsOk());
   for (std::uint32_t i = 0; i < kSlots; ++i) REQUIRE(client.Take()->epoch == 0);
   const StreamSnapshot snapshot = stream->Snapshot(client.member());
-  CHECK(snapshot.taken.position == 500);
-  CHECK(snapshot.taken.samples_delivered == kSlots * 10);
+  CHECK(snapshot.position == 500);
+  CHECK(snapshot.counters.samples_delivered() == kSlots * 10);
 }
 
 }  // namespace

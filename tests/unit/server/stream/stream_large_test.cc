@@ -154,7 +154,7 @@ TEST_CASE_METHOD(StreamLargeTest,
       REQUIRE_THAT(client.Start(epoch, 0), IsOk());
       CHECK(Drain(client, production) == Expected(stream_spec, epoch));
     }
-    CHECK(stream->Snapshot(client.member()).made.samples_decoded == 120);
+    CHECK(stream->Snapshot(client.member()).counters.samples_decoded() == 120);
     CHECK(stream->Snapshot(client.member()).samples_to_decode == 0);
   }
 }
@@ -198,7 +198,7 @@ TEST_CASE_METHOD(StreamLargeTest,
   loan.reset();
   production.RunAll();
   CHECK(stream->Snapshot(client.member()).samples_to_decode == 0);
-  CHECK(stream->Snapshot(client.member()).made.samples_decoded < 60);
+  CHECK(stream->Snapshot(client.member()).counters.samples_decoded() < 60);
   REQUIRE_THAT(client.Start(1, 0), IsOk());
   CHECK(Drain(client, production) == Expected(stream_spec, 1));
 }

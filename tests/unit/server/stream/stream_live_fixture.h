@@ -58,8 +58,8 @@ class StreamLiveTest {
       CHECK_THAT(client.Release(*entry), tests::IsOk());
   }
   std::uint64_t Made() {
-    return stream_->Snapshot(1).made.samples_decoded +
-           stream_->Snapshot(2).made.samples_decoded;
+    return stream_->Snapshot(1).counters.samples_decoded() +
+           stream_->Snapshot(2).counters.samples_decoded();
   }
 
   FakeProduction production_{7};

@@ -80,7 +80,7 @@ TEST_CASE_METHOD(StreamPrefetchTest,
   CHECK(Depth() == 2);
   production_.RunAll();
   const StreamSnapshot snapshot = stream_->Snapshot(client_->member());
-  CHECK(snapshot.taken.ready == 2);
+  CHECK(snapshot.untaken == 2);
   CHECK(snapshot.slot_counts.leased == 2);
 }
 

@@ -51,7 +51,7 @@ class StreamSharingTest {
   std::uint64_t Decoded() {
     std::uint64_t decoded = gone_;
     for (const auto& client : clients_)
-      decoded += stream_->Snapshot(client->member()).made.samples_decoded;
+      decoded += stream_->Snapshot(client->member()).counters.samples_decoded();
     return decoded;
   }
   SharingState SharingStateOf(FakeClient& client) {
@@ -80,7 +80,7 @@ TEST_CASE_METHOD(StreamSharingTest, "Equal members have each batch made once",
   CHECK(Decoded() == kSamples);
   // The decoding is booked to all members in equal parts.
   for (const auto& client : clients_) {
-    CHECK_THAT(stream_->Snapshot(client->member()).made.samples_decoded,
+    CHECK_THAT(stream_->Snapshot(client->member()).counters.samples_decoded(),
                WithinAbs(kSamples / 3.0, 5 * kBatch));
   }
 }
@@ -314,7 +314,7 @@ TEST_CASE_METHOD(StreamSharingTest,
   production_.RunAll();
   while (client(1).Take().has_value()) {
   }
-  gone_ = stream_->Snapshot(client(1).member()).made.samples_decoded;
+  gone_ = stream_->Snapshot(client(1).member()).counters.samples_decoded();
   clients_.pop_back();
   for (production_.RunAll(); Consume(client(0), 0, &next);)
     production_.RunAll();

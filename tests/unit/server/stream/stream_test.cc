@@ -36,8 +36,10 @@ TEST_CASE(
       CHECK(end.kind == proto::ReadyKind::kEndOfEpoch);
       CHECK(ids == Expected(stream_spec, epoch));
     }
-    CHECK(stream->Snapshot(client.member()).taken.samples_delivered == 3 * 103);
-    CHECK(stream->Snapshot(client.member()).taken.batches_delivered == 3 * 11);
+    CHECK(stream->Snapshot(client.member()).counters.samples_delivered() ==
+          3 * 103);
+    CHECK(stream->Snapshot(client.member()).counters.batches_delivered() ==
+          3 * 11);
   }
 }
 
@@ -114,7 +116,7 @@ TEST_CASE("A stream makes nothing twice", "[stream]") {
         REQUIRE(production.Step());
       }
     }
-    CHECK(stream->Snapshot(client.member()).made.samples_decoded == 300);
+    CHECK(stream->Snapshot(client.member()).counters.samples_decoded() == 300);
   }
 }
 
@@ -128,7 +130,7 @@ TEST_CASE("A task of a stream makes several samples", "[stream]") {
   CHECK(production.tasks() >= 1);
   CHECK(production.tasks() < kDefaultSlots * 10 / 2);
   production.RunAll();
-  CHECK(stream->Snapshot(client.member()).made.samples_decoded ==
+  CHECK(stream->Snapshot(client.member()).counters.samples_decoded() ==
         kDefaultSlots * 10);
 }
 
@@ -142,7 +144,7 @@ TEST_CASE("A stream passes over the first samples of an epoch", "[stream]") {
     std::vector<std::uint64_t> ids;
     Drain(client, production, &ids);
     CHECK(ids == Expected(stream_spec, 4, first));
-    CHECK(stream->Snapshot(client.member()).taken.position == 103);
+    CHECK(stream->Snapshot(client.member()).position == 103);
   }
   CHECK_THAT(client.Start(4, 104), HasCode(absl::StatusCode::kOutOfRange));
 }

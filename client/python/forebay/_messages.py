@@ -1,4 +1,4 @@
-"""The messages of a pipeline's ops (proto/job.proto), as tools/protoc writes them.
+"""Messages of proto/, as tools/protoc writes them.
 
 MESSAGES has the fields of each message by their names: number and type. ENUMS has the
 numbers of each enum's names.
@@ -30,6 +30,19 @@ MESSAGES: Dict[str, Dict[str, Tuple[int, str]]] = {
     },
     "Grayscale": {
         "num_output_channels": (1, "uint32"),
+    },
+    "LoaderCounters": {
+        "samples_delivered": (1, "uint64"),
+        "batches_delivered": (2, "uint64"),
+        "bytes_delivered": (3, "uint64"),
+        "bytes_read": (4, "uint64"),
+        "samples_decoded": (5, "uint64"),
+        "samples_substituted": (6, "uint64"),
+        "cpu_nanos": (7, "uint64"),
+        "trainer_wait_nanos": (8, "uint64"),
+        "batches_copied": (9, "uint64"),
+        "trainer_waiting": (10, "bool"),
+        "batches_held": (11, "uint64"),
     },
     "MelSpectrogram": {
         "spectrogram": (1, "Spectrogram"),

@@ -1,4 +1,4 @@
-"""Writes the messages of _op_messages.py, as Protocol Buffers' "Encoding" defines them.
+"""Writes and reads the messages of _messages.py, as Protocol Buffers' "Encoding" says.
 
 The bytes are those that protobuf itself writes: fields in the order of their numbers,
 without those that have their default.
@@ -7,9 +7,9 @@ without those that have their default.
 from __future__ import annotations
 
 import struct
-from typing import Any, Mapping
+from typing import Any, Dict, Mapping, Tuple
 
-from ._op_messages import ENUMS, MESSAGES
+from ._messages import ENUMS, MESSAGES
 
 _VARINT, _FIXED64, _DELIMITED = 0, 1, 2  # wire types
 
@@ -70,3 +70,26 @@ def encode(message: str, values: Mapping[str, Any]) -> bytes:
     ordered = sorted(values, key=lambda name: fields[name][0])
     return b"".join(_field(*fields[name], values[name]) for name in ordered
                     if values[name] is not None)
+
+
+def _read_varint(data: bytes, at: int) -> Tuple[int, int]:
+    """Returns the number at an offset, and the offset behind it."""
+    number = shift = 0
+    while True:
+        number |= (data[at] & 0x7F) << shift
+        at, shift, more = at + 1, shift + 7, data[at] & 0x80
+        if not more:
+            return number, at
+
+
+def decode_counters(message: str, data: bytes) -> Dict[str, int]:
+    """Returns the fields of a message that consists of unsigned numbers and bools."""
+    names = {number: name for name, (number, _) in MESSAGES[message].items()}
+    values = dict.fromkeys(MESSAGES[message], 0)
+    at = 0
+    while at < len(data):
+        tag, at = _read_varint(data, at)
+        value, at = _read_varint(data, at)
+        if tag >> 3 in names:
+            values[names[tag >> 3]] = value
+    return values

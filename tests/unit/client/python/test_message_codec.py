@@ -1,4 +1,4 @@
-"""Ops are encoded as protobuf encodes them, by a table that tools/protoc writes."""
+"""Ops and counters are those of protobuf, by a table that tools/protoc writes."""
 
 import importlib
 import pathlib
@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from forebay import _op_encoder, _op_messages, transforms as T
+from forebay import _message_codec, _messages, transforms as T
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 PLUGIN = ROOT / "tools/protoc/protoc-gen-message"
@@ -34,23 +34,38 @@ TRANSFORMS = [
 ]
 
 
-@pytest.fixture(name="protobuf", scope="module")
-def protobuf_of_ops(tmp_path_factory):
-    """Protobuf's own class of a PipelineSpec's op."""
+@pytest.fixture(name="classes", scope="module")
+def protobufs_classes(tmp_path_factory):
+    """Protobuf's own classes Op and LoaderCounters."""
     folder = tmp_path_factory.mktemp("protobuf")
-    names = ["dataset", "audio_ops", "job"]
+    names = ["dataset", "audio_ops", "job", "counters"]
     subprocess.run(["protoc", f"--python_out={folder}",
                     *(f"proto/{name}.proto" for name in names)], cwd=ROOT, check=True)
     sys.path.insert(0, str(folder))
     try:
-        yield importlib.import_module("proto.job_pb2").Op
+        yield (importlib.import_module("proto.job_pb2").Op,
+               importlib.import_module("proto.counters_pb2").LoaderCounters)
     finally:
         sys.path.remove(str(folder))
 
 
+@pytest.fixture(name="protobuf")
+def protobuf_of_ops(classes):
+    return classes[0]
+
+
+def test_counters_are_those_that_protobuf_writes(classes):
+    counters = classes[1](samples_delivered=(1 << 64) - 1, cpu_nanos=300,
+                          trainer_waiting=True)
+    written = counters.SerializeToString() + b"\xf8\x07\x05"  # a field of later times
+    decoded = _message_codec.decode_counters("LoaderCounters", written)
+    assert decoded == {field.name: getattr(counters, field.name)
+                       for field in counters.DESCRIPTOR.fields}
+
+
 @pytest.mark.parametrize("transform", TRANSFORMS, ids=repr)
 def test_an_op_has_the_bytes_that_protobuf_writes(protobuf, transform):
-    encoded = _op_encoder.encode("Op", transform._op())
+    encoded = _message_codec.encode("Op", transform._op())
     op = protobuf.FromString(encoded)
     assert op.WhichOneof("kind") == next(iter(transform._op()))
     assert op.SerializeToString(deterministic=True) == encoded
@@ -58,17 +73,17 @@ def test_an_op_has_the_bytes_that_protobuf_writes(protobuf, transform):
 
 def test_every_op_of_a_user_is_among_these():
     ours = {next(iter(transform._op())) for transform in TRANSFORMS}
-    assert ours | {"user_code"} == set(_op_messages.MESSAGES["Op"])
+    assert ours | {"user_code"} == set(_messages.MESSAGES["Op"])
 
 
 def random_value(draw, kind):
     label, _, kind = kind.rpartition(" ")
     if label == "repeated":
         return [random_value(draw, kind) for _ in range(draw.randrange(4))]
-    if kind in _op_messages.MESSAGES:
+    if kind in _messages.MESSAGES:
         return random_message(draw, kind)
-    if kind in _op_messages.ENUMS:
-        return draw.choice(sorted(_op_messages.ENUMS[kind]))
+    if kind in _messages.ENUMS:
+        return draw.choice(sorted(_messages.ENUMS[kind]))
     if kind == "bool":
         return draw.random() < 0.5
     if kind == "double":
@@ -82,7 +97,7 @@ def random_value(draw, kind):
 
 def random_message(draw, name):
     return {field: random_value(draw, kind)
-            for field, (_, kind) in _op_messages.MESSAGES[name].items()
+            for field, (_, kind) in _messages.MESSAGES[name].items()
             if draw.random() < 0.6}
 
 
@@ -104,10 +119,10 @@ def test_any_values_have_the_bytes_that_protobuf_writes(protobuf):
     seed = random.randrange(1 << 32)
     draw = random.Random(seed)
     for _ in range(2000):
-        kind, (_, name) = draw.choice(sorted(_op_messages.MESSAGES["Op"].items()))
+        kind, (_, name) = draw.choice(sorted(_messages.MESSAGES["Op"].items()))
         values = {kind: random_message(draw, name)}
         expected = filled(protobuf(), values).SerializeToString(deterministic=True)
-        assert _op_encoder.encode("Op", values) == expected, (seed, values)
+        assert _message_codec.encode("Op", values) == expected, (seed, values)
 
 
 @pytest.mark.parametrize("values, error", [
@@ -116,13 +131,15 @@ def test_any_values_have_the_bytes_that_protobuf_writes(protobuf):
     ({"resize": {"height": -1}}, OverflowError)])
 def test_an_unknown_name_or_a_negative_size_is_an_error(values, error):
     with pytest.raises(error):
-        _op_encoder.encode("Op", values)
+        _message_codec.encode("Op", values)
 
 
 def test_the_table_is_the_plugins(tmp_path):
-    """If not: protoc --plugin=tools/protoc/protoc-gen-message
-    --message_out=python=Op:FOLDER proto/job.proto, and copy op_messages.py."""
+    """If not: protoc --plugin=tools/protoc/protoc-gen-message proto/job.proto
+    proto/counters.proto --message_out=python=Op+LoaderCounters:FOLDER."""
     subprocess.run(["protoc", f"--plugin={PLUGIN}", "proto/job.proto",
-                    f"--message_out=python=Op:{tmp_path}"], cwd=ROOT, check=True)
-    assert (tmp_path / "op_messages.py").read_text() == pathlib.Path(
-        _op_messages.__file__).read_text()
+                    "proto/counters.proto",
+                    f"--message_out=python=Op+LoaderCounters:{tmp_path}"],
+                   cwd=ROOT, check=True)
+    assert (tmp_path / "messages.py").read_text() == pathlib.Path(
+        _messages.__file__).read_text()
