@@ -10,7 +10,7 @@
 #include "server/job/placement.h"
 #include "server/job/spec.h"
 #include "server/pipeline/pipeline.h"
-#include "server/pipeline/random_ops.h"
+#include "server/pipeline/op_traits.h"
 #include "server/sample/sample_identity.h"
 #include "server/sampler/sampler.h"
 #include "server/storage/byte_source.h"

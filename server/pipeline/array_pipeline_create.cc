@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
 #include "server/pipeline/array_pipeline.h"
-#include "server/pipeline/op_title.h"
+#include "server/pipeline/op_traits.h"
 
 namespace forebay::pipeline {
 namespace {
@@ -134,6 +134,7 @@ absl::Status ArrayPipeline::Builder::FindRaggedAxis(const Ops& ops,
 }
 
 absl::Status ArrayPipeline::Builder::AddKind(const proto::Op& op) {
+  FOREBAY_RETURN_IF_ERROR(CheckFields(op));
   if (IsViewOp(op.kind_case()) && !pipeline_->steps_.empty()) {
     return absl::InvalidArgumentError(
         "takes a part or reorders axes: put it before ToDtype and Normalize");

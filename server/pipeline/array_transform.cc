@@ -19,7 +19,7 @@
 #include "server/base/philox.h"
 #include "server/base/status.h"
 #include "server/pipeline/audio/audio_op_reader.h"
-#include "server/pipeline/op_title.h"
+#include "server/pipeline/op_traits.h"
 #include "server/pipeline/transform/draws.h"
 #include "server/pipeline/workspace_parts.h"
 
@@ -104,7 +104,7 @@ absl::StatusOr<std::unique_ptr<const ArrayTransform>>
 ArrayTransform::Builder::Build(const Ops& ops) {
   FOREBAY_RETURN_IF_ERROR(CheckNumbers(ops));
   for (int i = 0; i < ops.size(); ++i) {
-    if (!audio::IsAudioOp(ops[i])) {
+    if (!TraitsOf(ops[i]).audio()) {
       *part_.Add() = ops[i];
       continue;
     }
@@ -140,6 +140,7 @@ absl::Status ArrayTransform::Builder::EndPart(int end,
 }
 
 absl::Status ArrayTransform::Builder::AddStage(const proto::Op& op) {
+  FOREBAY_RETURN_IF_ERROR(CheckFields(op));
   const RaggedArrayType& input = made_->parts_.back()->output();
   if (input.tensor.dtype != proto::DType::kFloat32) {
     return absl::InvalidArgumentError(absl::StrCat(

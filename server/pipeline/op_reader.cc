@@ -1,7 +1,7 @@
-// Checks the parameters of ops on images. All bounds are inclusive, and NaN
-// fails every check. Lengths are limited so that later arithmetic in 64 bits
-// cannot overflow. Factors are limited so that float32 results stay finite.
-// Errors name the parameter as Python's transforms do.
+// Reads ops on images, whose numbers are within the bounds of job.proto. These
+// limit lengths so that later arithmetic in 64 bits cannot overflow, and
+// factors so that float32 results stay finite. Errors name the parameter as
+// Python's transforms do.
 
 #include "server/pipeline/op_reader.h"
 
@@ -17,43 +17,18 @@
 namespace forebay::pipeline {
 namespace {
 
-// Longest side of an image, crop or padding, in pixels.
-constexpr std::uint32_t kMaxLength = 65535;
-// Upper bounds of factors. Above these bounds, torchvision's float32 arithmetic
-// gives no useful results either.
-constexpr double kMaxScale = 1e6;
-constexpr double kMaxRatio = 1e6;
-constexpr double kMaxFactor = 1e6;
-
 absl::string_view View(std::string_view s) { return {s.data(), s.size()}; }
 
-// Checks that a length is within `min` and kMaxLength pixels.
-absl::Status CheckLength(std::uint32_t value, std::uint32_t min,
-                         std::string_view name) {
-  if (value >= min && value <= kMaxLength) return absl::OkStatus();
+// Checks that the lower end of a range is not above the upper end.
+absl::Status CheckOrder(double min, double max, std::string_view name) {
+  if (min <= max) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      View(name), " is ", value, ", not ", min, " to ", kMaxLength));
-}
-
-// Checks that a number is within `min` and `max`. NaN fails the check.
-absl::Status CheckNumber(double value, double min, double max,
-                         std::string_view name) {
-  if (value >= min && value <= max) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(View(name), " is ", value, ", not ", min, " to ", max));
-}
-
-absl::Status CheckSize(std::uint32_t height, std::uint32_t width) {
-  FOREBAY_RETURN_IF_ERROR(CheckLength(height, 1, "height"));
-  return CheckLength(width, 1, "width");
+      View(name), " is ", min, " to ", max, ", whose ends are in wrong order"));
 }
 
 // Converts an interpolation. The default is bilinear, as in torchvision.
-absl::StatusOr<transform::Filter> ReadFilter(proto::Interpolation value) {
+transform::Filter FilterOf(proto::Interpolation value) {
   switch (value) {
-    case proto::INTERPOLATION_UNSPECIFIED:
-    case proto::BILINEAR:
-      return transform::Filter::kBilinear;
     case proto::NEAREST:
       return transform::Filter::kNearest;
     case proto::BICUBIC:
@@ -61,18 +36,13 @@ absl::StatusOr<transform::Filter> ReadFilter(proto::Interpolation value) {
     case proto::BILINEAR_ALIASED:
       return transform::Filter::kBilinearAliased;
     default:
-      return absl::InvalidArgumentError(
-          absl::StrCat("interpolation is ", static_cast<int>(value),
-                       ", which this daemon does not know"));
+      return transform::Filter::kBilinear;
   }
 }
 
 // Converts a padding mode. The default is constant.
-absl::StatusOr<transform::PadMode> ReadMode(proto::PaddingMode value) {
+transform::PadMode ModeOf(proto::PaddingMode value) {
   switch (value) {
-    case proto::PADDING_MODE_UNSPECIFIED:
-    case proto::CONSTANT:
-      return transform::PadMode::kConstant;
     case proto::EDGE:
       return transform::PadMode::kEdge;
     case proto::REFLECT:
@@ -80,29 +50,18 @@ absl::StatusOr<transform::PadMode> ReadMode(proto::PaddingMode value) {
     case proto::SYMMETRIC:
       return transform::PadMode::kSymmetric;
     default:
-      return absl::InvalidArgumentError(
-          absl::StrCat("padding mode is ", static_cast<int>(value),
-                       ", which this daemon does not know"));
+      return transform::PadMode::kConstant;
   }
-}
-
-// Returns a flip whose probability is `p`. INVALID_ARGUMENT: `p` is not in
-// 0..1.
-absl::StatusOr<transform::RandomFlip> ReadFlip(double p, bool horizontal) {
-  FOREBAY_RETURN_IF_ERROR(CheckNumber(p, 0, 1, "p"));
-  return transform::RandomFlip{horizontal, static_cast<float>(p)};
 }
 
 // Reads a factor's range. `neutral` is the factor that changes nothing. A range
 // that holds only this factor counts as not set, so no number is drawn for it.
 absl::StatusOr<transform::Interval> ReadRange(bool has,
                                               const proto::Range& range,
-                                              double min, double max,
                                               double neutral,
                                               std::string_view name) {
   if (!has) return transform::Interval{};
-  FOREBAY_RETURN_IF_ERROR(CheckNumber(range.min(), min, max, name));
-  FOREBAY_RETURN_IF_ERROR(CheckNumber(range.max(), range.min(), max, name));
+  FOREBAY_RETURN_IF_ERROR(CheckOrder(range.min(), range.max(), name));
   const bool idle = range.min() == neutral && range.max() == neutral;
   return transform::Interval{!idle, range.min(), range.max()};
 }
@@ -126,10 +85,6 @@ absl::StatusOr<std::array<double, transform::kColors>> Spread(
 }  // namespace
 
 absl::StatusOr<transform::Resize> Read(const proto::Resize& op) {
-  FOREBAY_RETURN_IF_ERROR(CheckLength(op.height(), 1, "height"));
-  FOREBAY_RETURN_IF_ERROR(CheckLength(op.width(), 0, "width"));
-  FOREBAY_ASSIGN_OR_RETURN(const auto filter, ReadFilter(op.interpolation()));
-  FOREBAY_RETURN_IF_ERROR(CheckLength(op.max_size(), 0, "max_size"));
   if (op.max_size() != 0 && op.width() != 0) {
     return absl::InvalidArgumentError(
         "max_size goes with the shorter edge only, not with both sides");
@@ -140,35 +95,22 @@ absl::StatusOr<transform::Resize> Read(const proto::Resize& op) {
         absl::StrCat("max_size is ", op.max_size(),
                      ", not above the shorter edge's ", op.height()));
   }
-  return transform::Resize{op.height(), op.width(), op.max_size(), filter};
+  return transform::Resize{op.height(), op.width(), op.max_size(),
+                           FilterOf(op.interpolation())};
 }
 
-absl::StatusOr<transform::CenterCrop> Read(const proto::CenterCrop& op) {
-  FOREBAY_RETURN_IF_ERROR(CheckSize(op.height(), op.width()));
-  return transform::CenterCrop{op.height(), op.width()};
+transform::CenterCrop Read(const proto::CenterCrop& op) {
+  return {op.height(), op.width()};
 }
 
-absl::StatusOr<transform::RandomCrop> Read(const proto::RandomCrop& op) {
-  FOREBAY_RETURN_IF_ERROR(CheckSize(op.height(), op.width()));
-  FOREBAY_ASSIGN_OR_RETURN(const auto padding, Read(op.padding()));
-  return transform::RandomCrop{op.height(), op.width(), padding,
-                               op.pad_if_needed()};
+transform::RandomCrop Read(const proto::RandomCrop& op) {
+  return {op.height(), op.width(), Read(op.padding()), op.pad_if_needed()};
 }
 
 absl::StatusOr<transform::RandomResizedCrop> Read(
     const proto::RandomResizedCrop& op) {
-  FOREBAY_RETURN_IF_ERROR(CheckSize(op.height(), op.width()));
-  // Scales and ratios must be above 0. The logarithm of 0 would be infinite.
-  const double tiny = 1 / kMaxRatio;
-  FOREBAY_RETURN_IF_ERROR(
-      CheckNumber(op.scale_min(), tiny, kMaxScale, "scale_min"));
-  FOREBAY_RETURN_IF_ERROR(
-      CheckNumber(op.scale_max(), op.scale_min(), kMaxScale, "scale_max"));
-  FOREBAY_RETURN_IF_ERROR(
-      CheckNumber(op.ratio_min(), tiny, kMaxRatio, "ratio_min"));
-  FOREBAY_RETURN_IF_ERROR(
-      CheckNumber(op.ratio_max(), op.ratio_min(), kMaxRatio, "ratio_max"));
-  FOREBAY_ASSIGN_OR_RETURN(const auto filter, ReadFilter(op.interpolation()));
+  FOREBAY_RETURN_IF_ERROR(CheckOrder(op.scale_min(), op.scale_max(), "scale"));
+  FOREBAY_RETURN_IF_ERROR(CheckOrder(op.ratio_min(), op.ratio_max(), "ratio"));
   // torch computes the logarithms in float32.
   const auto log = [](double ratio) {
     return static_cast<float>(transform::ExactLog(static_cast<float>(ratio)));
@@ -179,32 +121,30 @@ absl::StatusOr<transform::RandomResizedCrop> Read(
       {op.scale_min(), op.scale_max()},
       {op.ratio_min(), op.ratio_max()},
       {log(op.ratio_min()), log(op.ratio_max())},
-      filter};
+      FilterOf(op.interpolation())};
 }
 
-absl::StatusOr<transform::RandomFlip> Read(
-    const proto::RandomHorizontalFlip& op) {
-  return ReadFlip(op.p(), true);
+transform::RandomFlip Read(const proto::RandomHorizontalFlip& op) {
+  return {true, static_cast<float>(op.p())};
 }
 
-absl::StatusOr<transform::RandomFlip> Read(
-    const proto::RandomVerticalFlip& op) {
-  return ReadFlip(op.p(), false);
+transform::RandomFlip Read(const proto::RandomVerticalFlip& op) {
+  return {false, static_cast<float>(op.p())};
 }
 
 absl::StatusOr<transform::ColorJitter> Read(const proto::ColorJitter& op) {
   transform::ColorJitter result;
-  FOREBAY_ASSIGN_OR_RETURN(result.brightness,
-                           ReadRange(op.has_brightness(), op.brightness(), 0,
-                                     kMaxFactor, 1, "brightness"));
-  FOREBAY_ASSIGN_OR_RETURN(result.contrast,
-                           ReadRange(op.has_contrast(), op.contrast(), 0,
-                                     kMaxFactor, 1, "contrast"));
-  FOREBAY_ASSIGN_OR_RETURN(result.saturation,
-                           ReadRange(op.has_saturation(), op.saturation(), 0,
-                                     kMaxFactor, 1, "saturation"));
   FOREBAY_ASSIGN_OR_RETURN(
-      result.hue, ReadRange(op.has_hue(), op.hue(), -0.5, 0.5, 0, "hue"));
+      result.brightness,
+      ReadRange(op.has_brightness(), op.brightness(), 1, "brightness"));
+  FOREBAY_ASSIGN_OR_RETURN(
+      result.contrast,
+      ReadRange(op.has_contrast(), op.contrast(), 1, "contrast"));
+  FOREBAY_ASSIGN_OR_RETURN(
+      result.saturation,
+      ReadRange(op.has_saturation(), op.saturation(), 1, "saturation"));
+  FOREBAY_ASSIGN_OR_RETURN(result.hue,
+                           ReadRange(op.has_hue(), op.hue(), 0, "hue"));
   return result;
 }
 
@@ -215,20 +155,13 @@ absl::StatusOr<int> Read(const proto::Grayscale& op) {
       "num_output_channels is ", op.num_output_channels(), ", not 1 or 3"));
 }
 
-absl::StatusOr<transform::Padding> Read(const proto::Padding& op) {
-  FOREBAY_RETURN_IF_ERROR(CheckLength(op.left(), 0, "left padding"));
-  FOREBAY_RETURN_IF_ERROR(CheckLength(op.top(), 0, "top padding"));
-  FOREBAY_RETURN_IF_ERROR(CheckLength(op.right(), 0, "right padding"));
-  FOREBAY_RETURN_IF_ERROR(CheckLength(op.bottom(), 0, "bottom padding"));
-  FOREBAY_ASSIGN_OR_RETURN(const auto mode, ReadMode(op.mode()));
-  return transform::Padding{op.left(), op.top(), op.right(), op.bottom(), mode};
+transform::Padding Read(const proto::Padding& op) {
+  return {op.left(), op.top(), op.right(), op.bottom(), ModeOf(op.mode())};
 }
 
 absl::StatusOr<std::array<double, transform::kColors>> ReadFill(
     const proto::Padding& op, int channels) {
   if (op.fill().empty()) return std::array<double, transform::kColors>{};
-  for (const double value : op.fill())
-    FOREBAY_RETURN_IF_ERROR(CheckNumber(value, 0, 255, "fill"));
   return Spread(op.fill(), channels, "fill");
 }
 
@@ -237,10 +170,15 @@ absl::StatusOr<transform::Normalize> Read(const proto::Normalize& op,
   // Bound of values. It is far below float32's 3.4e38, so differences are
   // finite.
   constexpr double kMax = 1e30;
-  for (const double value : op.mean())
-    FOREBAY_RETURN_IF_ERROR(CheckNumber(value, -kMax, kMax, "mean"));
+  for (const auto* const values : {&op.mean(), &op.std()}) {
+    const char* const name = values == &op.mean() ? "mean" : "std";
+    for (const double value : *values) {
+      if (value >= -kMax && value <= kMax) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, " is ", value, ", not ", -kMax, " to ", kMax));
+    }
+  }
   for (const double value : op.std()) {
-    FOREBAY_RETURN_IF_ERROR(CheckNumber(value, -kMax, kMax, "std"));
     if (std::fabs(value) < 1 / kMax)
       return absl::InvalidArgumentError("std is 0");
   }
@@ -265,18 +203,8 @@ absl::StatusOr<transform::Convert> Read(const proto::ToDtype& op) {
   }
 }
 
-absl::StatusOr<bool> Read(const proto::ToImage& op) {
-  switch (op.layout()) {
-    case proto::ToImage::LAYOUT_UNSPECIFIED:
-    case proto::ToImage::NCHW:
-      return false;
-    case proto::ToImage::NHWC:
-      return true;
-    default:
-      return absl::InvalidArgumentError(
-          absl::StrCat("layout is ", static_cast<int>(op.layout()),
-                       ", which this daemon does not know"));
-  }
+bool Read(const proto::ToImage& op) {
+  return op.layout() == proto::ToImage::NHWC;
 }
 
 }  // namespace forebay::pipeline

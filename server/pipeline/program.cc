@@ -16,9 +16,8 @@
 #include "proto/shm_layout.h"
 #include "server/base/philox.h"
 #include "server/base/status.h"
-#include "server/pipeline/audio/audio_op_reader.h"
 #include "server/pipeline/op_reader.h"
-#include "server/pipeline/op_title.h"
+#include "server/pipeline/op_traits.h"
 
 namespace forebay::pipeline {
 namespace {
@@ -28,14 +27,6 @@ using KindCase = proto::Op::KindCase;
 
 // The most ops of a pipeline.
 constexpr int kMaxOps = base::kMaxPipelineOps;
-
-// Whether an op works only on uint8 pixels, as all ops that compute new pixel
-// values do.
-bool NeedsUint8(KindCase kind) {
-  return kind == KindCase::kResize || kind == KindCase::kRandomResizedCrop ||
-         kind == KindCase::kColorJitter || kind == KindCase::kGrayscale ||
-         kind == KindCase::kPad;
-}
 
 // Follows type, channels and size of the image through the ops, one by one. Not
 // thread-safe. Each MakeProgram uses its own Builder.
@@ -58,7 +49,7 @@ class Builder {
                        " is of a kind that this daemon does not know"));
     }
     const std::string name = OpTitle(index, op);
-    if (converted_ >= 0 && NeedsUint8(kind)) {
+    if (converted_ >= 0 && TraitsOf(op).computes_pixels()) {
       return absl::InvalidArgumentError(
           absl::StrCat(name, " works on uint8 pixels: put it before transform ",
                        converted_ + 1, " (ToDtype)"));
@@ -92,11 +83,12 @@ class Builder {
 
   // Checks an op's parameters and adds it, by its kind.
   absl::Status AddKind(const proto::Op& op) {
+    FOREBAY_RETURN_IF_ERROR(CheckFields(op));
     switch (op.kind_case()) {
       case KindCase::kResize:
         return AddResize(op.resize());
       case KindCase::kCenterCrop: {
-        FOREBAY_ASSIGN_OR_RETURN(const auto crop, Read(op.center_crop()));
+        const transform::CenterCrop crop = Read(op.center_crop());
         Fix(crop.width, crop.height);
         return Append(crop);
       }
@@ -108,16 +100,10 @@ class Builder {
         Fix(crop.width, crop.height);
         return Append(crop);
       }
-      case KindCase::kRandomHorizontalFlip: {
-        FOREBAY_ASSIGN_OR_RETURN(const auto flip,
-                                 Read(op.random_horizontal_flip()));
-        return Append(flip);
-      }
-      case KindCase::kRandomVerticalFlip: {
-        FOREBAY_ASSIGN_OR_RETURN(const auto flip,
-                                 Read(op.random_vertical_flip()));
-        return Append(flip);
-      }
+      case KindCase::kRandomHorizontalFlip:
+        return Append(Read(op.random_horizontal_flip()));
+      case KindCase::kRandomVerticalFlip:
+        return Append(Read(op.random_vertical_flip()));
       case KindCase::kColorJitter: {
         FOREBAY_ASSIGN_OR_RETURN(const auto jitter, Read(op.color_jitter()));
         return Append(jitter);
@@ -142,7 +128,7 @@ class Builder {
       case KindCase::kTranspose:
         return IsForArrays();
       default:
-        return audio::IsAudioOp(op) ? IsForArrays() : AddValueOp(op);
+        return TraitsOf(op).audio() ? IsForArrays() : AddValueOp(op);
     }
   }
 
@@ -174,7 +160,7 @@ class Builder {
   }
 
   absl::Status AddRandomCrop(const proto::RandomCrop& op) {
-    FOREBAY_ASSIGN_OR_RETURN(const auto crop, Read(op));
+    const transform::RandomCrop crop = Read(op);
     FOREBAY_ASSIGN_OR_RETURN(const auto fill,
                              ReadFill(op.padding(), program_.channels));
     // If all images have one size, a crop that does not fit is refused now,
@@ -192,7 +178,7 @@ class Builder {
   }
 
   absl::Status AddPad(const proto::Pad& op) {
-    FOREBAY_ASSIGN_OR_RETURN(const auto padding, Read(op.padding()));
+    const transform::Padding padding = Read(op.padding());
     FOREBAY_ASSIGN_OR_RETURN(const auto fill,
                              ReadFill(op.padding(), program_.channels));
     // size_ is only used if known_ is set.
@@ -205,7 +191,7 @@ class Builder {
   // Normalize.
   absl::Status AddValueOp(const proto::Op& op) {
     if (op.has_to_image()) {
-      FOREBAY_ASSIGN_OR_RETURN(program_.channels_last, Read(op.to_image()));
+      program_.channels_last = Read(op.to_image());
       return absl::OkStatus();
     }
     if (op.has_to_dtype()) {

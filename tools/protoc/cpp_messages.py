@@ -150,8 +150,11 @@ def header(file):
         "#include <vector>",
         "",
     ]
-    for name in file.dependency:
-        lines.append(f'#include "{name.removesuffix(".proto")}.message.h"')
+    lines += [
+        f'#include "{name.removesuffix(".proto")}.message.h"'
+        for name in file.dependency
+        if not name.endswith("_options.proto")  # files that only protoc needs
+    ]
     lines += ["", f"namespace {NAMESPACE} {{", ""]
     for enum in file.enum_type:
         lines += [*_enum(enum), ""]

@@ -19,12 +19,10 @@ struct Input {
   std::uint32_t rate = 0;
 };
 
-// Whether `op` is an op of audio.
-bool IsAudioOp(const proto::Op& op);
-
-// Makes an op of audio. INVALID_ARGUMENT: a parameter is not within the ranges
-// of job.proto, or the op does not take arrays like `input`. The message does
-// not name the op. Thread-safe; never blocks.
+// Makes an op of audio that CheckFields (op_traits.h) has found good.
+// INVALID_ARGUMENT: parameters contradict each other, or the op does not take
+// arrays like `input`. The message does not name the op. Thread-safe; never
+// blocks.
 absl::StatusOr<std::unique_ptr<const Op>> ReadOp(const proto::Op& op,
                                                  const Input& input);
 

@@ -24,14 +24,6 @@ absl::Status CheckParameter(Number value, Number min, Number max,
                    ", not ", min, " to ", max));
 }
 
-// Returns INVALID_ARGUMENT for a parameter with an unknown value of an
-// enumeration.
-inline absl::Status UnknownValue(std::string_view name, int value) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(absl::string_view(name.data(), name.size()), " is ", value,
-                   ", which this daemon does not know"));
-}
-
 }  // namespace forebay::pipeline::audio
 
 #endif  // FOREBAY_SERVER_PIPELINE_AUDIO_PARAMETER_H_

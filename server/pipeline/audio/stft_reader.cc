@@ -10,10 +10,6 @@
 namespace forebay::pipeline::audio {
 namespace {
 
-// The most samples of one transform.
-constexpr std::uint32_t kMaxFft = 65536;
-// The most bands of a mel scale.
-constexpr std::uint32_t kMaxMels = 4096;
 // Upper bound of an FFT's size times its largest prime factor. The FFT's time
 // is proportional to this product.
 constexpr std::uint64_t kMaxFftWork = std::uint64_t{1} << 24;
@@ -33,11 +29,8 @@ std::uint32_t LargestPrimeOf(std::uint32_t number) {
   return number > 1 ? number : largest;
 }
 
-absl::StatusOr<WindowFunction> ReadWindow(proto::Spectrogram::Window value) {
+WindowFunction WindowOf(proto::Spectrogram::Window value) {
   switch (value) {
-    case proto::Spectrogram::WINDOW_UNSPECIFIED:
-    case proto::Spectrogram::HANN:
-      return WindowFunction::kHann;
     case proto::Spectrogram::HAMMING:
       return WindowFunction::kHamming;
     case proto::Spectrogram::BLACKMAN:
@@ -47,35 +40,18 @@ absl::StatusOr<WindowFunction> ReadWindow(proto::Spectrogram::Window value) {
     case proto::Spectrogram::RECTANGULAR:
       return WindowFunction::kRectangular;
     default:
-      return UnknownValue("window", value);
+      return WindowFunction::kHann;
   }
 }
 
-absl::StatusOr<StftOptions::Scaling> ReadScaling(
-    proto::Spectrogram::Normalized value) {
+StftOptions::Scaling ScalingOf(proto::Spectrogram::Normalized value) {
   switch (value) {
-    case proto::Spectrogram::NORMALIZED_UNSPECIFIED:
-    case proto::Spectrogram::NOT:
-      return StftOptions::Scaling::kNone;
     case proto::Spectrogram::BY_WINDOW:
       return StftOptions::Scaling::kByWindow;
     case proto::Spectrogram::BY_FRAME_LENGTH:
       return StftOptions::Scaling::kByFrameLength;
     default:
-      return UnknownValue("normalized", value);
-  }
-}
-
-absl::StatusOr<bool> ReadReflects(proto::Spectrogram::PadMode value) {
-  switch (value) {
-    case proto::Spectrogram::PAD_MODE_UNSPECIFIED:
-    case proto::Spectrogram::REFLECT:
-      return true;
-    case proto::Spectrogram::CONSTANT:
-      return false;
-    default:
-      return absl::InvalidArgumentError(
-          "pad_mode is neither reflect nor constant");
+      return StftOptions::Scaling::kNone;
   }
 }
 
@@ -84,8 +60,6 @@ absl::StatusOr<bool> ReadReflects(proto::Spectrogram::PadMode value) {
 absl::StatusOr<StftOptions> ReadStft(const proto::Spectrogram& op) {
   StftOptions options;
   options.n_fft = OrDefault(op.n_fft(), 400);
-  FOREBAY_RETURN_IF_ERROR(
-      CheckParameter<std::uint32_t>(options.n_fft, 2, kMaxFft, "n_fft"));
   const std::uint64_t prime = LargestPrimeOf(options.n_fft);
   if (prime * options.n_fft > kMaxFftWork) {
     return absl::InvalidArgumentError(
@@ -100,15 +74,11 @@ absl::StatusOr<StftOptions> ReadStft(const proto::Spectrogram& op) {
   FOREBAY_RETURN_IF_ERROR(CheckParameter<std::uint32_t>(
       options.hop_length, 1, kMaxRate, "hop_length"));
   options.pad = op.pad();
-  FOREBAY_RETURN_IF_ERROR(
-      CheckParameter<std::uint32_t>(options.pad, 0, kMaxRate, "pad"));
-  FOREBAY_ASSIGN_OR_RETURN(options.window, ReadWindow(op.window()));
-  FOREBAY_ASSIGN_OR_RETURN(options.scaling, ReadScaling(op.normalized()));
-  FOREBAY_RETURN_IF_ERROR(
-      CheckParameter<std::uint32_t>(OrDefault(op.power(), 2), 1, 2, "power"));
+  options.window = WindowOf(op.window());
+  options.scaling = ScalingOf(op.normalized());
   options.squared = op.power() != 1;
   options.center = !op.has_center() || op.center();
-  FOREBAY_ASSIGN_OR_RETURN(options.reflects, ReadReflects(op.pad_mode()));
+  options.reflects = op.pad_mode() != proto::Spectrogram::CONSTANT;
   return options;
 }
 
@@ -117,28 +87,13 @@ absl::StatusOr<MelOptions> ReadMel(const proto::MelSpectrogram& op,
   MelOptions options;
   options.bins = stft.n_fft / 2 + 1;
   options.sample_rate = OrDefault(op.sample_rate(), 16000);
-  FOREBAY_RETURN_IF_ERROR(CheckParameter<std::uint32_t>(
-      options.sample_rate, 2, kMaxRate, "sample_rate"));
   options.n_mels = OrDefault(op.n_mels(), 128);
-  FOREBAY_RETURN_IF_ERROR(
-      CheckParameter<std::uint32_t>(options.n_mels, 1, kMaxMels, "n_mels"));
   options.f_min = op.f_min();
-  FOREBAY_RETURN_IF_ERROR(
-      CheckParameter<double>(options.f_min, 0, kMaxRate, "f_min"));
   const std::uint32_t half_rate = options.sample_rate / 2;
   options.f_max = op.has_f_max() ? op.f_max() : half_rate;
   FOREBAY_RETURN_IF_ERROR(CheckParameter<double>(
       options.f_max, options.f_min + 1, kMaxRate, "f_max"));
-  switch (op.mel_scale()) {
-    case proto::MelSpectrogram::MEL_SCALE_UNSPECIFIED:
-    case proto::MelSpectrogram::HTK:
-      break;
-    case proto::MelSpectrogram::SLANEY:
-      options.slaney = true;
-      break;
-    default:
-      return UnknownValue("mel_scale", op.mel_scale());
-  }
+  options.slaney = op.mel_scale() == proto::MelSpectrogram::SLANEY;
   options.norm = op.norm();
   return options;
 }

@@ -167,7 +167,7 @@ TEST_CASE("A pipeline refuses enum values of the future",
   spec = Spec(std::string(kCrop) + "ops { pad { padding { left: 1 } } }");
   spec.mutable_ops(1)->mutable_pad()->mutable_padding()->set_mode(
       static_cast<proto::PaddingMode>(77));
-  CHECK_THAT(Refusal(spec), Contains("padding mode is 77"));
+  CHECK_THAT(Refusal(spec), Contains("mode is 77"));
   spec = Spec(std::string(kCrop) + "ops { to_dtype { dtype: FLOAT32 } }");
   spec.mutable_ops(1)->mutable_to_dtype()->set_dtype(
       static_cast<proto::DataType>(77));

@@ -1,6 +1,7 @@
 #include <string>
 
 #include "server/pipeline/audio/audio_op_reader.h"
+#include "server/pipeline/op_traits.h"
 #include "server/pipeline/transform/draws.h"
 #include "server/pipeline/transform/scratch.h"
 #include "tests/catch/catch.h"
@@ -13,8 +14,10 @@ namespace {
 using tests::IsOk;
 
 std::string Refusal(const std::string& op, const Input& input = {}) {
+  const proto::Op read = Spec("ops { " + op + " }").ops(0);
+  const absl::Status checked = CheckFields(read);
   return std::string(
-      ReadOp(Spec("ops { " + op + " }").ops(0), input).status().message());
+      (checked.ok() ? ReadOp(read, input).status() : checked).message());
 }
 
 TEST_CASE("Resample refuses parameters out of range",
@@ -40,8 +43,8 @@ TEST_CASE("Resample refuses parameters out of range",
           (std::string(value) != "1.1"));
   }
   CHECK(Refusal(both + "method: 3 }") ==
-        "resampling_method is 3, which this "
-        "daemon does not know");
+        "method is 3, which this daemon does not know: it knows "
+        "SINC_HANN, SINC_KAISER");
 }
 
 TEST_CASE("Vol refuses parameters out of range", "[audio][audio_refusals]") {
@@ -52,7 +55,8 @@ TEST_CASE("Vol refuses parameters out of range", "[audio][audio_refusals]") {
   CHECK(Refusal("vol { gain: 300 gain_type: DB }") ==
         "gain is 300, not -240 to 120");
   CHECK(Refusal("vol { gain_type: 7 }") ==
-        "gain_type is 7, which this daemon does not know");
+        "gain_type is 7, which this daemon does not know: it knows "
+        "AMPLITUDE, POWER, DB");
 }
 
 TEST_CASE("Spectrogram refuses parameters out of range",
@@ -72,10 +76,15 @@ TEST_CASE("Spectrogram refuses parameters out of range",
         "hop_length is 4000000000, not 1 to 16777216");
   CHECK(refusal("pad: 4000000000") == "pad is 4000000000, not 0 to 16777216");
   CHECK(refusal("power: 3") == "power is 3, not 1 to 2");
-  CHECK(refusal("window: 9") == "window is 9, which this daemon does not know");
+  CHECK(refusal("window: 9") ==
+        "window is 9, which this daemon does not know: it knows "
+        "HANN, HAMMING, BLACKMAN, BARTLETT, RECTANGULAR");
   CHECK(refusal("normalized: 9") ==
-        "normalized is 9, which this daemon does not know");
-  CHECK(refusal("pad_mode: 2") == "pad_mode is neither reflect nor constant");
+        "normalized is 9, which this daemon does not know: it knows "
+        "NOT, BY_WINDOW, BY_FRAME_LENGTH");
+  CHECK(refusal("pad_mode: 2") ==
+        "pad_mode is 2, which this daemon does not know: it knows "
+        "CONSTANT, REFLECT");
   CHECK(Refusal("spectrogram {}", {.frame_shape = {2, 3}}) ==
         "takes clips of 1 or 2 axes, (frames) or (frames, channels), not "
         "arrays of 3");
@@ -86,7 +95,8 @@ TEST_CASE("MelSpectrogram refuses parameters out of range",
   const auto refusal = [](const std::string& parameters) {
     return Refusal("mel_spectrogram { " + parameters + " }");
   };
-  CHECK(refusal("spectrogram { n_fft: 1 }") == "n_fft is 1, not 2 to 65536");
+  CHECK(refusal("spectrogram { n_fft: 1 }") ==
+        "spectrogram.n_fft is 1, not 2 to 65536");
   CHECK(refusal("sample_rate: 1") == "sample_rate is 1, not 2 to 16777216");
   CHECK(refusal("sample_rate: 4294967295") ==
         "sample_rate is 4294967295, not 2 to 16777216");
@@ -97,14 +107,16 @@ TEST_CASE("MelSpectrogram refuses parameters out of range",
   CHECK(refusal("f_max: 0") == "f_max is 0, not 1 to 1.67772e+07");
   CHECK(refusal("f_max: inf") == "f_max is inf, not 1 to 1.67772e+07");
   CHECK(refusal("mel_scale: 9") ==
-        "mel_scale is 9, which this daemon does not know");
+        "mel_scale is 9, which this daemon does not know: it knows "
+        "HTK, SLANEY");
 }
 
 TEST_CASE(
     "AmplitudeToDB and MFCC and masking ops refuse parameters out of range",
     "[audio][audio_refusals]") {
   CHECK(Refusal("amplitude_to_db { stype: 9 }") ==
-        "stype is 9, which this daemon does not know");
+        "stype is 9, which this daemon does not know: it knows "
+        "POWER, MAGNITUDE");
   CHECK(Refusal("amplitude_to_db { top_db: -1 }") ==
         "top_db is -1, not 0 to 1e+06");
   CHECK(Refusal("amplitude_to_db { top_db: nan }") ==
@@ -119,7 +131,7 @@ TEST_CASE(
   CHECK(Refusal("frequency_masking { freq_mask_param: 16777217 }", bins) ==
         "freq_mask_param is 16777217, not 0 to 16777216");
   CHECK(Refusal("grayscale {}") == "is not for arrays");
-  CHECK_FALSE(IsAudioOp(Spec("ops { grayscale {} }").ops(0)));
+  CHECK_FALSE(TraitsOf(Spec("ops { grayscale {} }").ops(0)).audio());
 }
 
 // Returns the refusal of a clip that takes too long. A thread does nothing else

@@ -1,0 +1,153 @@
+// Reads the options of ops by protobuf's reflection.
+
+#include "server/pipeline/op_traits.h"
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/check.h"
+#include "server/base/status.h"
+
+namespace forebay::pipeline {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+// Returns the field of an op's kind; null if the kind is not known.
+const FieldDescriptor* KindOf(const proto::Op& op) {
+  return op.GetReflection()->GetOneofFieldDescriptor(
+      op, proto::Op::GetDescriptor()->oneof_decl(0));
+}
+
+std::string NameOf(const proto::Op& op) {
+  const FieldDescriptor* const kind = KindOf(op);
+  if (kind == nullptr) return "unknown";
+  const std::string& title = TraitsOf(op).title();
+  return title.empty() ? kind->message_type()->name() : title;
+}
+
+// Returns element `index` of a field of numbers; `index` is -1 if the field is
+// not repeated.
+double NumberOf(const Message& message, const FieldDescriptor* field,
+                int index) {
+  const auto& reflection = *message.GetReflection();
+  const auto get = [&](auto one, auto repeated) {
+    return static_cast<double>(
+        index < 0 ? (reflection.*one)(message, field)
+                  : (reflection.*repeated)(message, field, index));
+  };
+  using R = google::protobuf::Reflection;
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return get(&R::GetUInt32, &R::GetRepeatedUInt32);
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return get(&R::GetUInt64, &R::GetRepeatedUInt64);
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return get(&R::GetDouble, &R::GetRepeatedDouble);
+    default:
+      FOREBAY_CHECK(false);
+  }
+}
+
+// Checks a number. Integers are shown in full.
+absl::Status CheckNumber(double value, const proto::Bounds& bounds,
+                         const FieldDescriptor* field, absl::string_view name) {
+  if (value >= bounds.min() && value <= bounds.max()) return absl::OkStatus();
+  if (value == 0 && bounds.or_unset()) return absl::OkStatus();
+  if (field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " is ", value, ", not ", bounds.min(), " to ", bounds.max()));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " is ", static_cast<std::uint64_t>(value), ", not ",
+                   static_cast<std::uint64_t>(bounds.min()), " to ",
+                   static_cast<std::uint64_t>(bounds.max())));
+}
+
+absl::Status CheckEnum(const Message& message, const FieldDescriptor* field) {
+  const int value = message.GetReflection()->GetEnumValue(message, field);
+  const auto& type = *field->enum_type();
+  if (type.FindValueByNumber(value) != nullptr) return absl::OkStatus();
+  std::string known;  // the names of all values but 0, which stands for unset
+  for (int i = 1; i < type.value_count(); ++i)
+    absl::StrAppend(&known, i == 1 ? "" : ", ", type.value(i)->name());
+  return absl::InvalidArgumentError(
+      absl::StrCat(field->name(), " is ", value,
+                   ", which this daemon does not know: it knows ", known));
+}
+
+absl::Status CheckMessage(const Message& message, const proto::Bounds* bounds,
+                          absl::string_view owner);
+
+// Checks a field. `outer`: the bounds and the name of the field that is the
+// message; null and empty for an op's own fields.
+absl::Status CheckField(const Message& message, const FieldDescriptor* field,
+                        const proto::Bounds* outer, absl::string_view owner) {
+  const bool is_bounded = field->options().HasExtension(proto::bounds);
+  const proto::Bounds* const bounds =
+      is_bounded ? &field->options().GetExtension(proto::bounds) : outer;
+  const auto& reflection = *message.GetReflection();
+  const std::string name = outer != nullptr ? std::string(owner)
+                           : owner.empty()
+                               ? field->name()
+                               : absl::StrCat(owner, ".", field->name());
+  if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+    if (field->is_repeated() || !reflection.HasField(message, field))
+      return absl::OkStatus();
+    return CheckMessage(reflection.GetMessage(message, field), bounds, name);
+  }
+  if (field->cpp_type() == FieldDescriptor::CPPTYPE_ENUM)
+    return CheckEnum(message, field);
+  if (bounds == nullptr) return absl::OkStatus();
+  if (field->is_repeated()) {
+    for (int i = 0; i < reflection.FieldSize(message, field); ++i) {
+      FOREBAY_RETURN_IF_ERROR(
+          CheckNumber(NumberOf(message, field, i), *bounds, field, name));
+    }
+    return absl::OkStatus();
+  }
+  // A field that says whether it is set has its bounds only if it is.
+  if (field->has_presence() && !reflection.HasField(message, field))
+    return absl::OkStatus();
+  return CheckNumber(NumberOf(message, field, -1), *bounds, field, name);
+}
+
+absl::Status CheckMessage(const Message& message, const proto::Bounds* bounds,
+                          absl::string_view owner) {
+  const auto& type = *message.GetDescriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    FOREBAY_RETURN_IF_ERROR(CheckField(message, type.field(i), bounds, owner));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+const proto::OpTraits& TraitsOf(const proto::Op& op) {
+  const FieldDescriptor* const kind = KindOf(op);
+  if (kind == nullptr) return proto::OpTraits::default_instance();
+  return kind->message_type()->options().GetExtension(proto::op);
+}
+
+std::string OpTitle(int index, const proto::Op& op) {
+  return absl::StrCat("transform ", index + 1, " (", NameOf(op), ")");
+}
+
+absl::Status CheckFields(const proto::Op& op) {
+  const FieldDescriptor* const kind = KindOf(op);
+  if (kind == nullptr) return absl::OkStatus();
+  return CheckMessage(op.GetReflection()->GetMessage(op, kind), nullptr, "");
+}
+
+absl::Status CheckNothingRandom(const proto::PipelineSpec& spec) {
+  for (int i = 0; i < spec.ops_size(); ++i) {
+    if (!TraitsOf(spec.ops(i)).draws()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "op ", i + 1, ", ", NameOf(spec.ops(i)),
+        ": draws at random, which is for loaders and the trainer itself"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace forebay::pipeline
