@@ -155,6 +155,10 @@ forebay_status forebay_pipeline_add_color_jitter(
     forebay_pipeline* pipeline, const forebay_range* brightness,
     const forebay_range* contrast, const forebay_range* saturation,
     const forebay_range* hue) {
+  // A jitter of nothing adds nothing, so later ops keep their random streams.
+  if (brightness == nullptr && contrast == nullptr && saturation == nullptr &&
+      hue == nullptr)
+    return Guard(pipeline != nullptr, [] { return Status(); });
   return AddOp(pipeline, nullptr, [&] {
     return message::ColorJitter{.brightness = ToMessage(brightness),
                                 .contrast = ToMessage(contrast),

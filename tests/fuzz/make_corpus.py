@@ -34,9 +34,10 @@ def put(name, content):
 def session_messages():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["protoc", f"--proto_path={ROOT}",
-                        f"--python_out={folder}", "proto/audio_ops.proto",
-                        "proto/dataset.proto", "proto/job.proto",
-                        "proto/session.proto"], cwd=ROOT, check=True)
+                        f"--python_out={folder}",
+                        *(f"proto/{name}.proto" for name in (
+                            "audio_ops", "counters", "dataset", "job", "op_options",
+                            "session"))], cwd=ROOT, check=True)
         sys.path.insert(0, folder)
         return importlib.import_module("proto.session_pb2")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict
 
+from . import _native
 from ._message_codec import encode
 
 
@@ -11,12 +12,17 @@ class Transform:
     """A step of a pipeline."""
 
     def _op(self) -> Dict[str, Any]:
-        """Returns the step's op: its name in proto/job.proto's Op, and its fields."""
+        """Returns the step's op: its name in proto/job.proto's Op, and its fields.
+
+        Returns nothing for a step that changes nothing.
+        """
         raise NotImplementedError
 
     def _append(self, lib: Any, pipeline: Any) -> int:
         """Adds the step to a native pipeline; returns a status."""
         op = encode("Op", self._op())
+        if not op:
+            return _native.OK
         return lib.forebay_pipeline_add_op(pipeline, op, len(op))
 
     def __repr__(self) -> str:

@@ -228,9 +228,10 @@ class ColorJitter(Transform):
     def _op(self) -> Dict[str, Any]:
         ranges = {"brightness": self.brightness, "contrast": self.contrast,
                   "saturation": self.saturation, "hue": self.hue}
-        return {"color_jitter": {
-            name: None if pair is None else {"min": pair[0], "max": pair[1]}
-            for name, pair in ranges.items()}}
+        # A jitter of nothing adds nothing, so later ops keep their random streams.
+        set_ranges = {name: {"min": pair[0], "max": pair[1]}
+                      for name, pair in ranges.items() if pair is not None}
+        return {"color_jitter": set_ranges} if set_ranges else {}
 
 
 class Grayscale(Transform):

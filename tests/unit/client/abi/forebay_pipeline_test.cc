@@ -121,6 +121,14 @@ TEST_CASE("A pipeline's colour and type ops arrive as the client encodes them",
   CHECK_THAT(spec.ops(4).normalize().std(), ElementsAre(0.229));
 }
 
+TEST_CASE("A color jitter of nothing adds nothing to a pipeline",
+          "[abi][forebay_pipeline]") {
+  forebay_pipeline pipeline;
+  REQUIRE(forebay_pipeline_add_color_jitter(&pipeline, nullptr, nullptr,
+                                            nullptr, nullptr) == FOREBAY_OK);
+  CHECK(Parse(pipeline).ops_size() == 0);
+}
+
 TEST_CASE("A pipeline's user code arrives as the client encodes it",
           "[abi][forebay_pipeline]") {
   const uint64_t shape[] = {8, 6, 3};

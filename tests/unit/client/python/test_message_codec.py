@@ -19,7 +19,7 @@ TRANSFORMS = [
     T.CenterCrop(224), T.Pad((1, 2, 3, 0), (1, 2.5, 255), "reflect"), T.Pad(0),
     T.RandomCrop(32), T.RandomCrop(32, 4, fill=7), T.RandomCrop(32, pad_if_needed=True),
     T.RandomResizedCrop(224, interpolation="bicubic"), T.RandomHorizontalFlip(),
-    T.RandomVerticalFlip(0), T.ColorJitter(0.4, hue=0.1), T.ColorJitter(),
+    T.RandomVerticalFlip(0), T.ColorJitter(0.4, hue=0.1),
     T.Grayscale(3),
     T.Normalize([0.5, -0.0, 0], [1, 2, 3]), T.Normalize([1], [2], axis=-1),
     T.Normalize([1], [2], axis=0), T.Slice(-70000000000, 0, -1), T.Slice(),
@@ -38,7 +38,7 @@ TRANSFORMS = [
 def protobufs_classes(tmp_path_factory):
     """Protobuf's own classes Op and LoaderCounters."""
     folder = tmp_path_factory.mktemp("protobuf")
-    names = ["dataset", "audio_ops", "job", "counters"]
+    names = ["dataset", "op_options", "audio_ops", "job", "counters"]
     subprocess.run(["protoc", f"--python_out={folder}",
                     *(f"proto/{name}.proto" for name in names)], cwd=ROOT, check=True)
     sys.path.insert(0, str(folder))
@@ -69,6 +69,11 @@ def test_an_op_has_the_bytes_that_protobuf_writes(protobuf, transform):
     op = protobuf.FromString(encoded)
     assert op.WhichOneof("kind") == next(iter(transform._op()))
     assert op.SerializeToString(deterministic=True) == encoded
+
+
+def test_a_jitter_of_nothing_adds_nothing():
+    assert _message_codec.encode("Op", T.ColorJitter()._op()) == b""
+    assert T.ColorJitter()._append(None, None) == 0
 
 
 def test_every_op_of_a_user_is_among_these():
