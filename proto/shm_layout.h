@@ -20,7 +20,8 @@ namespace forebay::proto {
 //   1  the first
 //   2  a greeting may bring a pipe beside the pidfd
 //   3  arrays have pipelines, and may differ in length
-inline constexpr std::uint32_t kProtocolVersion = 3;
+//   4  a dataset has a kind, a message for each format
+inline constexpr std::uint32_t kProtocolVersion = 4;
 // The version of all layouts in shared memory: slots and rings. The layouts
 // change far more rarely than the messages, because a client of another layout
 // cannot read anything.

@@ -31,7 +31,7 @@ struct Records {
 Status DescribeRecords(const forebay_array* arrays, size_t count, Records* out);
 
 // Writes the samples to a sealed memfd, one after the other, each with all its
-// fields. The format is that of ARRAYS in proto/dataset.proto. Copies all
+// fields. The format is that of Arrays in proto/dataset.proto. Copies all
 // elements. INVALID_ARGUMENT if a field has no data. Thread-safe.
 Status WriteRecords(const Records& records, proto::Fd* out);
 

@@ -109,7 +109,8 @@ Status Dataset::FromLocation(const forebay_loader_options& options,
   std::vector<proto::Fd> folders;
   FOREBAY_CLIENT_RETURN_IF_ERROR(OpenFolders(options, location, &folders));
   Dataset dataset;
-  dataset.spec_ = SpecOfLocation(options, location);
+  FOREBAY_CLIENT_RETURN_IF_ERROR(
+      SpecOfLocation(options, location, &dataset.spec_));
   for (proto::Fd& folder : folders) dataset.Add(std::move(folder));
   *out = std::move(dataset);
   return Status();
@@ -122,7 +123,8 @@ Status Dataset::FromArrays(const char* uri, const forebay_array* arrays,
   proto::Fd memory;
   FOREBAY_CLIENT_RETURN_IF_ERROR(WriteRecords(records, &memory));
   Dataset dataset;
-  dataset.spec_ = SpecOfRecords(uri, message::DatasetSpec::kArrays, records);
+  dataset.spec_.uri = uri;
+  dataset.spec_.kind = message::Arrays{FieldsOf(records), records.samples};
   dataset.Add(std::move(memory));
   *out = std::move(dataset);
   return Status();
@@ -133,23 +135,33 @@ Status Dataset::FromWorkers(const char* uri, std::string_view identity,
                             size_t count, Dataset* out) {
   Records records;
   FOREBAY_CLIENT_RETURN_IF_ERROR(DescribeRecords(fields, count, &records));
-  records.samples = samples;
+  message::Produced produced;
+  produced.fields = FieldsOf(records);
+  produced.samples = samples;
+  produced.identity = identity;
   Dataset dataset;
-  dataset.spec_ = SpecOfRecords(uri, message::DatasetSpec::kProduced, records);
-  dataset.spec_.identity = identity;
+  dataset.spec_.uri = uri;
+  dataset.spec_.kind = std::move(produced);
   *out = std::move(dataset);
   return Status();
 }
 
-void Dataset::SetLanes(std::uint32_t lanes) { spec_.lanes = lanes; }
+void Dataset::SetLanes(std::uint32_t lanes) {
+  if (auto* const produced = std::get_if<message::Produced>(&spec_.kind))
+    produced->lanes = lanes;
+}
 
 void Dataset::SetLive() {
   // A live dataset has one lane: a single worker makes all its samples.
-  spec_.lanes = 1;
-  spec_.live = true;
+  SetLanes(1);
+  if (auto* const produced = std::get_if<message::Produced>(&spec_.kind))
+    produced->live = true;
 }
 
-void Dataset::SetHostFields(std::uint32_t count) { spec_.host_fields = count; }
+void Dataset::SetHostFields(std::uint32_t count) {
+  if (auto* const produced = std::get_if<message::Produced>(&spec_.kind))
+    produced->host_fields = count;
+}
 
 message::DatasetSpec Dataset::AsPart() const {
   message::DatasetSpec part = spec_;
@@ -178,9 +190,7 @@ Status Dataset::SubsetBy(std::string_view list, std::uint64_t keys,
   FOREBAY_CLIENT_RETURN_IF_ERROR(SealedMemory(list, &memory));
   Dataset dataset;
   dataset.spec_.uri = spec_.uri;
-  dataset.spec_.format = message::DatasetSpec::kSubset;
-  dataset.spec_.parts.push_back(AsPart());
-  dataset.spec_.samples = keys;
+  dataset.spec_.kind = message::Subset{{AsPart()}, keys};
   dataset.fds_ = fds_;
   dataset.Add(std::move(memory));
   *out = std::move(dataset);
@@ -191,14 +201,15 @@ Status Dataset::Concatenate(const std::vector<const Dataset*>& parts,
                             Dataset* out) {
   Dataset dataset;
   std::string& uri = dataset.spec_.uri;
-  dataset.spec_.format = message::DatasetSpec::kConcatenation;
+  message::Concatenation concatenation;
   for (const Dataset* const part : parts) {
     if (!uri.empty()) uri += " + ";
     uri += part->uri();
-    dataset.spec_.parts.push_back(part->AsPart());
+    concatenation.parts.push_back(part->AsPart());
     dataset.fds_.insert(dataset.fds_.end(), part->fds_.begin(),
                         part->fds_.end());
   }
+  dataset.spec_.kind = std::move(concatenation);
   // The joined name is for people only, so it may be cut off.
   uri.resize(std::min(uri.size(), kMaxUri));
   *out = std::move(dataset);

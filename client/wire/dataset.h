@@ -37,6 +37,8 @@ class Dataset {
   static Status FromWorkers(const char* uri, std::string_view identity,
                             std::uint64_t samples, const forebay_array* fields,
                             size_t count, Dataset* out);
+  // The Set methods have no effect on datasets that are not from workers.
+  //
   // Sets the lanes of a dataset from workers: see forebay_dataset_set_lanes.
   void SetLanes(std::uint32_t lanes);
   // Makes a dataset from workers live: see forebay_dataset_set_live.

@@ -1,8 +1,9 @@
 #ifndef FOREBAY_CLIENT_WIRE_DATASET_SPEC_H_
 #define FOREBAY_CLIENT_WIRE_DATASET_SPEC_H_
 
-#include <string_view>
+#include <vector>
 
+#include "client/base/status.h"
 #include "client/forebay.h"
 #include "client/wire/array_records.h"
 #include "client/wire/dataset_location.h"
@@ -10,17 +11,17 @@
 
 namespace forebay::client::wire {
 
-// Returns the dataset that the options describe. `location` is where it lies,
-// as LocateDataset has found and checked; the options' strings are not null.
-// Thread-safe; never blocks or fails.
-message::DatasetSpec SpecOfLocation(const forebay_loader_options& options,
-                                    const DatasetLocation& location);
+// Makes the spec of the dataset that the options describe. `location` is where
+// it lies, as LocateDataset has found and checked; the options' strings are not
+// null. INVALID_ARGUMENT: the fields or columns are not those of the format.
+// Thread-safe; never blocks.
+Status SpecOfLocation(const forebay_loader_options& options,
+                      const DatasetLocation& location,
+                      message::DatasetSpec* spec);
 
-// Returns a dataset of format `format`, ARRAYS or PRODUCED, whose samples have
-// the fields of `records`. Thread-safe; never blocks or fails.
-message::DatasetSpec SpecOfRecords(std::string_view uri,
-                                   message::DatasetSpec::Format format,
-                                   const Records& records);
+// Returns the fields of `records` as a spec describes them. Thread-safe; never
+// blocks or fails.
+std::vector<message::ArrayField> FieldsOf(const Records& records);
 
 }  // namespace forebay::client::wire
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "proto/dataset.pb.h"
+#include "proto/dataset_texts.h"
 #include "server/base/check.h"
 #include "server/base/clock.h"
 #include "server/base/status.h"
@@ -22,6 +23,7 @@
 #include "server/dataset/npz/npz_choice.h"
 #include "server/dataset/object_version_lookup.h"
 #include "server/dataset/shards/field_choice.h"
+#include "server/dataset/spec_contents.h"
 #include "server/dataset/tfrecord/example_choice.h"
 #include "server/dataset/tfrecord/tfrecord_files.h"
 #include "server/dataset/tokens/token_settings.h"
@@ -44,13 +46,18 @@ const LocalRoot* AsFolder(const storage::Root& root) {
   return dynamic_cast<const LocalRoot*>(&root);
 }
 
-std::vector<std::string> PatternsOf(const proto::DatasetSpec& spec) {
-  return {spec.shards().begin(), spec.shards().end()};
-}
-
 absl::Status NoFiles(const storage::Root& root) {
   return absl::InvalidArgumentError(
       absl::StrCat(root.uri(), ": no files were named"));
+}
+
+manifest::FieldColumns ColumnsOf(const proto::Manifest& spec) {
+  manifest::FieldColumns columns;
+  for (const proto::FieldColumn& column : spec.columns()) {
+    columns.fields.push_back(column.field());
+    columns.columns.push_back(column.column());
+  }
+  return columns;
 }
 
 // Returns a text that differs for different sets of files below one root.
@@ -63,28 +70,30 @@ absl::Status ChooseFormat(const proto::DatasetSpec& spec,
                           base::MemoryBudget* budget,
                           records::RecordRequest* request,
                           std::vector<std::string>* warnings) {
-  const std::vector<std::string> fields(spec.fields().begin(),
-                                        spec.fields().end());
-  const std::vector<std::string> types(spec.columns().begin(),
-                                       spec.columns().end());
+  std::vector<std::string> names;
+  std::vector<std::string> types;
+  for (const proto::TypedField& field : TypedFieldsOf(spec)) {
+    names.push_back(field.name());
+    types.push_back(field.type());
+  }
   const auto complete = [&](const auto& choice) {
     if (choice.ok()) choice->Complete(request, warnings);
     return choice.status();
   };
   absl::Status status;
-  if (spec.format() == proto::DatasetSpec::NPZ) {
-    status = complete(npz::NpzChoice::Create(fields, types));
-  } else if (spec.format() == proto::DatasetSpec::MDS) {
-    status = complete(mds::ColumnChoice::Create(fields, types));
-  } else if (spec.format() == proto::DatasetSpec::LMDB) {
+  if (spec.has_npz()) {
+    status = complete(npz::NpzChoice::Create(spec.npz()));
+  } else if (spec.has_mds()) {
+    status = complete(mds::ColumnChoice::Create(names, types));
+  } else if (spec.has_lmdb()) {
     status = complete(
-        lmdb::LmdbFormatChoice::Create(fields, types, spec.database()));
-  } else if (spec.format() == proto::DatasetSpec::HDF5) {
-    status = complete(hdf5::Hdf5FormatChoice::Create(fields, types, budget));
+        lmdb::LmdbFormatChoice::Create(names, types, spec.lmdb().database()));
+  } else if (spec.has_hdf5()) {
+    status = complete(hdf5::Hdf5FormatChoice::Create(names, types, budget));
   } else {
-    const auto choice = tfrecord::ExampleChoice::Create(fields, types);
+    const auto choice = tfrecord::ExampleChoice::Create(names, types);
     if (choice.ok()) {
-      choice->Complete(spec.format() == proto::DatasetSpec::ARRAY_RECORD
+      choice->Complete(spec.has_array_record()
                            ? array_record::ArrayRecordFiles()
                            : tfrecord::TfrecordFiles(),
                        budget, request, warnings);
@@ -131,33 +140,32 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::Open(
     return absl::InvalidArgumentError(
         absl::StrCat(root->uri(), ": is not a folder"));
   }
-  switch (spec.format()) {
-    case proto::DatasetSpec::IMAGE_FOLDER:
+  switch (spec.kind_case()) {
+    case proto::DatasetSpec::kImageFolder:
+    case proto::DatasetSpec::kAudioFolder:
+    case proto::DatasetSpec::kNpyFolder:
       return folders_.Open(std::move(root), spec, warnings, opening.stop);
-    case proto::DatasetSpec::WEBDATASET:
+    case proto::DatasetSpec::kWebdataset:
       return OpenShards(std::move(root), spec, source, warnings, opening);
-    case proto::DatasetSpec::MANIFEST:
+    case proto::DatasetSpec::kManifest:
       return OpenManifest(root, spec, source, warnings, opening, table);
-    case proto::DatasetSpec::NPY:
-      if (spec.shards().empty())
-        return folders_.Open(std::move(root), spec, warnings, opening.stop);
+    case proto::DatasetSpec::kNpyFiles:
       return OpenNpyFiles(std::move(root), spec, source, warnings, opening);
-    case proto::DatasetSpec::NPZ:
+    case proto::DatasetSpec::kNpz:
       return OpenNpzFiles(std::move(root), spec, source, warnings, opening);
-    case proto::DatasetSpec::TFRECORD:
-    case proto::DatasetSpec::LMDB:
-    case proto::DatasetSpec::MDS:
-    case proto::DatasetSpec::ARRAY_RECORD:
-    case proto::DatasetSpec::HDF5:
+    case proto::DatasetSpec::kTfrecord:
+    case proto::DatasetSpec::kLmdb:
+    case proto::DatasetSpec::kMds:
+    case proto::DatasetSpec::kArrayRecord:
+    case proto::DatasetSpec::kHdf5:
       return OpenRecords(std::move(root), spec, source, warnings, opening);
-    case proto::DatasetSpec::TOKENS:
+    case proto::DatasetSpec::kTokens:
       return OpenTokens(std::move(root), spec, source, opening);
-    case proto::DatasetSpec::ZIP:
+    case proto::DatasetSpec::kZip:
       return OpenZips(std::move(root), spec, source, warnings, opening);
     default:
       return absl::InvalidArgumentError(
-          absl::StrCat(root->uri(), ": dataset format ",
-                       static_cast<int>(spec.format()), " is not known"));
+          absl::StrCat(root->uri(), ": the dataset's kind is not known"));
   }
 }
 
@@ -174,10 +182,10 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenShards(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
     const Opening& opening) {
-  const std::vector<std::string> patterns = PatternsOf(spec);
+  const std::vector<std::string> patterns = FilesOf(spec);
   if (patterns.empty()) return NoFiles(*root);
-  auto fields =
-      shards::FieldChoice::Create({spec.fields().begin(), spec.fields().end()});
+  const auto& names = spec.webdataset().fields();
+  auto fields = shards::FieldChoice::Create({names.begin(), names.end()});
   if (!fields.ok()) return base::Annotate(fields.status(), root->uri());
   shards::ShardRequest request{
       .root = root,
@@ -211,12 +219,12 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenManifest(
                 options_.lister, root, options_.budget, search)](
                const auto& path) { return objects->Find(path); };
   };
+  const std::string& path = spec.manifest().path();
   const manifest::ManifestRequest request{
       .root = root,
-      .path = spec.manifest(),
-      .table = spec.manifest().empty() ? table : std::nullopt,
-      .fields = {{spec.fields().begin(), spec.fields().end()},
-                 {spec.columns().begin(), spec.columns().end()}},
+      .path = path,
+      .table = path.empty() ? table : std::nullopt,
+      .fields = ColumnsOf(spec.manifest()),
       .absolute_root = root->uri(),
       .find_root = std::move(find_root),
       .stat_until = stat_until,
@@ -231,7 +239,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenNpyFiles(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
     const Opening& opening) {
-  const std::vector<std::string> patterns = PatternsOf(spec);
+  const std::vector<std::string> patterns = FilesOf(spec);
+  if (patterns.empty()) return NoFiles(*root);
   const npy::NpyRequest request{
       .root = root,
       .name = NameOf(patterns),
@@ -250,13 +259,11 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenNpzFiles(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
     const Opening& opening) {
-  const auto choice =
-      npz::NpzChoice::Create({spec.fields().begin(), spec.fields().end()},
-                             {spec.columns().begin(), spec.columns().end()});
+  const auto choice = npz::NpzChoice::Create(spec.npz());
   if (!choice.ok()) return base::Annotate(choice.status(), root->uri());
   if (!choice->rows())
     return OpenRecords(std::move(root), spec, source, warnings, opening);
-  const std::vector<std::string> patterns = PatternsOf(spec);
+  const std::vector<std::string> patterns = FilesOf(spec);
   if (patterns.empty()) return NoFiles(*root);
   const npz::NpzRequest request{
       .root = root,
@@ -274,17 +281,16 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenRecords(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
     const Opening& opening) {
-  const std::vector<std::string> patterns = PatternsOf(spec);
+  const std::vector<std::string> patterns = FilesOf(spec);
   if (patterns.empty()) return NoFiles(*root);
-  const bool is_lmdb = spec.format() == proto::DatasetSpec::LMDB;
   const bool is_folder = AsFolder(*root) != nullptr;
   records::RecordRequest request;
   request.root = root;
   request.name = NameOf(patterns);
   request.list = [&](base::WorkingMemory& memory,
                      const std::stop_token& search) {
-    return is_lmdb ? ListEnvironments(*root, patterns, memory, search)
-                   : ListFiles(*root, patterns, memory, search);
+    return spec.has_lmdb() ? ListEnvironments(*root, patterns, memory, search)
+                           : ListFiles(*root, patterns, memory, search);
   };
   request.source = &source;
   request.reads_transaction_ids = is_folder;
@@ -323,13 +329,11 @@ absl::StatusOr<std::vector<storage::ListedObject>> Catalog::ListEnvironments(
 absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenTokens(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, const Opening& opening) {
-  auto settings =
-      tokens::ReadTokenSettings({spec.fields().begin(), spec.fields().end()},
-                                {spec.columns().begin(), spec.columns().end()});
+  auto settings = tokens::SettingsOf(spec.tokens());
   if (!settings.ok()) return base::Annotate(settings.status(), root->uri());
   const tokens::TokenRequest request{
       .root = root,
-      .patterns = PatternsOf(spec),
+      .patterns = FilesOf(spec),
       .settings = *std::move(settings),
       .list =
           [&](const std::vector<std::string>& patterns,
@@ -349,22 +353,15 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenZips(
     storage::ByteSource& source, std::vector<std::string>* warnings,
     const Opening& opening) {
   zip::ZipRequest request;
-  request.patterns = PatternsOf(spec);
+  request.patterns = FilesOf(spec);
   if (request.patterns.empty()) return NoFiles(*root);
   request.root = root;
-  request.folder = spec.folder();
-  if (!spec.fields().empty()) {
-    const bool are_audio = spec.fields().size() == 2 &&
-                           spec.fields(0) == "audio" &&
-                           spec.fields(1) == "label";
-    if (!are_audio) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(root->uri(),
-                       ": samples of zip archives have the fields \"image\" or "
-                       "\"audio\", and \"label\""));
-    }
-    request.are_audio = true;
+  request.folder = spec.zip().folder();
+  if (!proto::Zip::Content_IsValid(spec.zip().content())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(root->uri(), ": ", proto::kNotZipFields));
   }
+  request.are_audio = spec.zip().content() == proto::Zip::AUDIO;
   request.list = [&](base::WorkingMemory& memory,
                      const std::stop_token& search) {
     return ListFiles(*root, request.patterns, memory, search);

@@ -2,9 +2,11 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/dataset/spec_contents.h"
 
 namespace forebay::job {
 namespace {
@@ -106,9 +108,11 @@ absl::Status CheckLoader(const proto::LoaderSpec& spec) {
 
 std::string NameOf(const proto::DatasetSpec& spec) {
   std::string name = spec.uri();
-  if (!spec.manifest().empty()) absl::StrAppend(&name, "/", spec.manifest());
-  if (!spec.shards().empty()) absl::StrAppend(&name, "/", spec.shards(0));
-  if (spec.shards_size() > 1) absl::StrAppend(&name, ", ...");
+  const std::string& manifest = spec.manifest().path();
+  const std::vector<std::string> files = dataset::FilesOf(spec);
+  if (!manifest.empty()) absl::StrAppend(&name, "/", manifest);
+  if (!files.empty()) absl::StrAppend(&name, "/", files[0]);
+  if (files.size() > 1) absl::StrAppend(&name, ", ...");
   if (name.size() > kLongestUri) name.resize(kLongestUri);
   return name;
 }

@@ -26,7 +26,7 @@ absl::Status CheckChange(const JobChange& change);
 absl::Status CheckLoader(const proto::LoaderSpec& spec);
 
 // Returns the name of a dataset for people: its folder, and the manifest or the
-// first shard that is read there.
+// first files that are read there.
 std::string NameOf(const proto::DatasetSpec& spec);
 
 }  // namespace forebay::job

@@ -40,8 +40,8 @@ std::optional<std::string> StreamKey(std::uint32_t uid,
   if (dataset.is_live()) {
     // The first loader's dataset serves all loaders from its memory, so their
     // descriptions of it need not be equal.
-    shaping.mutable_dataset()->clear_arrays();
-    shaping.mutable_dataset()->clear_samples();
+    shaping.mutable_dataset()->mutable_produced()->clear_fields();
+    shaping.mutable_dataset()->mutable_produced()->clear_samples();
     shaping.clear_sharing();
   }
   // The dataset's spec may be long, and the key lives as long as the stream.

@@ -8,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "server/dataset/spec_contents.h"
 #include "server/session/spec_inputs.h"
 #include "server/storage/root_opener.h"
 
@@ -92,22 +93,14 @@ AwaitedPlace PlaceOf(std::string_view uri, int directory) {
 
 std::optional<AwaitedPlace> PlaceOf(const proto::DatasetSpec& spec,
                                     absl::Span<const base::Fd> fds) {
-  switch (spec.format()) {
-    case proto::DatasetSpec::ARRAYS:
-    case proto::DatasetSpec::PRODUCED:
-      return std::nullopt;
-    case proto::DatasetSpec::SUBSET:
-    case proto::DatasetSpec::CONCATENATION:
-      break;
-    default: {
-      const std::size_t memories = HasMemory(spec) ? 1 : 0;
-      return PlaceOf(spec.uri(), fds.size() > memories ? fds[0].get() : -1);
-    }
+  if (dataset::HasRoot(spec)) {
+    const std::size_t memories = HasMemory(spec) ? 1 : 0;
+    return PlaceOf(spec.uri(), fds.size() > memories ? fds[0].get() : -1);
   }
-  for (const proto::DatasetSpec& part : spec.parts()) {
+  for (const proto::DatasetSpec* const part : dataset::PartsOf(spec)) {
     const std::size_t own =
-        std::min<std::size_t>(part.descriptors(), fds.size());
-    auto place = PlaceOf(part, fds.first(own));
+        std::min<std::size_t>(part->descriptors(), fds.size());
+    auto place = PlaceOf(*part, fds.first(own));
     if (place.has_value()) return place;
     fds.remove_prefix(own);
   }

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "server/dataset/canonical_spec.h"
+
 namespace forebay::session {
 namespace {
 
@@ -12,12 +14,13 @@ namespace {
 constexpr std::size_t kMostRoots = 16;
 
 // Returns the place of a spec's dataset. Returns nullopt if the spec came in a
-// memfd, which is read when the request is answered.
+// memfd, which is read when the request is answered, or will be refused.
 template <typename Open>
 std::optional<AwaitedPlace> PlaceOfSpec(const Open& request,
                                         absl::Span<const base::Fd> fds) {
   if (request.spec_in_memfd()) return std::nullopt;
-  return PlaceOf(request.spec().dataset(), fds);
+  const auto spec = dataset::CanonicalSpec(request.spec().dataset());
+  return spec.ok() ? PlaceOf(*spec, fds) : std::nullopt;
 }
 
 }  // namespace

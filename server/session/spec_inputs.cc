@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/dataset/spec_contents.h"
 #include "server/storage/local/local_root.h"
 
 namespace forebay::session {
@@ -21,7 +22,7 @@ using dataset::composed::DatasetInputs;
 // tree together.
 constexpr std::uint32_t kMaxExtraRoots = 8;
 constexpr std::size_t kMaxName = 4096;
-constexpr int kMaxParts = 128;  // of one dataset
+constexpr std::size_t kMaxParts = 128;  // of one dataset
 constexpr int kMaxDepth = 8;
 constexpr int kMaxDatasets = 1024;  // in all
 
@@ -55,8 +56,14 @@ absl::Status CheckNames(const proto::DatasetSpec& spec) {
     return absl::InvalidArgumentError(
         absl::StrCat("a dataset's URI has at most ", kMaxName, " bytes"));
   }
-  if (is_long(spec.manifest()) ||
-      std::any_of(spec.columns().begin(), spec.columns().end(), is_long) ||
+  const auto& columns = spec.manifest().columns();
+  const auto& fields = dataset::TypedFieldsOf(spec);
+  if (is_long(spec.manifest().path()) ||
+      std::any_of(
+          columns.begin(), columns.end(),
+          [&](const auto& column) { return is_long(column.column()); }) ||
+      std::any_of(fields.begin(), fields.end(),
+                  [&](const auto& field) { return is_long(field.type()); }) ||
       std::any_of(spec.extra_root_paths().begin(),
                   spec.extra_root_paths().end(), is_long)) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -77,7 +84,8 @@ class Distributor {
   // descriptors.
   absl::StatusOr<DatasetInputs> Take(const proto::DatasetSpec& spec,
                                      absl::Span<base::Fd> fds, int depth) {
-    if (depth > kMaxDepth || spec.parts_size() > kMaxParts ||
+    const std::vector<const proto::DatasetSpec*> parts = dataset::PartsOf(spec);
+    if (depth > kMaxDepth || parts.size() > kMaxParts ||
         ++datasets_ > kMaxDatasets) {
       return absl::InvalidArgumentError(
           absl::StrCat("a dataset is made of at most ", kMaxParts, " others, ",
@@ -93,18 +101,11 @@ class Distributor {
       inputs.memory = std::move(fds.back());
       fds.remove_suffix(1);
     }
-    switch (spec.format()) {
-      case proto::DatasetSpec::SUBSET:
-      case proto::DatasetSpec::ARRAYS:
-      case proto::DatasetSpec::CONCATENATION:
-      case proto::DatasetSpec::PRODUCED:
-        break;
-      default: {
-        FOREBAY_ASSIGN_OR_RETURN(inputs.root, OpenRoot(spec, fds));
-        return inputs;
-      }
+    if (dataset::HasRoot(spec)) {
+      FOREBAY_ASSIGN_OR_RETURN(inputs.root, OpenRoot(spec, fds));
+    } else {
+      FOREBAY_ASSIGN_OR_RETURN(inputs.parts, TakeParts(parts, fds, depth));
     }
-    FOREBAY_ASSIGN_OR_RETURN(inputs.parts, TakeParts(spec, fds, depth));
     return inputs;
   }
 
@@ -112,18 +113,19 @@ class Distributor {
   // Returns the inputs of a dataset's parts, each of which says how many of the
   // descriptors are its own. All descriptors must be used up.
   absl::StatusOr<std::vector<DatasetInputs>> TakeParts(
-      const proto::DatasetSpec& spec, absl::Span<base::Fd> fds, int depth) {
+      const std::vector<const proto::DatasetSpec*>& specs,
+      absl::Span<base::Fd> fds, int depth) {
     std::vector<DatasetInputs> parts;
-    for (const proto::DatasetSpec& part : spec.parts()) {
-      if (part.descriptors() > fds.size()) {
+    for (const proto::DatasetSpec* const part : specs) {
+      if (part->descriptors() > fds.size()) {
         return absl::InvalidArgumentError(
             "descriptors of a part of the dataset did not come");
       }
       FOREBAY_ASSIGN_OR_RETURN(
           DatasetInputs taken,
-          Take(part, fds.first(part.descriptors()), depth + 1));
+          Take(*part, fds.first(part->descriptors()), depth + 1));
       parts.push_back(std::move(taken));
-      fds.remove_prefix(part.descriptors());
+      fds.remove_prefix(part->descriptors());
     }
     if (!fds.empty()) {
       return absl::InvalidArgumentError(
@@ -154,10 +156,8 @@ class Distributor {
 }  // namespace
 
 bool HasMemory(const proto::DatasetSpec& spec) {
-  return spec.format() == proto::DatasetSpec::SUBSET ||
-         spec.format() == proto::DatasetSpec::ARRAYS ||
-         (spec.format() == proto::DatasetSpec::MANIFEST &&
-          spec.manifest().empty());
+  return spec.has_subset() || spec.has_arrays() ||
+         (spec.has_manifest() && spec.manifest().path().empty());
 }
 
 absl::StatusOr<DatasetInputs> TakeDatasetInputs(const proto::DatasetSpec& spec,

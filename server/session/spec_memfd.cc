@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/dataset/canonical_spec.h"
 #include "server/session/message_size.h"
 
 namespace forebay::session {
@@ -53,6 +55,12 @@ absl::StatusOr<proto::LoaderSpec> SpecFromMemfd(int fd,
   if (!spec.ParseFromString(bytes)) {
     return absl::InvalidArgumentError("the memfd holds no loader's spec");
   }
+  return spec;
+}
+
+absl::StatusOr<proto::LoaderSpec> WithCanonicalDataset(proto::LoaderSpec spec) {
+  proto::DatasetSpec& dataset = *spec.mutable_dataset();
+  FOREBAY_ASSIGN_OR_RETURN(dataset, dataset::CanonicalSpec(std::move(dataset)));
   return spec;
 }
 

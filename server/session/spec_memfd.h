@@ -21,19 +21,26 @@ namespace forebay::session {
 absl::StatusOr<proto::LoaderSpec> SpecFromMemfd(int fd,
                                                 base::WorkingMemory& memory);
 
-// Returns the spec of OpenLoader or OpenReader. `fds` are the descriptors that
+// Returns the spec with a canonical dataset (dataset/canonical_spec.h, which
+// has the errors). Thread-safe; never blocks.
+absl::StatusOr<proto::LoaderSpec> WithCanonicalDataset(proto::LoaderSpec spec);
+
+// Returns the spec of OpenLoader or OpenReader, whose dataset is canonical, for
+// clients of each version that is served. `fds` are the descriptors that
 // came with the request. If the spec came in a memfd, takes the last of them,
-// which is that memfd. Memory, threads and errors are those of SpecFromMemfd.
+// which is that memfd. Memory and threads are those of SpecFromMemfd, errors
+// those of both functions.
 template <typename Open>
 absl::StatusOr<proto::LoaderSpec> SpecOf(const Open& request,
                                          std::vector<base::Fd>& fds,
                                          base::WorkingMemory& memory) {
-  if (!request.spec_in_memfd()) return request.spec();
+  if (!request.spec_in_memfd()) return WithCanonicalDataset(request.spec());
   if (fds.empty())
     return absl::InvalidArgumentError("the spec's memfd did not come");
   const base::Fd memfd = std::move(fds.back());
   fds.pop_back();
-  return SpecFromMemfd(memfd.get(), memory);
+  auto spec = SpecFromMemfd(memfd.get(), memory);
+  return spec.ok() ? WithCanonicalDataset(*std::move(spec)) : spec;
 }
 
 }  // namespace forebay::session

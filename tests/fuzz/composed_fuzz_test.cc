@@ -19,6 +19,7 @@
 #include "proto/job.pb.h"
 #include "server/base/fd.h"
 #include "server/base/memory_budget.h"
+#include "server/dataset/canonical_spec.h"
 #include "server/dataset/catalog.h"
 #include "server/dataset/composed/composer.h"
 #include "server/session/spec_inputs.h"
@@ -115,8 +116,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto parts = forebay::fuzz::SplitParts(text);
-  forebay::proto::DatasetSpec spec;
-  if (!forebay::fuzz::ReadMessage(parts[0], &spec)) return 0;
+  forebay::proto::DatasetSpec sent;
+  if (!forebay::fuzz::ReadMessage(parts[0], &sent)) return 0;
+  const auto canonical = dataset::CanonicalSpec(sent);
+  if (!canonical.ok()) return 0;
+  const forebay::proto::DatasetSpec& spec = *canonical;
+  const auto again = dataset::CanonicalSpec(spec);
+  Require(again.ok() && again->SerializeAsString() == spec.SerializeAsString());
   std::vector<Fd> memory;
   for (std::size_t i = 1; i < std::min<std::size_t>(parts.size(), 100); ++i) {
     memory.push_back(Memory(parts[i]));

@@ -374,9 +374,9 @@ def make_nested():
     put("config/nested_arrays.toml", f"a = {arrays}\n")
     put("config/nested_tables.toml", "a = " + "{b=" * DEEP + "0" + "}" * DEEP)
     put("config/nested_headers.toml", "[" + ".".join("a" * DEEP) + "]\n")
-    parts = "parts { format: CONCATENATION " * 60 + "}" * 60
+    parts = "concatenation { parts { " * 30 + "} }" * 30
     put("session/nested", "\nrequest_id: 2 open_loader { spec { dataset { "
-        "format: CONCATENATION %s } } }\n" % parts)
+        "%s } } }\n" % parts)
 
 
 def main():

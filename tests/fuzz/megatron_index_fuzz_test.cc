@@ -20,8 +20,8 @@ namespace {
 
 using forebay::base::AmpleBudget;
 using forebay::base::WorkingMemory;
-using forebay::dataset::tokens::ReadTokenSettings;
 using forebay::dataset::tokens::ScanTokens;
+using forebay::dataset::tokens::SettingsOf;
 using forebay::dataset::tokens::TokenFile;
 using forebay::dataset::tokens::TokenIndex;
 using forebay::dataset::tokens::TokenSettings;
@@ -79,11 +79,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   const std::uint64_t tokens = TokensOf({data, size});
   for (const std::uint64_t token_bytes : {1, 2, 4, 8}) {
     const std::string content(tokens * token_bytes, '\0');
-    Scan(index, content, *ReadTokenSettings({"length"}, {"document"}));
-    Scan(index, content,
-         *ReadTokenSettings({"length", "stride", "documents", "tail"},
-                            {"3", "2", "each", "keep"}));
-    Scan(index, content, *ReadTokenSettings({"length"}, {"3"}));
+    forebay::proto::Tokens spec;
+    Scan(index, content, *SettingsOf(spec));
+    spec.set_length(3);
+    Scan(index, content, *SettingsOf(spec));
+    spec.set_stride(2);
+    spec.set_each_document(true);
+    spec.set_keeps_tail(true);
+    Scan(index, content, *SettingsOf(spec));
   }
   return 0;
 }

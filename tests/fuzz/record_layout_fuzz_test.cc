@@ -16,7 +16,8 @@ void Require(bool condition) {
 
 }  // namespace
 
-// Takes the memory's length (8 bytes) and a DatasetSpec.
+// Takes the memory's length (8 bytes) and a Produced, whose fields and samples
+// may as well be those of Arrays.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   std::uint64_t bytes = 0;
@@ -24,13 +25,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   for (std::size_t i = 0; i < sizeof(bytes); ++i) {
     bytes |= std::uint64_t{data[i]} << (8 * i);
   }
-  forebay::proto::DatasetSpec spec;
+  forebay::proto::Produced spec;
   if (!spec.ParseFromArray(data + sizeof(bytes),
                            static_cast<int>(size - sizeof(bytes)))) {
     return 0;
   }
-  const auto layout =
-      forebay::dataset::memory::MemoryRecordLayout::Create(spec);
+  const auto layout = forebay::dataset::memory::MemoryRecordLayout::Create(
+      spec.fields(), spec.samples(), spec.host_fields());
   if (!layout.ok() || !layout->CheckBytes(bytes).ok()) return 0;
   std::uint64_t end = 0;
   for (std::size_t i = 0; i < layout->fields().size(); ++i) {

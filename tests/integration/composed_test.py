@@ -224,7 +224,6 @@ def test_bad_arrays_are_refused_by_name(daemon):
 def test_hostile_parts(session, photos):
     """Descriptors that are not those of the spec, and specs without end."""
     job, kinds = messages()
-    formats = job.DatasetSpec
 
     def open_spec(dataset, *fds):
         spec = loader_spec()
@@ -242,11 +241,21 @@ def test_hostile_parts(session, photos):
         got, said = open_spec(dataset, *fds)
         assert got == code and words in said, said
 
-    leaf = formats(uri=b"x", format=formats.IMAGE_FOLDER, descriptors=1)
-    subset = formats(uri=b"x", format=formats.SUBSET, parts=[leaf])
-    both = formats(format=formats.CONCATENATION, parts=[leaf, leaf])
-    memory = formats(uri=b"x", format=formats.ARRAYS, samples=1)
-    memory.arrays.add(name=b"x", kind=job.ArrayField.LABEL)
+    leaf = job.DatasetSpec(uri=b"x", image_folder={}, descriptors=1)
+
+    def subset_of(part):
+        return job.DatasetSpec(uri=b"x", subset=job.Subset(part=part))
+
+    def concatenation(*parts):
+        return job.DatasetSpec(
+            concatenation=job.Concatenation(parts=parts))
+
+    def labels(samples):
+        return job.DatasetSpec(uri=b"x", arrays=job.Arrays(
+            samples=samples,
+            fields=[job.ArrayField(name=b"x", kind=job.ArrayField.LABEL)]))
+
+    subset, both, memory = subset_of(leaf), concatenation(leaf, leaf), labels(1)
     zero = bytes(8)
     refuses(subset, [], "its memory did not come")
     refuses(subset, [sealed(zero)], "descriptors of a part")
@@ -256,44 +265,43 @@ def test_hostile_parts(session, photos):
     refuses(subset, [folder(), folder(), sealed(zero)], "more descriptors")
     refuses(both, [folder()], "descriptors of a part")
     refuses(both, [], "descriptors of a part")
-    refuses(formats(format=formats.SUBSET), [sealed(zero)], "of one dataset")
-    made = formats(uri=b"mine", format=formats.PRODUCED, samples=1,
-                   identity=b"i" * 16)
-    made.arrays.add(name=b"x", kind=job.ArrayField.ARRAY,
-                    dtype=job.FLOAT32)
-    refuses(formats(format=formats.SUBSET, parts=[made]), [sealed(zero)],
-            "cannot be a part of another")
-    refuses(formats(format=formats.CONCATENATION, parts=[made, made]), [],
-            "cannot be a part of another")
-    refuses(formats(format=formats.CONCATENATION), [], "has no parts")
-    refuses(formats(format=formats.CONCATENATION, parts=[leaf] * 129), [],
-            "at most 128 others")
+    refuses(job.DatasetSpec(subset={}), [sealed(zero)], "of one dataset")
+    made = job.DatasetSpec(uri=b"mine", produced=job.Produced(
+        samples=1, identity=b"i" * 16,
+        fields=[job.ArrayField(name=b"x", kind=job.ArrayField.ARRAY,
+                               dtype=job.FLOAT32)]))
+    refuses(subset_of(made), [sealed(zero)], "cannot be a part of another")
+    refuses(concatenation(made, made), [], "cannot be a part of another")
+    refuses(concatenation(), [], "has no parts")
+    refuses(concatenation(*[leaf] * 129), [], "at most 128 others")
     refuses(memory, [], "its memory did not come")
     refuses(memory, [memfd(zero)], "is not sealed")
     refuses(memory, [sealed(zero + zero)], "are not the 16 bytes that came")
     refuses(memory, [folder(), sealed(zero)], "more descriptors")
-    huge = formats(uri=b"x", format=formats.ARRAYS, samples=1 << 42)
-    huge.arrays.add(name=b"x", kind=job.ArrayField.LABEL)
-    refuses(huge, [sealed(b"", size=1 << 45)], "arrays in memory",
+    refuses(labels(1 << 42), [sealed(b"", size=1 << 45)], "arrays in memory",
             RESOURCE_EXHAUSTED)
     deep = memory
     for _ in range(9):
         deep.descriptors = 1
-        deep = formats(format=formats.CONCATENATION, parts=[deep])
+        deep = concatenation(deep)
     refuses(deep, [sealed(zero)], "8 deep")
-    wide = formats(format=formats.CONCATENATION)
+    wide = concatenation()
     for _ in range(3):
-        wide = formats(format=formats.CONCATENATION, parts=[wide] * 11)
+        wide = concatenation(*[wide] * 11)
     refuses(wide, [], "1024 in all")
+    mixed = job.DatasetSpec(uri=b"x", image_folder={}, v3_samples=1)
+    refuses(mixed, [folder()], "x: is described both")
+    refuses(job.DatasetSpec(uri=b"x"), [folder()],
+            "x: dataset format 0 is not known")
 
 
 def test_hostile_tables(session, photos):
     """A table in memory, beside the folder that has its images."""
     job, kinds = messages()
     spec = loader_spec()
-    spec.dataset.CopyFrom(job.DatasetSpec(
-        uri=b"x", format=job.DatasetSpec.MANIFEST, fields=[b"image", b"label"],
-        columns=[b"image", b"label"]))
+    spec.dataset.CopyFrom(job.DatasetSpec(uri=b"x"))
+    for name in (b"image", b"label"):
+        spec.dataset.manifest.columns.add(field=name, column=name)
 
     def refuses(words, *memory):
         fds = [*memory, os.open(photos, os.O_RDONLY)][::-1]
@@ -316,10 +324,10 @@ def test_hostile_tables(session, photos):
 def test_a_damaged_image_in_memory_is_an_error_of_its_sample(session):
     job, kinds = messages()
     spec = loader_spec()
-    spec.dataset.CopyFrom(job.DatasetSpec(
-        uri=b"mine", format=job.DatasetSpec.ARRAYS, samples=2))
-    spec.dataset.arrays.add(name=b"image", kind=job.ArrayField.IMAGE,
-                            shape=[1, 1, 3])
+    spec.dataset.CopyFrom(job.DatasetSpec(uri=b"mine"))
+    spec.dataset.arrays.samples = 2
+    spec.dataset.arrays.fields.add(name=b"image", kind=job.ArrayField.IMAGE,
+                                   shape=[1, 1, 3])
     fd = sealed(bytes(2 * (16 + 3)))
     opened, fds = session.call([fd], open_loader=kinds.OpenLoader(spec=spec))
     assert opened.dataset_size == 2

@@ -65,11 +65,9 @@ def archive(photos, tmp_path):
 
 def spec_of(url):
     """The spec of a tar file on a web server."""
-    job, _ = messages()
     spec = loader_spec(url)
-    spec.dataset.format = job.DatasetSpec.WEBDATASET
-    spec.dataset.shards.append(b"train.tar")
-    spec.dataset.fields.append(b"jpg")
+    spec.dataset.webdataset.files.append(b"train.tar")
+    spec.dataset.webdataset.fields.append(b"jpg")
     return spec
 
 

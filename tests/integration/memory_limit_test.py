@@ -198,8 +198,8 @@ def reader_spec(dataset):
 def lists(session, folder, numbers):
     """Opens a subset by so long a list. Returns the answer."""
     job, session_messages = messages()
-    subset = job.DatasetSpec(format=job.DatasetSpec.SUBSET)
-    part = subset.parts.add()
+    subset = job.DatasetSpec()
+    part = subset.subset.part
     part.CopyFrom(loader_spec(folder).dataset)
     part.descriptors = 1
     root = os.open(folder, os.O_RDONLY)
@@ -226,9 +226,9 @@ def test_arrays(daemon, session):
     job, session_messages = messages()
 
     def arrays(samples):
-        dataset = job.DatasetSpec(format=job.DatasetSpec.ARRAYS,
-                                  samples=samples)
-        dataset.arrays.add(name=b"label", kind=job.ArrayField.LABEL)
+        dataset = job.DatasetSpec()
+        dataset.arrays.samples = samples
+        dataset.arrays.fields.add(name=b"label", kind=job.ArrayField.LABEL)
         content = sealed(b"", size=8 * samples)
         try:
             return session.call([content],
@@ -251,8 +251,7 @@ def test_coordinated_orders(tmp_path, small):
     spec = loader_spec(batch_size=1)
     spec.sampler.order = job.SamplerSpec.COORDINATED
     spec.dataset.Clear()
-    spec.dataset.format = job.DatasetSpec.SUBSET
-    part = spec.dataset.parts.add()
+    part = spec.dataset.subset.part
     part.CopyFrom(loader_spec(small).dataset)
     part.descriptors = 1
 
@@ -303,7 +302,7 @@ def test_specs_of_nothing(daemon, session):
     """A part takes two bytes in a message, but some hundred after parsing."""
     job, session_messages = messages()
     part = job.LoaderSpec(
-        dataset=job.DatasetSpec(parts=[job.DatasetSpec()])).SerializeToString()
+        dataset=job.DatasetSpec(v3_parts=[job.DatasetSpec()])).SerializeToString()
     content = memfd(part * (16 * MIB // len(part)))
     try:
         with Watch(daemon) as watch:

@@ -89,13 +89,17 @@ def test_an_older_daemon_is_said_to_be_one(first_daemon, photos, open_it):
 
 
 def test_an_older_client_is_served(connect, photos):
-    """A client of version 2, which sends only its pidfd."""
+    """A client of version 3, whose datasets have no kind."""
     session = connect()
     pidfd = os.pidfd_open(os.getpid())
-    welcome, _ = session.call([pidfd], hello=session.hello(version=2))
+    welcome, _ = session.call([pidfd], hello=session.hello(version=3))
     os.close(pidfd)
-    assert welcome.protocol_version == 2
-    opened, fds = session.open_loader(loader_spec(), photos)
+    assert welcome.protocol_version == 3
+    spec = loader_spec()
+    spec.dataset.Clear()
+    spec.dataset.uri = b"data"
+    spec.dataset.v3_format = messages()[0].DatasetSpec.IMAGE_FOLDER
+    opened, fds = session.open_loader(spec, photos)
     assert opened.dataset_size == SAMPLES
     started, slots = session.start_epoch(opened.loader_id)
     assert started.slot_count == len(slots) > 0

@@ -11,7 +11,7 @@ import traceback
 from proto_modules import proto_module
 from trouble import PATIENCE
 
-VERSION = 3  # of the protocol
+VERSION = 4  # of the protocol
 MAX_MESSAGE = 64 * 1024
 RING_BYTES = 8192
 RELEASE_ENTRIES = 64  # where the releases lie in their ring
@@ -32,7 +32,7 @@ def loader_spec(uri="data", batch_size=4):
     job, _ = messages()
     spec = job.LoaderSpec()
     spec.dataset.uri = os.fsencode(uri)
-    spec.dataset.format = job.DatasetSpec.IMAGE_FOLDER
+    spec.dataset.image_folder.SetInParent()
     spec.sampler.order = job.SamplerSpec.SEQUENTIAL
     spec.sampler.pad = job.SamplerSpec.WRAP
     spec.pipeline.ops.add().center_crop.height = 72

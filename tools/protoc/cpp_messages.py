@@ -3,7 +3,8 @@
 A message becomes a struct with a member for each field. Serialize and Parse write and
 read the struct as protobuf does: fields are in the order of their numbers, and a field
 with its default is left out. Parse skips fields that the .proto file does not name, and
-merges a message that comes twice (Protocol Buffers' "Encoding", Last One Wins).
+merges a message that comes twice (Protocol Buffers' "Encoding", Last One Wins). A
+message that the message itself may be part of is a vector of at most one element.
 """
 
 from dataclasses import dataclass
@@ -65,7 +66,25 @@ def _is_in_oneof(field):
     return field.HasField("oneof_index") and not field.proto3_optional
 
 
-def members(message):
+def _held(message):
+    """Returns the names of the messages that are the types of a message's fields."""
+    fields = [field for field in message.field if field.type == Field.TYPE_MESSAGE]
+    return {cpp_name(field.type_name) for field in fields}
+
+
+def _loops(messages):
+    """Returns the names of the messages that may be parts of each other, by name."""
+    parts = {message.name: _held(message) for message in messages}
+    for _ in messages:
+        for name, held in parts.items():
+            parts[name] = held.union(*(parts.get(part, ()) for part in held))
+    return {
+        name: {part for part in held if name in parts.get(part, ())}
+        for name, held in parts.items()
+    }
+
+
+def members(message, loops):
     """Returns the members of a message's struct, in the order of the .proto file."""
     result = {}
     for field in message.field:
@@ -77,7 +96,7 @@ def members(message):
                 result[name].fields.append(field)
                 continue
             value = ""
-        elif _is_repeated(field):
+        elif _is_repeated(field) or value in loops[message.name]:
             value = f"std::vector<{value}>"
         elif field.type == Field.TYPE_MESSAGE or field.proto3_optional:
             value = f"std::optional<{value}>"
@@ -91,25 +110,24 @@ def members(message):
     return list(result.values())
 
 
-def _needs(message):
-    """Returns the names of the messages whose structs the message's struct holds."""
-    held = {
-        cpp_name(field.type_name)
-        for field in message.field
-        if field.type == Field.TYPE_MESSAGE
+def _in_order_of_use(messages, loops):
+    """Returns the messages, each behind those that must be complete in its struct."""
+    needs = {
+        message.name: {
+            kind
+            for member in members(message, loops)
+            if not member.type.startswith("std::vector")
+            for kind in map(_value_type, member.fields)
+        }
+        for message in messages
     }
-    return held - {message.name}
-
-
-def _in_order_of_use(messages):
-    """Returns the messages, each behind those that it holds."""
-    names = {message.name for message in messages}
     written, ordered = set(), []
     while len(ordered) < len(messages):
         for message in messages:
-            if message.name not in written and not (_needs(message) & names) - written:
+            name = message.name
+            if name not in written and not needs[name] & needs.keys() - written:
                 ordered.append(message)
-                written.add(message.name)
+                written.add(name)
                 break
         else:
             raise ValueError("messages hold each other")
@@ -123,11 +141,11 @@ def _enum(enum, indent=""):
     return [*lines, f"{indent}}};"]
 
 
-def _struct(message):
+def _struct(message, loops):
     lines = [f"struct {message.name} {{"]
     for enum in message.enum_type:
         lines += _enum(enum, "  ")
-    for member in members(message):
+    for member in members(message, loops):
         plain = member.type in {kind for kind, _ in _NUMBERS.values()}
         lines.append(f"  {member.type} {member.name}{'{}' if plain else ''};")
     return [*lines, "};", ""]
@@ -158,8 +176,11 @@ def header(file):
     lines += ["", f"namespace {NAMESPACE} {{", ""]
     for enum in file.enum_type:
         lines += [*_enum(enum), ""]
-    for message in _in_order_of_use(file.message_type):
-        lines += _struct(message)
+    lines += [f"struct {message.name};" for message in file.message_type]
+    lines.append("")
+    loops = _loops(file.message_type)
+    for message in _in_order_of_use(file.message_type, loops):
+        lines += _struct(message, loops)
     for message in file.message_type:
         name = message.name
         lines += [
@@ -174,9 +195,9 @@ def header(file):
     return "\n".join([*lines, f"}}  // namespace {NAMESPACE}", "", "#endif", ""])
 
 
-def _write(field, name):
+def _write(field, member):
     """Returns the statement that writes a field, unless it has its default."""
-    value, number = f"message.{name}", field.number
+    value, number = f"message.{member.name}", field.number
     if _is_in_oneof(field):
         kind = _value_type(field)
         return (
@@ -184,7 +205,7 @@ def _write(field, name):
             f"    writer.add_message({number}, Serialize(*kind));"
         )
     if field.type == Field.TYPE_MESSAGE:
-        if _is_repeated(field):
+        if member.type.startswith("std::vector"):
             each = f"writer.add_message({number}, Serialize(element));"
             return f"for (const auto& element : {value}) {each}"
         return f"if ({value}) writer.add_message({number}, Serialize(*{value}));"
@@ -247,8 +268,8 @@ def _read(field, name):
     return statements
 
 
-def _functions(message):
-    named = [(field, m.name) for m in members(message) for field in m.fields]
+def _functions(message, loops):
+    named = [(field, m) for m in members(message, loops) for field in m.fields]
     named.sort(key=lambda pair: pair[0].number)
     name = message.name
     lines = [f"std::string Serialize([[maybe_unused]] const {name}& message) {{"]
@@ -263,7 +284,7 @@ def _functions(message):
         "    switch (reader.tag_and_type()) {",
     ]
     for field, member in named:
-        for wire, statement in _read(field, member).items():
+        for wire, statement in _read(field, member.name).items():
             kind = f"protozero::pbf_wire_type::{wire}"
             lines += [
                 f"      case protozero::tag_and_type({field.number}, {kind}):",
@@ -312,9 +333,15 @@ def source(file):
         "  return *message ? &**message : &message->emplace();",
         "}",
         "",
+        "template <typename Message>",
+        "[[maybe_unused]] Message* Held(std::vector<Message>* message) {",
+        "  return message->empty() ? &message->emplace_back() : &message->front();",
+        "}",
+        "",
         "}  // namespace",
         "",
     ]
+    loops = _loops(file.message_type)
     for message in file.message_type:
-        lines += _functions(message)
+        lines += _functions(message, loops)
     return "\n".join([*lines, f"}}  // namespace {NAMESPACE}", ""])

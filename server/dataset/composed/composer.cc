@@ -15,6 +15,7 @@
 #include "server/dataset/composed/subset.h"
 #include "server/dataset/memory/array_dataset.h"
 #include "server/dataset/produced/produced_dataset.h"
+#include "server/dataset/spec_contents.h"
 
 namespace forebay::dataset::composed {
 
@@ -22,21 +23,21 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Composer::Open(
     const DatasetInputs& inputs, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
     const Opening& opening) {
-  switch (spec.format()) {
-    case proto::DatasetSpec::ARRAYS:
+  switch (spec.kind_case()) {
+    case proto::DatasetSpec::kArrays:
       return OpenArrays(inputs, spec);
-    case proto::DatasetSpec::PRODUCED:
+    case proto::DatasetSpec::kProduced:
       return produced::ProducedDataset::Create(spec);
-    case proto::DatasetSpec::SUBSET: {
-      if (spec.parts_size() != 1) {
+    case proto::DatasetSpec::kSubset: {
+      if (!spec.subset().has_part()) {
         return absl::InvalidArgumentError("a subset is of one dataset");
       }
       FOREBAY_ASSIGN_OR_RETURN(
           std::vector<DatasetPtr> parts,
           OpenParts(inputs, spec, source, warnings, opening));
-      return OpenSubset(std::move(parts[0]), inputs, spec.samples());
+      return OpenSubset(std::move(parts[0]), inputs, spec.subset().keys());
     }
-    case proto::DatasetSpec::CONCATENATION: {
+    case proto::DatasetSpec::kConcatenation: {
       FOREBAY_ASSIGN_OR_RETURN(
           std::vector<DatasetPtr> parts,
           OpenParts(inputs, spec, source, warnings, opening));
@@ -67,14 +68,14 @@ absl::StatusOr<std::vector<std::shared_ptr<const Dataset>>> Composer::OpenParts(
     const DatasetInputs& inputs, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
     const Opening& opening) {
-  if (inputs.parts.size() != static_cast<std::size_t>(spec.parts_size())) {
+  const std::vector<const proto::DatasetSpec*> specs = PartsOf(spec);
+  if (inputs.parts.size() != specs.size()) {
     return absl::InvalidArgumentError("a part of a dataset did not come");
   }
   std::vector<DatasetPtr> parts;
-  for (int i = 0; i < spec.parts_size(); ++i) {
-    FOREBAY_ASSIGN_OR_RETURN(DatasetPtr part,
-                             Open(inputs.parts[static_cast<std::size_t>(i)],
-                                  spec.parts(i), source, warnings, opening));
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    FOREBAY_ASSIGN_OR_RETURN(DatasetPtr part, Open(inputs.parts[i], *specs[i],
+                                                   source, warnings, opening));
     // Samples that workers make cannot be read, so readers of the composed
     // dataset would not get them.
     if (part->is_produced()) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/dataset.pb.h"
+#include "proto/dataset_texts.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
 #include "server/dataset/folder/folder_dataset.h"
@@ -34,36 +35,25 @@ using storage::local::LocalRoot;
 // A bit set in the keys of remote roots. No device has such a large number.
 constexpr std::uint64_t kNoDevice = std::uint64_t{1} << 63;
 
-// Returns the kind of a folder of images or audio files, by the fields that the
-// user asked for.
-absl::StatusOr<FolderKind> ImagesOrAudio(
-    const google::protobuf::RepeatedPtrField<std::string>& fields,
-    const storage::Root& root) {
-  if (fields.empty()) return FolderKind::kImages;
-  if (fields[0] == "audio" && fields.size() == 1) return FolderKind::kFlatAudio;
-  if (fields[0] == "audio" && fields.size() == 2 && fields[1] == "label")
-    return FolderKind::kClassAudio;
-  return absl::InvalidArgumentError(absl::StrCat(
-      root.uri(),
-      ": samples of folders of audio files have the fields \"audio\" and "
-      "\"label\", or \"audio\" alone"));
-}
-
 // Returns which files of the folder are samples.
 absl::StatusOr<FolderKind> KindOf(const proto::DatasetSpec& spec,
                                   const storage::Root& root) {
-  const auto& fields = spec.fields();
-  if (spec.format() != proto::DatasetSpec::NPY)
-    return ImagesOrAudio(fields, root);
-  if (fields.empty()) return FolderKind::kArrays;
-  if (fields[0] == "array" && fields.size() == 1)
-    return FolderKind::kFlatArrays;
-  if (fields[0] == "array" && fields.size() == 2 && fields[1] == "label")
-    return FolderKind::kClassArrays;
-  return absl::InvalidArgumentError(absl::StrCat(
-      root.uri(),
-      ": samples of folders of .npy files have the fields \"array\" and "
-      "\"label\", or \"array\" alone"));
+  if (spec.has_audio_folder()) {
+    return spec.audio_folder().flat() ? FolderKind::kFlatAudio
+                                      : FolderKind::kClassAudio;
+  }
+  if (!spec.has_npy_folder()) return FolderKind::kImages;
+  switch (spec.npy_folder().layout()) {
+    case proto::NpyFolder::ANY:
+      return FolderKind::kArrays;
+    case proto::NpyFolder::FLAT:
+      return FolderKind::kFlatArrays;
+    case proto::NpyFolder::CLASSES:
+      return FolderKind::kClassArrays;
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat(root.uri(), ": ", proto::kNotNpyFields));
+  }
 }
 
 // Returns a number that tells the kinds of indexes of one root apart. The

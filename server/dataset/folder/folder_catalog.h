@@ -58,7 +58,7 @@ class FolderCatalog {
   // an identity, and needs CatalogOptions::lister. Adds a sentence to
   // `warnings` for each failure that did no harm, such as that the index could
   // not be saved. CANCELLED: the opening was stopped. INVALID_ARGUMENT: the
-  // spec asks for fields that such folders do not have. Others: those of
+  // spec has an unknown layout. Others: those of
   // ScanFolder and ListFolder.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,

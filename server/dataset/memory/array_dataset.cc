@@ -20,10 +20,10 @@ static_assert(std::endian::native == std::endian::little,
 // of the fields, so that equal bytes with other fields have another digest. The
 // description has the lengths of names, so that no two descriptions are equal
 // by chance.
-Version DigestOf(const proto::DatasetSpec& spec,
+Version DigestOf(const proto::Arrays& spec,
                  absl::Span<const std::uint8_t> bytes) {
   std::string description = absl::StrCat(spec.samples());
-  for (const proto::ArrayField& field : spec.arrays()) {
+  for (const proto::ArrayField& field : spec.fields()) {
     absl::StrAppend(&description, ";", field.name().size(), ":", field.name(),
                     ":", static_cast<int>(field.kind()), ":",
                     static_cast<int>(field.dtype()));
@@ -41,11 +41,12 @@ Version DigestOf(const proto::DatasetSpec& spec,
 absl::StatusOr<std::shared_ptr<const Dataset>> ArrayDataset::Create(
     const proto::DatasetSpec& spec,
     std::shared_ptr<const base::SealedMemory> memory) {
-  auto layout = MemoryRecordLayout::Create(spec);
+  const proto::Arrays& arrays = spec.arrays();
+  auto layout = MemoryRecordLayout::Create(arrays.fields(), arrays.samples());
   if (!layout.ok()) return base::Annotate(layout.status(), spec.uri());
   const absl::Status fits = layout->CheckBytes(memory->bytes().size());
   if (!fits.ok()) return base::Annotate(fits, spec.uri());
-  const Version version = DigestOf(spec, memory->bytes());
+  const Version version = DigestOf(arrays, memory->bytes());
   return std::shared_ptr<const Dataset>(new ArrayDataset(
       *std::move(layout), version, spec.uri(), std::move(memory)));
 }

@@ -107,19 +107,17 @@ absl::Status MemoryRecordLayout::Add(const proto::ArrayField& field) {
 }
 
 absl::StatusOr<MemoryRecordLayout> MemoryRecordLayout::Create(
-    const proto::DatasetSpec& spec) {
-  const auto count = static_cast<std::size_t>(spec.arrays_size());
+    const Fields& fields, std::uint64_t samples, std::uint32_t host_fields) {
+  const auto count = static_cast<std::size_t>(fields.size());
   if (count == 0 || count > kMaxDatasetFields) {
     return absl::InvalidArgumentError(absl::StrCat(
         "samples in memory have 1 to ", kMaxDatasetFields, " fields"));
   }
   MemoryRecordLayout layout;
-  layout.samples_ = spec.samples();
-  for (const proto::ArrayField& field : spec.arrays()) {
+  layout.samples_ = samples;
+  for (const proto::ArrayField& field : fields) {
     FOREBAY_RETURN_IF_ERROR(layout.Add(field));
-    // The first `host_fields` fields stay in host memory, even for loaders on
-    // GPUs.
-    layout.fields_.back().on_host = layout.fields_.size() <= spec.host_fields();
+    layout.fields_.back().on_host = layout.fields_.size() <= host_fields;
   }
   return layout;
 }

@@ -18,10 +18,15 @@ namespace forebay::dataset::memory {
 // CheckBytes have errors, which give the reason alone.
 class MemoryRecordLayout {
  public:
-  // Reads the layout from a spec. INVALID_ARGUMENT: the spec has no fields or
-  // too many, or a field has a bad name, kind, type or shape.
+  using Fields = google::protobuf::RepeatedPtrField<proto::ArrayField>;
+
+  // Makes the layout of samples that have these fields, of which the first
+  // `host_fields` stay in host memory, even for loaders on GPUs.
+  // INVALID_ARGUMENT: there are no fields or too many, or a field has a bad
+  // name, kind, type or shape.
   static absl::StatusOr<MemoryRecordLayout> Create(
-      const proto::DatasetSpec& spec);
+      const Fields& fields, std::uint64_t samples,
+      std::uint32_t host_fields = 0);
   // Checks that all samples together have `bytes` bytes. INVALID_ARGUMENT: they
   // have another number of bytes.
   absl::Status CheckBytes(std::uint64_t bytes) const;

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "proto/dataset_texts.h"
 #include "server/array/npy_array.h"
 #include "server/base/status.h"
 #include "server/dataset/npz/npz_archive.h"
@@ -74,25 +75,14 @@ auto ClassByClass(decltype(records::RecordRequest::list) list) {
 
 }  // namespace
 
-absl::StatusOr<NpzChoice> NpzChoice::Create(
-    std::vector<std::string> fields, const std::vector<std::string>& columns) {
-  // All columns must be equal, because the choice applies to all arrays.
-  const std::string wanted = columns.empty() ? "" : columns.front();
-  const bool rows = wanted == "rows";
-  const bool has_labels = wanted == "classes";
-  if ((!rows && !has_labels && wanted != "files") ||
-      columns.size() != fields.size() ||
-      std::count(columns.begin(), columns.end(), wanted) !=
-          static_cast<std::ptrdiff_t>(columns.size())) {
-    return absl::InvalidArgumentError(
-        "arrays of .npz files are read as \"rows\", as \"files\", or as files "
-        "in "
-        "\"classes\"");
-  }
-  if (fields.size() == 1 && fields.front().empty())
-    return NpzChoice(rows, has_labels, {});
-  FOREBAY_RETURN_IF_ERROR(CheckNames(fields, has_labels));
-  return NpzChoice(rows, has_labels, std::move(fields));
+absl::StatusOr<NpzChoice> NpzChoice::Create(const proto::Npz& spec) {
+  const bool rows = spec.samples() == proto::Npz::ROWS;
+  const bool has_labels = spec.samples() == proto::Npz::CLASSES;
+  if (!rows && !has_labels && spec.samples() != proto::Npz::FILES)
+    return absl::InvalidArgumentError(proto::kNotNpzColumns);
+  std::vector<std::string> names(spec.arrays().begin(), spec.arrays().end());
+  if (!names.empty()) FOREBAY_RETURN_IF_ERROR(CheckNames(names, has_labels));
+  return NpzChoice(rows, has_labels, std::move(names));
 }
 
 void NpzChoice::Complete(records::RecordRequest* request,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "proto/dataset.pb.h"
 #include "server/dataset/records/record_catalog.h"
 
 namespace forebay::dataset::npz {
@@ -17,12 +18,10 @@ namespace forebay::dataset::npz {
 // opening a completed request reads files. Only Create has errors.
 class NpzChoice {
  public:
-  // Reads the choice from the fields and columns of a DatasetSpec. All columns
-  // are "rows", "files" or "classes"; a single empty field means all arrays.
-  // INVALID_ARGUMENT: the fields or columns are something else. The error gives
-  // the reason alone.
-  static absl::StatusOr<NpzChoice> Create(
-      std::vector<std::string> fields, const std::vector<std::string>& columns);
+  // Reads the choice from a spec. INVALID_ARGUMENT: the spec does not say what
+  // a sample is, or names an array that cannot be a field. The error gives the
+  // reason alone.
+  static absl::StatusOr<NpzChoice> Create(const proto::Npz& spec);
 
   // Whether each row of the arrays is a sample, instead of each file.
   bool rows() const { return rows_; }

@@ -144,9 +144,10 @@ class Loader {
       std::shared_ptr<const base::SealedMemory> sealed) {
     proto::DatasetSpec spec;
     spec.set_uri(source_.root->uri());
-    spec.set_samples(samples_);
+    proto::Arrays& arrays = *spec.mutable_arrays();
+    arrays.set_samples(samples_);
     for (std::size_t i = 0; i < names_.size(); ++i) {
-      proto::ArrayField& field = *spec.add_arrays();
+      proto::ArrayField& field = *arrays.add_fields();
       field.set_name(names_[i]);
       field.set_kind(proto::ArrayField::ARRAY);
       field.set_dtype(static_cast<proto::DataType>(types_[i].dtype));

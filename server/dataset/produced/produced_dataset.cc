@@ -13,31 +13,33 @@ namespace forebay::dataset::produced {
 
 absl::StatusOr<std::shared_ptr<const Dataset>> ProducedDataset::Create(
     const proto::DatasetSpec& spec) {
-  auto layout = memory::MemoryRecordLayout::Create(spec);
+  const proto::Produced& produced = spec.produced();
+  auto layout = memory::MemoryRecordLayout::Create(
+      produced.fields(), produced.samples(), produced.host_fields());
   if (!layout.ok()) return base::Annotate(layout.status(), spec.uri());
   Version version;
-  if (spec.identity().size() != version.size()) {
+  if (produced.identity().size() != version.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat(spec.uri(), ": an identity has ", version.size(),
-                     " bytes, not ", spec.identity().size()));
+                     " bytes, not ", produced.identity().size()));
   }
-  if (spec.lanes() > proto::kMaxWorkers) {
+  if (produced.lanes() > proto::kMaxWorkers) {
     return absl::InvalidArgumentError(
         absl::StrCat(spec.uri(), ": there are at most ", proto::kMaxWorkers,
-                     " lanes, not ", spec.lanes()));
+                     " lanes, not ", produced.lanes()));
   }
   // Samples of a live dataset can be made only once and in order. Therefore one
   // worker has to make all of them.
-  if (spec.live() && spec.lanes() != 1) {
+  if (produced.live() && produced.lanes() != 1) {
     return absl::InvalidArgumentError(absl::StrCat(
-        spec.uri(), ": a live dataset has one lane, not ", spec.lanes()));
+        spec.uri(), ": a live dataset has one lane, not ", produced.lanes()));
   }
-  if (spec.host_fields() > layout->fields().size()) {
+  if (produced.host_fields() > layout->fields().size()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        spec.uri(), ": ", spec.host_fields(), " of ", layout->fields().size(),
-        " fields cannot lie on the host"));
+        spec.uri(), ": ", produced.host_fields(), " of ",
+        layout->fields().size(), " fields cannot lie on the host"));
   }
-  for (const proto::ArrayField& field : spec.arrays()) {
+  for (const proto::ArrayField& field : produced.fields()) {
     if (field.kind() != proto::ArrayField::ARRAY) {
       return absl::InvalidArgumentError(absl::StrCat(
           spec.uri(), ": ", field.name(), ": workers make arrays alone"));
@@ -45,9 +47,11 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ProducedDataset::Create(
   }
   // The version is the identity that the client sent, because the daemon cannot
   // see what the user's code does.
-  std::copy(spec.identity().begin(), spec.identity().end(), version.begin());
-  return std::shared_ptr<const Dataset>(new ProducedDataset(
-      *std::move(layout), version, spec.uri(), spec.lanes(), spec.live()));
+  std::copy(produced.identity().begin(), produced.identity().end(),
+            version.begin());
+  return std::shared_ptr<const Dataset>(
+      new ProducedDataset(*std::move(layout), version, spec.uri(),
+                          produced.lanes(), produced.live()));
 }
 
 ProducedDataset::ProducedDataset(memory::MemoryRecordLayout layout,

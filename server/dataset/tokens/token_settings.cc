@@ -1,14 +1,7 @@
-// Settings come as pairs of texts: length, stride, dtype, documents, tail and
-// targets. If the length is "document", each document is a window. If there is
-// no stride, windows lie side by side.
 #include "server/dataset/tokens/token_settings.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <string_view>
-
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "proto/dataset_texts.h"
 #include "server/base/status.h"
 
 namespace forebay::dataset::tokens {
@@ -20,74 +13,26 @@ using proto::DType;
 // do not overflow.
 constexpr std::uint64_t kMostTokens = std::uint64_t{1} << 40;
 
-// The types of tokens, by the names that users give.
-struct TypeName {
-  std::string_view name;
-  DType dtype;
-};
-constexpr TypeName kTypes[] = {
-    {"uint8", DType::kUint8},   {"uint16", DType::kUint16},
-    {"uint32", DType::kUint32}, {"uint64", DType::kUint64},
-    {"int8", DType::kInt8},     {"int16", DType::kInt16},
-    {"int32", DType::kInt32},   {"int64", DType::kInt64},
-};
-
 // Returns the error of a value that a setting cannot have.
-absl::Status NoValue(std::string_view name, std::string_view value) {
+absl::Status NoValue(std::string_view name, std::uint64_t value) {
   return absl::InvalidArgumentError(
-      absl::StrCat(std::string(name), " cannot be \"", std::string(value),
-                   "\": see the settings of tokens"));
+      proto::RefusedTokenValue(name, std::to_string(value)));
 }
 
-absl::StatusOr<std::uint64_t> ReadCount(const std::string& name,
-                                        const std::string& value) {
-  std::uint64_t count = 0;
-  if (!absl::SimpleAtoi(value, &count) || count < 1 || count > kMostTokens)
-    return NoValue(name, value);
-  return count;
-}
-
-absl::StatusOr<DType> ReadType(const std::string& name,
-                               const std::string& value) {
-  for (const TypeName& type : kTypes) {
-    if (type.name == value) return type.dtype;
+bool IsInteger(DType dtype) {
+  switch (dtype) {
+    case DType::kUint8:
+    case DType::kUint16:
+    case DType::kUint32:
+    case DType::kUint64:
+    case DType::kInt8:
+    case DType::kInt16:
+    case DType::kInt32:
+    case DType::kInt64:
+      return true;
+    default:
+      return false;
   }
-  return NoValue(name, value);
-}
-
-// Returns whether the value is `yes`. The value must be `yes` or `no`.
-absl::StatusOr<bool> ReadChoice(const std::string& name,
-                                const std::string& value, std::string_view no,
-                                std::string_view yes) {
-  if (value == no) return false;
-  if (value == yes) return true;
-  return NoValue(name, value);
-}
-
-// Stores the setting `name`.
-absl::Status Apply(const std::string& name, const std::string& value,
-                   TokenSettings* settings) {
-  if (name == "length") {
-    if (value == "document") return absl::OkStatus();
-    FOREBAY_ASSIGN_OR_RETURN(settings->length, ReadCount(name, value));
-  } else if (name == "stride") {
-    FOREBAY_ASSIGN_OR_RETURN(settings->stride, ReadCount(name, value));
-  } else if (name == "dtype") {
-    FOREBAY_ASSIGN_OR_RETURN(settings->dtype, ReadType(name, value));
-  } else if (name == "documents") {
-    FOREBAY_ASSIGN_OR_RETURN(settings->each_document,
-                             ReadChoice(name, value, "cross", "each"));
-  } else if (name == "tail") {
-    FOREBAY_ASSIGN_OR_RETURN(settings->keeps_tail,
-                             ReadChoice(name, value, "drop", "keep"));
-  } else if (name == "targets") {
-    FOREBAY_ASSIGN_OR_RETURN(settings->has_targets,
-                             ReadChoice(name, value, "0", "1"));
-  } else {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", name, "\" is not a setting of tokens"));
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -111,37 +56,26 @@ std::string TokenSettings::text() const {
       each_document, keeps_tail, has_targets);
 }
 
-absl::StatusOr<TokenSettings> ReadTokenSettings(
-    const std::vector<std::string>& names,
-    const std::vector<std::string>& values) {
-  if (names.size() != values.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        names.size(), " settings of tokens have ", values.size(), " values"));
-  }
-  const auto has = [&names](std::string_view name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
+absl::StatusOr<TokenSettings> SettingsOf(const proto::Tokens& spec) {
+  if (spec.length() > kMostTokens) return NoValue("length", spec.length());
+  if (spec.stride() > kMostTokens) return NoValue("stride", spec.stride());
   TokenSettings settings;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (std::count(names.begin(), names.end(), names[i]) > 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the setting ", names[i], " comes twice"));
-    }
-    FOREBAY_RETURN_IF_ERROR(Apply(names[i], values[i], &settings));
+  settings.each_document = spec.each_document();
+  settings.keeps_tail = spec.keeps_tail();
+  settings.has_targets = spec.has_targets();
+  if (spec.dtype() != proto::DATA_TYPE_UNSPECIFIED) {
+    settings.dtype = static_cast<DType>(spec.dtype());
+    if (!IsInteger(*settings.dtype))
+      return NoValue("dtype", static_cast<std::uint64_t>(spec.dtype()));
   }
-  if (!has("length")) {
-    return absl::InvalidArgumentError(
-        "samples of tokens need a length, or \"document\"");
+  if (spec.length() > 0) {
+    settings.length = spec.length();
+    settings.stride = spec.stride() > 0 ? spec.stride() : spec.length();
+    return settings;
   }
-  if (!settings.length.has_value()) {
-    if (has("stride")) {
-      return absl::InvalidArgumentError(
-          "whole documents have no stride, which is of windows");
-    }
-    settings.each_document = true;
-  } else if (!has("stride")) {
-    settings.stride = *settings.length;
-  }
+  if (spec.stride() > 0)
+    return absl::InvalidArgumentError(proto::kStrideOfDocuments);
+  settings.each_document = true;
   return settings;
 }
 

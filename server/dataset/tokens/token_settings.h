@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
+#include "proto/dataset.pb.h"
 #include "proto/shm_layout.h"
 #include "server/dataset/tokens/token_windows.h"
 
@@ -38,13 +38,10 @@ struct TokenSettings {
   std::string text() const;
 };
 
-// Makes the settings from the names and values that a user gave
-// (client/forebay.h lists them). INVALID_ARGUMENT: a name is unknown, missing,
-// or comes twice; or a value is invalid. Errors give the reason alone.
-// Thread-safe; never blocks.
-absl::StatusOr<TokenSettings> ReadTokenSettings(
-    const std::vector<std::string>& names,
-    const std::vector<std::string>& values);
+// Returns the settings of a spec. INVALID_ARGUMENT: a value is too large, the
+// type is not an integer's, or there is a stride without a length. Errors give
+// the reason alone. Thread-safe; never blocks.
+absl::StatusOr<TokenSettings> SettingsOf(const proto::Tokens& spec);
 
 }  // namespace forebay::dataset::tokens
 

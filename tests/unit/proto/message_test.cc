@@ -166,7 +166,7 @@ TEST_CASE("Structs refuse datasets within datasets without end",
   std::string bytes;
   for (int depth = 0; depth < 200; ++depth) {
     proto::DatasetSpec empty;
-    std::string outer = "\x4a";  // DatasetSpec.parts
+    std::string outer = "\x4a";  // DatasetSpec.v3_parts
     std::size_t size = bytes.size();
     for (; size >= 128; size >>= 7)
       outer += static_cast<char>(size % 128 + 128);

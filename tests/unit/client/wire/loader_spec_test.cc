@@ -36,13 +36,16 @@ TEST_CASE("A loader spec arrives as the client encodes it",
   options.depth = 4;
   options.name = "train";
   message::LoaderSpec sent = MakeLoaderSpec(options);
-  sent.dataset = SpecOfLocation(
-      options,
-      {.uri = "/data/train", .folder = {}, .shards = {}, .manifest = {}});
+  CHECK_THAT(
+      SpecOfLocation(
+          options,
+          {.uri = "/data/train", .folder = {}, .shards = {}, .manifest = {}},
+          &sent.dataset.emplace()),
+      tests::IsOk());
   sent.placement = {.gpu_uuid = "a-gpu", .finished = true};
   const proto::LoaderSpec spec = Arrived(sent);
   CHECK(spec.dataset().uri() == "/data/train");
-  CHECK(spec.dataset().format() == proto::DatasetSpec::IMAGE_FOLDER);
+  CHECK(spec.dataset().has_image_folder());
   CHECK(spec.dataset().extra_roots() == 2);
   CHECK_THAT(spec.dataset().extra_root_paths(), ElementsAre("/a", "/b"));
   CHECK(spec.sampler().order() == proto::SamplerSpec::SHUFFLE);

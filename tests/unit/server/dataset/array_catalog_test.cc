@@ -27,26 +27,27 @@ TEST_CASE("NPZ and token files must be named and described for the catalog",
   options.wall_clock = [] { return std::int64_t{0}; };
   Catalog catalog(options);
   std::vector<std::string> warnings;
-  for (const bool is_npz : {true, false}) {
-    proto::DatasetSpec spec;
-    spec.set_format(is_npz ? proto::DatasetSpec::NPZ
-                           : proto::DatasetSpec::TOKENS);
-    const auto refusal = [&] {
-      return catalog.Open(tree.Root("data"), spec, source, &warnings).status();
-    };
-    CHECK_THAT(refusal(), HasCode(absl::StatusCode::kInvalidArgument));
-    for (const char* const layout : {"rows", "files"}) {
-      spec.clear_fields();
-      spec.clear_columns();
-      spec.clear_shards();
-      spec.add_fields(is_npz ? "x" : "length");
-      spec.add_columns(is_npz ? layout : "8");
-      CHECK(refusal() == absl::InvalidArgumentError(
-                             tree.path() + "/data: no files were named"));
-      spec.add_shards("*.npz");
-      CHECK_THAT(refusal(), HasCode(absl::StatusCode::kNotFound));
-    }
+  proto::DatasetSpec npz, tokens;
+  const auto refusal = [&](const proto::DatasetSpec& spec) {
+    return catalog.Open(tree.Root("data"), spec, source, &warnings).status();
+  };
+  npz.mutable_npz()->add_arrays("x");
+  tokens.mutable_tokens()->set_stride(8);
+  for (const proto::DatasetSpec& spec : {npz, tokens})
+    CHECK_THAT(refusal(spec), HasCode(absl::StatusCode::kInvalidArgument));
+  const auto no_files =
+      absl::InvalidArgumentError(tree.path() + "/data: no files were named");
+  for (const auto samples : {proto::Npz::ROWS, proto::Npz::FILES}) {
+    npz.mutable_npz()->clear_files();
+    npz.mutable_npz()->set_samples(samples);
+    CHECK(refusal(npz) == no_files);
+    npz.mutable_npz()->add_files("*.npz");
+    CHECK_THAT(refusal(npz), HasCode(absl::StatusCode::kNotFound));
   }
+  tokens.mutable_tokens()->set_length(8);
+  CHECK(refusal(tokens) == no_files);
+  tokens.mutable_tokens()->add_files("*.npy");
+  CHECK_THAT(refusal(tokens), HasCode(absl::StatusCode::kNotFound));
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ class CatalogTest {
   // Thread-safe, like the catalog.
   absl::Status OpenUntil(Catalog& catalog, const std::stop_token& stop) const {
     proto::DatasetSpec spec;
-    spec.set_format(proto::DatasetSpec::IMAGE_FOLDER);
+    spec.mutable_image_folder();
     std::vector<std::string> warnings;
     return catalog.Open(tree_.Root("data"), spec, source_, &warnings, stop)
         .status();
@@ -66,7 +66,7 @@ class CatalogTest {
   std::shared_ptr<const Dataset> Open(Catalog& catalog,
                                       std::string_view path = "data") {
     proto::DatasetSpec spec;
-    spec.set_format(proto::DatasetSpec::IMAGE_FOLDER);
+    spec.mutable_image_folder();
     auto dataset = catalog.Open(tree_.Root(path), spec, source_, &warnings_);
     CHECK_THAT(dataset, tests::IsOk());
     return *std::move(dataset);

@@ -36,7 +36,7 @@ TEST_CASE_METHOD(CatalogTest,
   for (auto& dataset : datasets) {
     threads.emplace_back([&] {
       proto::DatasetSpec spec;
-      spec.set_format(proto::DatasetSpec::IMAGE_FOLDER);
+      spec.mutable_image_folder();
       std::vector<std::string> warnings;
       start.arrive_and_wait();
       auto opened = catalog.Open(root, spec, source_, &warnings);
@@ -231,7 +231,7 @@ TEST_CASE_METHOD(CatalogTest, "The catalog tries a failed scan again",
   tree_.MakeDirectory("data/empty");
   Catalog catalog(Options());
   proto::DatasetSpec spec;
-  spec.set_format(proto::DatasetSpec::IMAGE_FOLDER);
+  spec.mutable_image_folder();
   CHECK_THAT(
       catalog.Open(tree_.Root("data"), spec, source_, &warnings_).status(),
       HasCode(absl::StatusCode::kNotFound));

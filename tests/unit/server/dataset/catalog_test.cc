@@ -102,12 +102,15 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(CatalogTest,
-                 "The catalog refuses dataset formats that it does not know",
+                 "The catalog refuses kinds and settings that it does not know",
                  "[dataset][catalog]") {
   Catalog catalog(Options());
-  for (const int format : {0, 99}) {
-    proto::DatasetSpec spec;
-    spec.set_format(static_cast<proto::DatasetSpec::Format>(format));
+  proto::DatasetSpec none, layout, content;
+  layout.mutable_npy_folder()->set_layout(
+      static_cast<proto::NpyFolder::Layout>(99));
+  content.mutable_zip()->add_files("a.zip");
+  content.mutable_zip()->set_content(static_cast<proto::Zip::Content>(99));
+  for (const proto::DatasetSpec& spec : {none, layout, content}) {
     CHECK_THAT(
         catalog.Open(tree_.Root("data"), spec, source_, &warnings_).status(),
         HasCode(absl::StatusCode::kInvalidArgument));
@@ -119,14 +122,16 @@ TEST_CASE_METHOD(CatalogTest,
                  "[dataset][catalog]") {
   Catalog catalog(Options());
   proto::DatasetSpec spec;
-  spec.set_format(proto::DatasetSpec::NPY);
+  spec.mutable_npy_folder();
   const auto refusal = [&] {
     return catalog.Open(tree_.Root("data"), spec, source_, &warnings_).status();
   };
-  // A request without names means the folder's .npy files.
   CHECK(refusal() ==
         absl::NotFoundError(tree_.path() + "/data: found no .npy file in it"));
-  spec.add_shards("{a,b}/*.npy");
+  spec.mutable_npy_files();
+  CHECK(refusal() == absl::InvalidArgumentError(tree_.path() +
+                                                "/data: no files were named"));
+  spec.mutable_npy_files()->add_files("{a,b}/*.npy");
   CHECK_THAT(refusal(), HasCode(absl::StatusCode::kNotFound));
   CHECK(refusal().message() ==
         tree_.path() + "/data: a/*.npy: no file fits this pattern");

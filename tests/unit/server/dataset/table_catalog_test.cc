@@ -37,10 +37,10 @@ class TableCatalogTest {
 
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(std::string_view table) {
     proto::DatasetSpec spec;
-    spec.set_format(proto::DatasetSpec::MANIFEST);
     for (const char* const name : {"image", "label"}) {
-      spec.add_fields(name);
-      spec.add_columns(name);
+      proto::FieldColumn* const column = spec.mutable_manifest()->add_columns();
+      column->set_field(name);
+      column->set_column(name);
     }
     return catalog_.Open(tree_.Root("data"), spec, source_, &warnings_, {},
                          table);

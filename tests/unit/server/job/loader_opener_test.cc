@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "proto/job.pb.h"
+#include "server/dataset/canonical_spec.h"
 #include "server/dataset/catalog.h"
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
@@ -38,7 +39,7 @@ class LoaderOpenerTest {
     proto::LoaderSpec spec;
     spec.set_sharing(proto::LoaderSpec::ELASTIC);
     spec.mutable_dataset()->set_uri(tree_.path());
-    spec.mutable_dataset()->set_format(proto::DatasetSpec::IMAGE_FOLDER);
+    spec.mutable_dataset()->mutable_image_folder();
     spec.mutable_sampler()->set_order(proto::SamplerSpec::SHUFFLE);
     spec.mutable_sampler()->set_seed(7);
     spec.mutable_batch()->set_batch_size(4);
@@ -101,7 +102,7 @@ TEST_CASE_METHOD(LoaderOpenerTest,
   const std::vector<Change> faults = {
       [](auto& spec) { spec.mutable_batch()->set_batch_size(0); },
       [](auto& spec) { spec.mutable_pipeline()->add_ops(); },
-      [](auto& spec) { spec.mutable_dataset()->clear_format(); },
+      [](auto& spec) { spec.mutable_dataset()->clear_kind(); },
       [](auto& spec) { spec.mutable_sampler()->set_rank(1); },
   };
   for (std::size_t i = 0; i < faults.size(); ++i) {
@@ -132,9 +133,9 @@ TEST_CASE_METHOD(LoaderOpenerTest,
   const std::vector<std::uint64_t> labels = {1, 2, 3};
   proto::LoaderSpec spec = Spec([](auto& s) {
     s.mutable_dataset()->set_uri("labels");
-    s.mutable_dataset()->set_format(proto::DatasetSpec::ARRAYS);
-    s.mutable_dataset()->set_samples(3);
-    proto::ArrayField* const label = s.mutable_dataset()->add_arrays();
+    proto::Arrays& arrays = *s.mutable_dataset()->mutable_arrays();
+    arrays.set_samples(3);
+    proto::ArrayField* const label = arrays.add_fields();
     label->set_name("label");
     label->set_kind(proto::ArrayField::LABEL);
   });
@@ -187,6 +188,20 @@ TEST_CASE_METHOD(LoaderOpenerTest, "Equal loaders of one user join one stream",
     CAPTURE(i);
     CHECK((*Open(Spec(apart[i])))->stream() != first->stream());
   }
+}
+
+TEST_CASE_METHOD(LoaderOpenerTest,
+                 "Loaders of clients of protocol 3 and of later ones that are "
+                 "equal join one stream",
+                 "[job][loader_opener]") {
+  const auto first = *Open(Spec());
+  const auto second = *Open(Spec([&](auto& spec) {
+    proto::DatasetSpec old;
+    old.set_uri(tree_.path());
+    old.set_v3_format(proto::DatasetSpec::IMAGE_FOLDER);
+    *spec.mutable_dataset() = *dataset::CanonicalSpec(old);
+  }));
+  CHECK(second->stream() == first->stream());
 }
 
 TEST_CASE_METHOD(

@@ -1,3 +1,5 @@
+#include <google/protobuf/text_format.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -61,22 +63,13 @@ class OpeningReadsTest {
       lister_.objects[name] = memory_.Put(name, std::string(kBytes, 'x'));
   }
 
-  static proto::LoaderSpec Spec(proto::DatasetSpec::Format format,
-                                const std::string& file,
-                                const std::vector<std::string>& fields = {},
-                                const std::vector<std::string>& columns = {}) {
+  // Returns the spec of a dataset whose kind is given in protobuf's text
+  // format.
+  static proto::LoaderSpec Spec(const std::string& kind) {
     proto::LoaderSpec spec;
+    CHECK(google::protobuf::TextFormat::ParseFromString(
+        kind, spec.mutable_dataset()));
     spec.mutable_dataset()->set_uri("gs://bucket");
-    spec.mutable_dataset()->set_format(format);
-    if (format == proto::DatasetSpec::MANIFEST) {
-      spec.mutable_dataset()->set_manifest(file);
-    } else {
-      spec.mutable_dataset()->add_shards(file);
-    }
-    for (const std::string& field : fields)
-      spec.mutable_dataset()->add_fields(field);
-    for (const std::string& column : columns)
-      spec.mutable_dataset()->add_columns(column);
     return spec;
   }
 
@@ -109,34 +102,27 @@ class OpeningReadsTest {
 TEST_CASE_METHOD(OpeningReadsTest,
                  "The opening job pays for the reads of an opening",
                  "[job][opening_reads]") {
-  using Format = proto::DatasetSpec;
-  const std::vector<proto::LoaderSpec> specs = {
-      Spec(Format::WEBDATASET, "a", {"jpg"}),
-      Spec(Format::MANIFEST, "a.csv", {"path"}, {"path"}),
-      Spec(Format::NPY, "a.npy"),
-      Spec(Format::NPZ, "a.npz", {"x"}, {"rows"}),
-      Spec(Format::NPZ, "a.npz", {"x"}, {"files"}),
-      Spec(Format::TFRECORD, "a"),
-      Spec(Format::ARRAY_RECORD, "a"),
-      Spec(Format::ZIP, "a"),
-      Spec(Format::MDS, "a"),
-      Spec(Format::LMDB, "a"),
-      Spec(Format::HDF5, "a"),
-      Spec(Format::TOKENS, "a.npy", {"length", "stride"}, {"8", "8"}),
-  };
-  for (const proto::LoaderSpec& spec : specs) {
-    const int format = spec.dataset().format();
+  for (const std::string kind :
+       {"webdataset { files: 'a' fields: 'jpg' }",
+        "manifest { path: 'a.csv' columns { field: 'path' column: 'path' } }",
+        "npy_files { files: 'a.npy' }",
+        "npz { files: 'a.npz' arrays: 'x' samples: ROWS }",
+        "npz { files: 'a.npz' arrays: 'x' samples: FILES }",
+        "tfrecord { files: 'a' }", "array_record { files: 'a' }",
+        "zip { files: 'a' }", "mds { files: 'a' }", "lmdb { files: 'a' }",
+        "hdf5 { files: 'a' }",
+        "tokens { files: 'a.npy' length: 8 stride: 8 }"}) {
     const std::size_t before = noting_.noted().size();
-    const absl::Status status = Open(/*job=*/3, spec);
+    const absl::Status status = Open(/*job=*/3, Spec(kind));
     std::vector<std::uint64_t> jobs;
     for (std::size_t i = before; i < noting_.noted().size(); ++i) {
       const auto noted = noting_.noted()[i];
       const auto payers = storage::PayersOf(noted.purpose);
       jobs.insert(jobs.end(), payers.begin(), payers.end());
     }
-    UNSCOPED_INFO(format << " " << status);
+    UNSCOPED_INFO(kind << " " << status);
     CHECK_THAT(jobs, Not(IsEmpty()));
-    CAPTURE(format);
+    CAPTURE(kind);
     CHECK_THAT(jobs, Each(3));
   }
 }
@@ -145,7 +131,7 @@ TEST_CASE_METHOD(
     OpeningReadsTest,
     "A job that waits for another's opening pays for its reads too",
     "[job][opening_reads]") {
-  const auto spec = Spec(proto::DatasetSpec::ZIP, "a");
+  const auto spec = Spec("zip { files: 'a' }");
   faulty_.Hold();
   absl::Status first, second;
   std::jthread opening([&] { first = Open(/*job=*/3, spec); });

@@ -101,12 +101,11 @@ TEST_CASE("A dataset is named by what is read from it", "[job][spec]") {
   proto::DatasetSpec spec;
   spec.set_uri("/data");
   CHECK(NameOf(spec) == "/data");
-  spec.add_shards("{0..9}.tar");
+  spec.mutable_webdataset()->add_files("{0..9}.tar");
   CHECK(NameOf(spec) == "/data/{0..9}.tar");
-  spec.add_shards("b.tar");
+  spec.mutable_webdataset()->add_files("b.tar");
   CHECK(NameOf(spec) == "/data/{0..9}.tar, ...");
-  spec.clear_shards();
-  spec.set_manifest("train.csv");
+  spec.mutable_manifest()->set_path("train.csv");
   CHECK(NameOf(spec) == "/data/train.csv");
 }
 

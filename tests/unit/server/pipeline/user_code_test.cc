@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/raw_image.h"
-#include "server/pipeline/pipeline.h"
 #include "server/pipeline/op_traits.h"
+#include "server/pipeline/pipeline.h"
 #include "server/pipeline/tail.h"
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"

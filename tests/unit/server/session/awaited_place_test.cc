@@ -60,15 +60,14 @@ TEST_CASE(
 TEST_CASE("A dataset of parts waits for the first part that has a place",
           "[session][awaited_place]") {
   proto::DatasetSpec spec;
-  spec.set_format(proto::DatasetSpec::CONCATENATION);
-  proto::DatasetSpec& arrays = *spec.add_parts();
-  arrays.set_format(proto::DatasetSpec::ARRAYS);
+  proto::Concatenation& parts = *spec.mutable_concatenation();
+  proto::DatasetSpec& arrays = *parts.add_parts();
+  arrays.mutable_arrays();
   arrays.set_descriptors(1);
-  proto::DatasetSpec& subset = *spec.add_parts();
-  subset.set_format(proto::DatasetSpec::SUBSET);
+  proto::DatasetSpec& subset = *parts.add_parts();
   subset.set_descriptors(2);
-  proto::DatasetSpec& folder = *subset.add_parts();
-  folder.set_format(proto::DatasetSpec::IMAGE_FOLDER);
+  proto::DatasetSpec& folder = *subset.mutable_subset()->mutable_part();
+  folder.mutable_image_folder();
   folder.set_uri("/data");
   folder.set_descriptors(1);
   std::vector<base::Fd> fds;
@@ -87,7 +86,7 @@ TEST_CASE("A dataset of parts waits for the first part that has a place",
 TEST_CASE("A manifest in memory is not taken for a folder",
           "[session][awaited_place]") {
   proto::DatasetSpec spec;
-  spec.set_format(proto::DatasetSpec::MANIFEST);
+  spec.mutable_manifest();
   spec.set_uri("http://images/train");
   std::vector<base::Fd> fds;
   fds.push_back(Open("/dev/null"));
@@ -100,9 +99,9 @@ TEST_CASE("A manifest in memory is not taken for a folder",
 TEST_CASE("A dataset that lies in memory waits for nothing",
           "[session][awaited_place]") {
   proto::DatasetSpec spec;
-  spec.set_format(proto::DatasetSpec::ARRAYS);
+  spec.mutable_arrays();
   CHECK_FALSE(PlaceOf(spec, {}).has_value());
-  spec.set_format(proto::DatasetSpec::PRODUCED);
+  spec.mutable_produced();
   CHECK_FALSE(PlaceOf(spec, {}).has_value());
 }
 

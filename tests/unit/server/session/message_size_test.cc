@@ -32,15 +32,23 @@ TEST_CASE(
   proto::LoaderSpec parts;
   proto::LoaderSpec texts;
   proto::LoaderSpec numbers;
+  proto::LoaderSpec kinds;
   for (int i = 0; i < 1000; ++i) {
-    parts.mutable_dataset()->add_parts();
-    texts.mutable_dataset()->add_shards(std::string(i, 'x'));
+    parts.mutable_dataset()->add_v3_parts();
+    texts.mutable_dataset()->add_v3_shards(std::string(i, 'x'));
+    kinds.mutable_dataset()
+        ->mutable_concatenation()
+        ->add_parts()
+        ->mutable_manifest()
+        ->add_columns()
+        ->set_field("image");
     numbers.mutable_pipeline()->add_ops()->mutable_normalize()->add_mean(i);
-    numbers.mutable_dataset()->add_arrays()->add_shape(i);
+    numbers.mutable_dataset()->add_v3_arrays()->add_shape(i);
   }
-  numbers.mutable_dataset()->mutable_arrays(0)->mutable_shape()->Resize(10'000,
-                                                                        1);
-  for (const proto::LoaderSpec& spec : {nothing, parts, texts, numbers}) {
+  numbers.mutable_dataset()->mutable_v3_arrays(0)->mutable_shape()->Resize(
+      10'000, 1);
+  for (const proto::LoaderSpec& spec :
+       {nothing, parts, texts, numbers, kinds}) {
     const std::string wire = spec.SerializeAsString();
     const auto size = SizeOfSpec(wire);
     REQUIRE_THAT(size, IsOk());
@@ -73,7 +81,7 @@ TEST_CASE("Deep and malformed messages are refused",
   proto::DatasetSpec deep;
   for (int i = 0; i < 120; ++i) {
     proto::DatasetSpec around;
-    *around.add_parts() = deep;
+    *around.add_v3_parts() = deep;
     deep = around;
   }
   proto::LoaderSpec spec;

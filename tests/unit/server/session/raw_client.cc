@@ -66,7 +66,7 @@ void RawClient::SendOpen(const std::string& folder) {
   proto::ClientMessage message;
   proto::LoaderSpec& spec = *message.mutable_open_loader()->mutable_spec();
   spec.mutable_dataset()->set_uri(folder);
-  spec.mutable_dataset()->set_format(proto::DatasetSpec::IMAGE_FOLDER);
+  spec.mutable_dataset()->mutable_image_folder();
   spec.mutable_batch()->set_batch_size(4);
   proto::Resize& resize = *spec.mutable_pipeline()->add_ops()->mutable_resize();
   resize.set_height(32);

@@ -191,7 +191,7 @@ TEST_CASE_METHOD(ArrayFolderTest,
   options.budget = base::AmpleBudget();
   FolderCatalog folders(options);
   proto::DatasetSpec spec;
-  spec.set_format(proto::DatasetSpec::NPY);
+  spec.mutable_npy_folder();
   std::vector<std::string> warnings;
   auto dataset = folders.Open(lister_.root(), spec, &warnings, {});
   REQUIRE_THAT(dataset, IsOk());
@@ -203,10 +203,11 @@ TEST_CASE_METHOD(ArrayFolderTest,
   CHECK(array.longest == 6);
   CHECK(array.shortest == 4);
   CHECK((*dataset)->fields()[1].name == "label");
-  spec.add_fields("array");
+  spec.mutable_npy_folder()->set_layout(proto::NpyFolder::FLAT);
   CHECK_THAT(folders.Open(lister_.root(), spec, &warnings, {}),
              HasCode(absl::StatusCode::kNotFound));
-  spec.add_fields("image");
+  spec.mutable_npy_folder()->set_layout(
+      static_cast<proto::NpyFolder::Layout>(3));
   CHECK_THAT(folders.Open(lister_.root(), spec, &warnings, {}),
              HasCode(absl::StatusCode::kInvalidArgument));
 }
@@ -240,21 +241,20 @@ TEST_CASE_METHOD(ArrayFolderTest, "The folder catalog tells audio from images",
   options.budget = base::AmpleBudget();
   FolderCatalog folders(options);
   proto::DatasetSpec spec;
-  spec.set_format(proto::DatasetSpec::IMAGE_FOLDER);
+  spec.mutable_image_folder();
   std::vector<std::string> warnings;
   CHECK_THAT(folders.Open(lister_.root(), spec, &warnings, {}),
              HasCode(absl::StatusCode::kNotFound));
-  spec.add_fields("audio");
-  spec.add_fields("label");
+  spec.mutable_audio_folder();
   const auto dataset = folders.Open(lister_.root(), spec, &warnings, {});
   REQUIRE_THAT(dataset, IsOk());
   REQUIRE((*dataset)->fields().size() == 2);
   CHECK((*dataset)->fields()[0].name == "audio");
   CHECK((*dataset)->fields()[0].kind == proto::FieldKind::kAudio);
   CHECK((*dataset)->fields()[0].longest == 6);
-  spec.set_fields(1, "class");
+  spec.mutable_audio_folder()->set_flat(true);
   CHECK_THAT(folders.Open(lister_.root(), spec, &warnings, {}),
-             HasCode(absl::StatusCode::kInvalidArgument));
+             HasCode(absl::StatusCode::kNotFound));
 }
 
 }  // namespace

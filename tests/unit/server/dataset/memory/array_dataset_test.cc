@@ -25,7 +25,7 @@ proto::ArrayField* Add(proto::DatasetSpec* spec, const std::string& name,
                        proto::ArrayField::Kind kind,
                        const std::vector<std::uint64_t>& shape,
                        proto::DataType dtype = proto::UINT8) {
-  proto::ArrayField* const field = spec->add_arrays();
+  proto::ArrayField* const field = spec->mutable_arrays()->add_fields();
   field->set_name(name);
   field->set_kind(kind);
   field->set_dtype(dtype);
@@ -36,8 +36,7 @@ proto::ArrayField* Add(proto::DatasetSpec* spec, const std::string& name,
 proto::DatasetSpec Spec(std::uint64_t samples) {
   proto::DatasetSpec spec;
   spec.set_uri("mine");
-  spec.set_format(proto::DatasetSpec::ARRAYS);
-  spec.set_samples(samples);
+  spec.mutable_arrays()->set_samples(samples);
   Add(&spec, "image", proto::ArrayField::IMAGE, {1, 2, 3});
   Add(&spec, "label", proto::ArrayField::LABEL, {});
   Add(&spec, "extra", proto::ArrayField::ARRAY, {2, 2}, proto::INT16);
@@ -129,7 +128,7 @@ TEST_CASE_METHOD(
   other[5] ^= 1;
   CHECK((*Open(Spec(3), other))->version() != one->version());
   proto::DatasetSpec renamed = Spec(3);
-  renamed.mutable_arrays(2)->set_name("other");
+  renamed.mutable_arrays()->mutable_fields(2)->set_name("other");
   CHECK((*Open(renamed, Records(3)))->version() != one->version());
 }
 

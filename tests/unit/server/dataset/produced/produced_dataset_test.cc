@@ -20,10 +20,9 @@ using tests::IsOk;
 proto::DatasetSpec Spec() {
   proto::DatasetSpec spec;
   spec.set_uri("mine");
-  spec.set_format(proto::DatasetSpec::PRODUCED);
-  spec.set_samples(5);
-  spec.set_identity(std::string(16, 'x'));
-  proto::ArrayField* const field = spec.add_arrays();
+  spec.mutable_produced()->set_samples(5);
+  spec.mutable_produced()->set_identity(std::string(16, 'x'));
+  proto::ArrayField* const field = spec.mutable_produced()->add_fields();
   field->set_name("field0");
   field->set_kind(proto::ArrayField::ARRAY);
   field->set_dtype(proto::FLOAT32);
@@ -64,9 +63,10 @@ TEST_CASE("A produced dataset's samples are read as nothing",
 TEST_CASE("A produced dataset keeps on the host the fields that its spec says",
           "[produced][produced_dataset]") {
   proto::DatasetSpec spec = Spec();
-  *spec.add_arrays() = spec.arrays(0);
-  spec.mutable_arrays(1)->set_name("field1");
-  spec.set_host_fields(1);
+  proto::Produced& produced = *spec.mutable_produced();
+  *produced.add_fields() = produced.fields(0);
+  produced.mutable_fields(1)->set_name("field1");
+  produced.set_host_fields(1);
   const auto dataset = *ProducedDataset::Create(spec);
   CHECK(dataset->fields()[0].on_host);
   CHECK_FALSE(dataset->fields()[1].on_host);
@@ -75,30 +75,31 @@ TEST_CASE("A produced dataset keeps on the host the fields that its spec says",
 TEST_CASE("A produced dataset refuses a spec that does not describe samples",
           "[produced][produced_dataset]") {
   proto::DatasetSpec spec = Spec();
-  spec.set_identity("short");
+  spec.mutable_produced()->set_identity("short");
   CHECK(ProducedDataset::Create(spec).status().message() ==
         "mine: an identity has 16 bytes, not 5");
   spec = Spec();
-  spec.mutable_arrays(0)->set_kind(proto::ArrayField::LABEL);
+  spec.mutable_produced()->mutable_fields(0)->set_kind(
+      proto::ArrayField::LABEL);
   CHECK(ProducedDataset::Create(spec).status().message() ==
         "mine: field0: workers make arrays alone");
   spec = Spec();
-  spec.set_lanes(257);
+  spec.mutable_produced()->set_lanes(257);
   CHECK(ProducedDataset::Create(spec).status().message() ==
         "mine: there are at most 256 lanes, not 257");
   spec = Spec();
-  spec.set_lanes(2);
-  spec.set_live(true);
+  spec.mutable_produced()->set_lanes(2);
+  spec.mutable_produced()->set_live(true);
   CHECK(ProducedDataset::Create(spec).status().message() ==
         "mine: a live dataset has one lane, not 2");
   spec = Spec();
-  spec.set_host_fields(2);
+  spec.mutable_produced()->set_host_fields(2);
   CHECK(ProducedDataset::Create(spec).status().message() ==
         "mine: 2 of 1 fields cannot lie on the host");
   spec = Spec();
-  spec.mutable_arrays(0)->add_shape(UINT64_MAX);
+  spec.mutable_produced()->mutable_fields(0)->add_shape(UINT64_MAX);
   CHECK_FALSE(ProducedDataset::Create(spec).ok());
-  spec.clear_arrays();
+  spec.mutable_produced()->clear_fields();
   CHECK_FALSE(ProducedDataset::Create(spec).ok());
 }
 

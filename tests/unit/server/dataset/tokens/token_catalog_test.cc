@@ -1,5 +1,7 @@
 #include "server/dataset/tokens/token_catalog.h"
 
+#include <google/protobuf/text_format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -41,13 +43,15 @@ class TokenCatalogTest {
     files_.push_back({name, version});
   }
 
+  // `tokens` is a proto::Tokens in protobuf's text format.
   DatasetOr Open(const std::vector<std::string>& patterns,
-                 const std::vector<std::string>& names,
-                 const std::vector<std::string>& values) {
+                 const std::string& tokens) {
     TokenRequest request;
     request.root = source_.root();
     request.patterns = patterns;
-    auto settings = ReadTokenSettings(names, values);
+    proto::Tokens spec;
+    CHECK(google::protobuf::TextFormat::ParseFromString(tokens, &spec));
+    auto settings = SettingsOf(spec);
     if (!settings.ok()) return settings.status();
     request.settings = *settings;
     request.list = [this](const std::vector<std::string>& wanted,
@@ -98,10 +102,8 @@ class TokenCatalogTest {
   }
 
   std::string Refusal(const std::vector<std::string>& patterns,
-                      const std::vector<std::string>& names,
-                      const std::vector<std::string>& values,
-                      absl::StatusCode code) {
-    const absl::Status status = Open(patterns, names, values).status();
+                      const std::string& tokens, absl::StatusCode code) {
+    const absl::Status status = Open(patterns, tokens).status();
     CHECK_THAT(status, HasCode(code));
     return std::string(status.message());
   }
@@ -118,7 +120,7 @@ TEST_CASE_METHOD(TokenCatalogTest,
   Put("a", "0123456789");
   Put("b", "ab");
   Put("c", "ABCDE");
-  auto dataset = Open({"a", "b", "c"}, {"length", "dtype"}, {"4", "uint8"});
+  auto dataset = Open({"a", "b", "c"}, "length: 4 dtype: UINT8");
   REQUIRE_THAT(dataset, IsOk());
   CHECK_THAT(Values(**dataset), ElementsAre("0123", "4567", "ABCD"));
   const Field& field = (*dataset)->fields()[0];
@@ -127,22 +129,21 @@ TEST_CASE_METHOD(TokenCatalogTest,
   CHECK_FALSE(field.ragged());
   CHECK((*dataset)->NameOf(1) == "tokens 4 to 7");
 
-  dataset = Open({"a", "b", "c"}, {"length", "dtype", "stride", "targets"},
-                 {"3", "uint8", "2", "1"});
+  dataset = Open({"a", "b", "c"},
+                 "length: 3 dtype: UINT8 stride: 2 has_targets: true");
   REQUIRE_THAT(dataset, IsOk());
   CHECK_THAT(Values(**dataset), ElementsAre("012", "234", "456", "678", "ABC"));
   CHECK_THAT(Values(**dataset, 1),
              ElementsAre("123", "345", "567", "789", "BCD"));
 
-  dataset = Open({"a", "b", "c"}, {"length", "dtype", "tail"},
-                 {"4", "uint8", "keep"});
+  dataset = Open({"a", "b", "c"}, "length: 4 dtype: UINT8 keeps_tail: true");
   REQUIRE_THAT(dataset, IsOk());
   CHECK_THAT(Values(**dataset),
              ElementsAre("0123", "4567", "89", "ab", "ABCD", "E"));
   CHECK((*dataset)->fields()[0].ragged());
   CHECK((*dataset)->fields()[0].longest == 4);
 
-  dataset = Open({"a"}, {"length", "dtype"}, {"2", "uint16"});
+  dataset = Open({"a"}, "length: 2 dtype: UINT16");
   REQUIRE_THAT(dataset, IsOk());
   CHECK_THAT(Values(**dataset), ElementsAre("0123", "4567"));
 }
@@ -154,25 +155,24 @@ TEST_CASE_METHOD(
   Put("a.npy", npy::NpyFile("<i4", "(5,)", 20));
   Put("b.npy", npy::NpyFile("<i4", "(0,)", 0));
   Put("c.npy", npy::NpyFile("<i4", "(2,)", 8));
-  const auto dataset = Open({"*.npy"}, {"length"}, {"2"});
+  const auto dataset = Open({"*.npy"}, "length: 2");
   REQUIRE_THAT(dataset, IsOk());
   CHECK_THAT(Values(**dataset),
              ElementsAre(Counting(8), Counting(16).substr(8), Counting(8)));
   Put("d.npy", npy::NpyFile("<i4", "(2, 1)", 8));
   CHECK_THAT(
-      Refusal({"*.npy"}, {"length"}, {"2"}, absl::StatusCode::kUnimplemented),
+      Refusal({"*.npy"}, "length: 2", absl::StatusCode::kUnimplemented),
       Contains("d.npy: has rows of int32 (1,), but tokens are integers along "
                "one axis"));
   Put("d.npy", npy::NpyFile("<f4", "(2,)", 8));
-  CHECK_THAT(
-      Refusal({"*.npy"}, {"length"}, {"2"}, absl::StatusCode::kUnimplemented),
-      Contains("d.npy: has rows of float32 ()"));
+  CHECK_THAT(Refusal({"*.npy"}, "length: 2", absl::StatusCode::kUnimplemented),
+             Contains("d.npy: has rows of float32 ()"));
   Put("d.npy", npy::NpyFile("<u4", "(2,)", 8));
   CHECK_THAT(
-      Refusal({"*.npy"}, {"length"}, {"2"}, absl::StatusCode::kInvalidArgument),
+      Refusal({"*.npy"}, "length: 2", absl::StatusCode::kInvalidArgument),
       Contains("d.npy: has tokens of uint32 (), but those of a.npy are int32"));
   Put("d.npy", "");
-  CHECK_THAT(Refusal({"*.npy"}, {"length"}, {"2"}, absl::StatusCode::kDataLoss),
+  CHECK_THAT(Refusal({"*.npy"}, "length: 2", absl::StatusCode::kDataLoss),
              Contains("d.npy: is not a .npy file"));
 }
 
@@ -182,7 +182,7 @@ TEST_CASE_METHOD(TokenCatalogTest,
   for (const GoldenTokens& golden : AllGoldenTokens()) {
     Put(golden.name + ".bin", golden.data);
     Put(golden.name + ".idx", golden.index);
-    const auto whole = Open({golden.name + ".bin"}, {"length"}, {"document"});
+    const auto whole = Open({golden.name + ".bin"}, "");
     UNSCOPED_INFO(golden.name << whole.status());
     REQUIRE_THAT(whole, IsOk());
     const std::uint64_t token_bytes =
@@ -202,13 +202,11 @@ TEST_CASE_METHOD(TokenCatalogTest,
     CAPTURE(golden.name);
     CHECK(Values(**whole) == expected);
     const auto each =
-        Open({golden.name + ".bin"}, {"length", "stride", "documents"},
-             {"2", "1", "each"});
+        Open({golden.name + ".bin"}, "length: 2 stride: 1 each_document: true");
     UNSCOPED_INFO(golden.name << each.status());
     REQUIRE_THAT(each, IsOk());
     CHECK(Values(**each) == pairs);
-    const auto cross =
-        Open({golden.name + ".bin"}, {"length", "stride"}, {"2", "1"});
+    const auto cross = Open({golden.name + ".bin"}, "length: 2 stride: 1");
     UNSCOPED_INFO(golden.name << cross.status());
     REQUIRE_THAT(cross, IsOk());
     CHECK((*cross)->size() == (golden.count == 0 ? 0 : golden.count - 1));
@@ -223,7 +221,7 @@ TEST_CASE_METHOD(TokenCatalogTest,
     Put(std::string(name) + ".bin", all[0].data);
     Put(std::string(name) + ".idx", all[0].index);
   }
-  const auto whole = Open({"*.bin"}, {"length", "targets"}, {"document", "1"});
+  const auto whole = Open({"*.bin"}, "has_targets: true");
   REQUIRE_THAT(whole, IsOk());
   // Each file has four documents, of which one has a single token, and so no
   // target.
@@ -238,24 +236,24 @@ TEST_CASE_METHOD(TokenCatalogTest, "The token catalog says what is missing",
                  "[tokens][token_catalog]") {
   const auto all = AllGoldenTokens();
   Put("a.bin", all[0].data);
-  CHECK_THAT(Refusal({"a.bin"}, {"length"}, {"2"}, absl::StatusCode::kNotFound),
+  CHECK_THAT(Refusal({"a.bin"}, "length: 2", absl::StatusCode::kNotFound),
              Contains("a.idx: is not there: files without it need a dtype"));
   Put("a.idx", all[1].index);
-  CHECK_THAT(Refusal({"a.bin"}, {"length"}, {"2"}, absl::StatusCode::kDataLoss),
+  CHECK_THAT(Refusal({"a.bin"}, "length: 2", absl::StatusCode::kDataLoss),
              Contains("a.idx: is of 141 tokens, but there are 1159"));
   Put("a.idx", all[0].index);
   Put("b.bin", all[0].data);
-  CHECK_THAT(Refusal({"*.bin"}, {"length"}, {"2"}, absl::StatusCode::kNotFound),
+  CHECK_THAT(Refusal({"*.bin"}, "length: 2", absl::StatusCode::kNotFound),
              Contains("b.bin: there is no b.idx"));
   Put("a.bin", all[0].data.substr(1));
   CHECK_THAT(
-      Refusal({"a.bin"}, {"length"}, {"2"}, absl::StatusCode::kDataLoss),
+      Refusal({"a.bin"}, "length: 2", absl::StatusCode::kDataLoss),
       Contains("a.bin: has 4635 bytes, which are not whole tokens of 2"));
-  CHECK_THAT(Refusal({"a.txt"}, {"length"}, {"2"}, absl::StatusCode::kNotFound),
+  CHECK_THAT(Refusal({"a.txt"}, "length: 2", absl::StatusCode::kNotFound),
              Contains("a.txt"));
   Put("a.txt", "text");
   CHECK_THAT(
-      Refusal({"a.txt"}, {"length"}, {"2"}, absl::StatusCode::kInvalidArgument),
+      Refusal({"a.txt"}, "length: 2", absl::StatusCode::kInvalidArgument),
       Contains("a.txt: tokens lie in files .npy"));
 }
 
@@ -267,7 +265,7 @@ TEST_CASE_METHOD(TokenCatalogTest,
   Put("a.npy", file);
   files_[0].version.revision = {1, 1};
   source_.Rewrite("a.npy", file, {1, 1});
-  const auto dataset = *Open({"a.npy"}, {"length"}, {"2"});
+  const auto dataset = *Open({"a.npy"}, "length: 2");
   const auto look = [&] {
     const Sample sample = dataset->At(0);
     storage::ReadRequest read;
@@ -300,9 +298,7 @@ TEST_CASE_METHOD(TokenCatalogTest,
                  "Loaders share the token index until a file changes",
                  "[tokens][token_catalog]") {
   Put("a", "0123456789");
-  const auto open = [this] {
-    return *Open({"a"}, {"length", "dtype"}, {"2", "uint8"});
-  };
+  const auto open = [this] { return *Open({"a"}, "length: 2 dtype: UINT8"); };
   const auto one = open();
   CHECK(one->index() == open()->index());
   Put("a", "9876543210");

@@ -1,5 +1,6 @@
 #include "server/dataset/tokens/token_windows.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -65,10 +66,20 @@ TEST_CASE("Windows of tokens may have large numbers", "[tokens][windows]") {
   CHECK(tail.CountIn(UINT64_MAX) == UINT64_MAX - 1);
 }
 
-TEST_CASE("Token settings are read by name", "[tokens][windows]") {
-  const auto settings = ReadTokenSettings(
-      {"length", "stride", "dtype", "documents", "tail", "targets"},
-      {"8", "4", "uint16", "each", "keep", "1"});
+TEST_CASE("Token settings are those of the spec", "[tokens][windows]") {
+  proto::Tokens spec;
+  spec.set_length(8);
+  const auto plain = SettingsOf(spec);
+  REQUIRE_THAT(plain, IsOk());
+  CHECK(plain->stride == 8);
+  CHECK_FALSE(plain->is_ragged());
+  CHECK(plain->windows().least == 8);
+  spec.set_stride(4);
+  spec.set_dtype(proto::UINT16);
+  spec.set_each_document(true);
+  spec.set_keeps_tail(true);
+  spec.set_has_targets(true);
+  const auto settings = SettingsOf(spec);
   REQUIRE_THAT(settings, IsOk());
   CHECK(settings->length == 8);
   CHECK(settings->stride == 4);
@@ -77,13 +88,8 @@ TEST_CASE("Token settings are read by name", "[tokens][windows]") {
   CHECK(settings->is_ragged());
   CHECK(settings->windows().length == 9);
   CHECK(settings->windows().least == 2);
-  const auto plain = ReadTokenSettings({"length"}, {"8"});
-  REQUIRE_THAT(plain, IsOk());
-  CHECK(plain->stride == 8);
-  CHECK_FALSE(plain->is_ragged());
-  CHECK(plain->windows().least == 8);
   CHECK(plain->text() != settings->text());
-  const auto whole = ReadTokenSettings({"length"}, {"document"});
+  const auto whole = SettingsOf(proto::Tokens());
   REQUIRE_THAT(whole, IsOk());
   CHECK(whole->each_document);
   CHECK(whole->is_ragged());
@@ -91,26 +97,29 @@ TEST_CASE("Token settings are read by name", "[tokens][windows]") {
 
 TEST_CASE("Token settings that are not valid are refused",
           "[tokens][windows]") {
-  using Texts = std::vector<std::string>;
-  for (const auto& [names, values] : std::vector<std::pair<Texts, Texts>>{
-           {{}, {}},
-           {{"length"}, {}},
-           {{"length"}, {"0"}},
-           {{"length"}, {"-1"}},
-           {{"length"}, {"1099511627777"}},
-           {{"length"}, {"18446744073709551617"}},
-           {{"length"}, {"8x"}},
-           {{"length", "length"}, {"8", "8"}},
-           {{"length", "stride"}, {"8", "0"}},
-           {{"length", "stride"}, {"document", "1"}},
-           {{"length", "dtype"}, {"8", "float32"}},
-           {{"length", "documents"}, {"8", "some"}},
-           {{"length", "tail"}, {"8", ""}},
-           {{"length", "targets"}, {"8", "2"}},
-           {{"length", "color"}, {"8", "red"}}}) {
-    CAPTURE(names, values);
-    CHECK_THAT(ReadTokenSettings(names, values),
-               HasCode(absl::StatusCode::kInvalidArgument));
+  const auto refusal = [](const auto& change) {
+    proto::Tokens spec;
+    spec.set_length(8);
+    change(spec);
+    const absl::Status status = SettingsOf(spec).status();
+    CHECK_THAT(status, HasCode(absl::StatusCode::kInvalidArgument));
+    return std::string(status.message());
+  };
+  constexpr std::uint64_t kTooMany = (std::uint64_t{1} << 40) + 1;
+  CHECK(refusal([](auto& spec) { spec.set_length(kTooMany); }) ==
+        "length cannot be \"1099511627777\": see the settings of tokens");
+  CHECK(
+      refusal([](auto& spec) { spec.set_stride(UINT64_MAX); }) ==
+      "stride cannot be \"18446744073709551615\": see the settings of tokens");
+  CHECK(refusal([](auto& spec) {
+          spec.set_length(0);
+          spec.set_stride(1);
+        }) == "whole documents have no stride, which is of windows");
+  for (const int dtype : {-1, 4, 10, 14, 99}) {
+    CAPTURE(dtype);
+    refusal([&](auto& spec) {
+      spec.set_dtype(static_cast<proto::DataType>(dtype));
+    });
   }
 }
 

@@ -1,0 +1,69 @@
+#ifndef FOREBAY_PROTO_DATASET_TEXTS_H_
+#define FOREBAY_PROTO_DATASET_TEXTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// Settings of datasets that users of client/forebay.h and clients of protocol 3
+// give as lists of texts. DatasetSpec.kind (dataset.proto) has a message for
+// each format instead. All functions are thread-safe and never block.
+
+namespace forebay::proto {
+
+using Texts = std::vector<std::string>;
+
+// How the files of a folder become samples. The values are those of
+// NpyFolder.Layout.
+enum class FolderLayout { kAny = 0, kFlat = 1, kClasses = 2 };
+
+// Returns the layout that `fields` ask for: kFlat if they are `content` alone,
+// kClasses if they are `content` and "label", kAny if there are none. Returns
+// nullopt if they are something else.
+std::optional<FolderLayout> LayoutOf(const Texts& fields,
+                                     std::string_view content);
+
+// Returns the value of Npz.Samples for the columns of `fields`: all are "rows",
+// "files" or "classes". Returns nullopt if they are something else.
+std::optional<int> NpzSamplesOf(const Texts& fields, const Texts& columns);
+
+// The refusals of fields and columns for which these functions return nullopt.
+inline constexpr char kNotAudioFields[] =
+    "samples of folders of audio files have the fields \"audio\" and "
+    "\"label\", or \"audio\" alone";
+inline constexpr char kNotNpyFields[] =
+    "samples of folders of .npy files have the fields \"array\" and "
+    "\"label\", or \"array\" alone";
+inline constexpr char kNotZipFields[] =
+    "samples of zip archives have the fields \"image\" or \"audio\", and "
+    "\"label\"";
+inline constexpr char kNotNpzColumns[] =
+    "arrays of .npz files are read as \"rows\", as \"files\", or as files in "
+    "\"classes\"";
+inline constexpr char kStrideOfDocuments[] =
+    "whole documents have no stride, which is of windows";
+
+// The settings of Tokens, by the names and with the meaning of its fields.
+struct TokenTexts {
+  std::uint64_t length = 0;
+  std::uint64_t stride = 0;
+  std::uint32_t dtype = 0;
+  bool each_document = false;
+  bool keeps_tail = false;
+  bool has_targets = false;
+};
+
+// Reads the values of the settings `names`. Returns an empty text, or a
+// sentence that refuses them: a name is unknown, missing, or comes twice; or
+// its value is invalid.
+std::string ReadTokenTexts(const Texts& names, const Texts& values,
+                           TokenTexts* settings);
+
+// Returns the sentence that refuses a value of a setting of Tokens.
+std::string RefusedTokenValue(std::string_view name, std::string_view value);
+
+}  // namespace forebay::proto
+
+#endif  // FOREBAY_PROTO_DATASET_TEXTS_H_

@@ -1,0 +1,73 @@
+#include "server/dataset/spec_contents.h"
+
+namespace forebay::dataset {
+namespace {
+
+using proto::DatasetSpec;
+
+const google::protobuf::RepeatedPtrField<std::string>& FilesIn(
+    const DatasetSpec& spec) {
+  switch (spec.kind_case()) {
+    case DatasetSpec::kWebdataset:
+      return spec.webdataset().files();
+    case DatasetSpec::kNpz:
+      return spec.npz().files();
+    case DatasetSpec::kTfrecord:
+      return spec.tfrecord().files();
+    case DatasetSpec::kArrayRecord:
+      return spec.array_record().files();
+    case DatasetSpec::kLmdb:
+      return spec.lmdb().files();
+    case DatasetSpec::kMds:
+      return spec.mds().files();
+    case DatasetSpec::kHdf5:
+      return spec.hdf5().files();
+    case DatasetSpec::kZip:
+      return spec.zip().files();
+    case DatasetSpec::kTokens:
+      return spec.tokens().files();
+    default:
+      // Without files of .npy, these are the empty ones of an unset message.
+      return spec.npy_files().files();
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> FilesOf(const DatasetSpec& spec) {
+  const auto& files = FilesIn(spec);
+  return {files.begin(), files.end()};
+}
+
+const google::protobuf::RepeatedPtrField<proto::TypedField>& TypedFieldsOf(
+    const DatasetSpec& spec) {
+  switch (spec.kind_case()) {
+    case DatasetSpec::kArrayRecord:
+      return spec.array_record().fields();
+    case DatasetSpec::kLmdb:
+      return spec.lmdb().fields();
+    case DatasetSpec::kMds:
+      return spec.mds().fields();
+    case DatasetSpec::kHdf5:
+      return spec.hdf5().fields();
+    default:
+      // For a kind without typed fields, these are those of an unset message.
+      return spec.tfrecord().fields();
+  }
+}
+
+std::vector<const DatasetSpec*> PartsOf(const DatasetSpec& spec) {
+  if (spec.has_subset() && spec.subset().has_part())
+    return {&spec.subset().part()};
+  std::vector<const DatasetSpec*> parts;
+  for (const DatasetSpec& part : spec.concatenation().parts())
+    parts.push_back(&part);
+  return parts;
+}
+
+bool HasRoot(const DatasetSpec& spec) {
+  return !spec.has_arrays() && !spec.has_produced() && !spec.has_subset() &&
+         !spec.has_concatenation();
+}
+
+}  // namespace forebay::dataset
