@@ -42,8 +42,6 @@ inline constexpr char kNotZipFields[] =
 inline constexpr char kNotNpzColumns[] =
     "arrays of .npz files are read as \"rows\", as \"files\", or as files in "
     "\"classes\"";
-inline constexpr char kStrideOfDocuments[] =
-    "whole documents have no stride, which is of windows";
 
 // The settings of Tokens, by the names and with the meaning of its fields.
 struct TokenTexts {
@@ -60,6 +58,10 @@ struct TokenTexts {
 // its value is invalid.
 std::string ReadTokenTexts(const Texts& names, const Texts& values,
                            TokenTexts* settings);
+
+// The refusal of a stride without a length.
+inline constexpr char kStrideOfDocuments[] =
+    "whole documents have no stride, which is of windows";
 
 // Returns the sentence that refuses a value of a setting of Tokens.
 std::string RefusedTokenValue(std::string_view name, std::string_view value);

@@ -114,28 +114,34 @@ class KindMaker {
     const auto layout = proto::LayoutOf(fields_, "audio");
     if (!layout.has_value() || layout == FolderLayout::kFlat)
       return proto::kNotZipFields;
-    return Set(message::Zip{location_.shards, location_.inner_folder,
-                            layout == FolderLayout::kAny
-                                ? message::Zip::kImages
-                                : message::Zip::kAudio});
+    return Set(message::Zip{.files = location_.shards,
+                            .folder = location_.inner_folder,
+                            .content = layout == FolderLayout::kAny
+                                           ? message::Zip::kImages
+                                           : message::Zip::kAudio});
   }
 
   std::string Npz() {
     const auto samples = proto::NpzSamplesOf(fields_, Columns());
     if (!samples.has_value()) return proto::kNotNpzColumns;
     const bool takes_all = fields_ == Texts{""};
-    return Set(message::Npz{location_.shards, takes_all ? Texts() : fields_,
-                            *samples});
+    return Set(message::Npz{.files = location_.shards,
+                            .arrays = takes_all ? Texts() : fields_,
+                            .samples = *samples});
   }
 
   std::string Tokens() {
     proto::TokenTexts settings;
     std::string refusal = proto::ReadTokenTexts(fields_, Columns(), &settings);
     if (!refusal.empty()) return refusal;
-    return Set(message::Tokens{
-        location_.shards, settings.length, settings.stride,
-        static_cast<std::int32_t>(settings.dtype), settings.each_document,
-        settings.keeps_tail, settings.has_targets});
+    return Set(
+        message::Tokens{.files = location_.shards,
+                        .length = settings.length,
+                        .stride = settings.stride,
+                        .dtype = static_cast<std::int32_t>(settings.dtype),
+                        .each_document = settings.each_document,
+                        .keeps_tail = settings.keeps_tail,
+                        .has_targets = settings.has_targets});
   }
 
   const forebay_loader_options& options_;

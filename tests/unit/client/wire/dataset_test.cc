@@ -48,8 +48,8 @@ class OptionsTest {
   std::string Refusal() const {
     message::DatasetSpec spec;
     const Status status = SpecOfLocation(options_, location_, &spec);
-    CHECK(status.code() == FOREBAY_INVALID_ARGUMENT);
-    return status.message();
+    CHECK(status.code == FOREBAY_INVALID_ARGUMENT);
+    return status.message;
   }
 
   std::vector<const char*> fields_;
