@@ -20,6 +20,7 @@ forebay_loader_options Good() {
   options.size = sizeof options;
   options.job_key = "job";
   options.uri = "/";
+  options.format = FOREBAY_IMAGE_FOLDER;
   options.batch_size = 1;
   options.weight = 1;
   options.order = FOREBAY_SEQUENTIAL;
