@@ -88,6 +88,8 @@ TEST_CASE("A stream reads nothing without a free slot", "[stream]") {
   std::vector<proto::ReadyEntry> held;
   while (const auto entry = client.Take()) held.push_back(*entry);
   CHECK(held.size() == kDefaultSlots);
+  CHECK(stream->Snapshot(client.member()).counters.batches_held() ==
+        kDefaultSlots);
   CHECK_FALSE(production.Step());
   REQUIRE_THAT(client.Release(held[2]), IsOk());
   CHECK(production.reads() == 10);
