@@ -243,7 +243,7 @@ forebay_status forebay_loader_stats_message(forebay_loader* loader, void* bytes,
         *size = message.size();
         if (message.size() > room)
           return Status(FOREBAY_INVALID_ARGUMENT, "the counters do not fit");
-        memcpy(bytes, message.data(), message.size());
+        if (!message.empty()) memcpy(bytes, message.data(), message.size());
         return Status();
       });
 }

@@ -48,15 +48,6 @@ proto::LoaderSharing::SharingState ToProto(stream::SharingState state) {
   return proto::LoaderSharing::ALONE;
 }
 
-// Fills the counters. Those of the trainer's waits are as the client reports
-// them.
-void FillCounters(const job::LoaderSnapshot& in, proto::LoaderCounters* out) {
-  *out = in.stream.counters;
-  out->set_trainer_wait_nanos(in.client.wait_nanos);
-  out->set_batches_copied(in.client.batches_copied);
-  out->set_trainer_waiting(in.client.waiting);
-}
-
 // Fills the numbers that tell where the loader's batches are now.
 void FillQueues(const stream::StreamSnapshot& in, proto::LoaderQueues* out) {
   out->set_slots(in.slots);
@@ -86,7 +77,7 @@ void Fill(const job::LoaderSnapshot& in, proto::Loader* out) {
   out->set_running(in.running());
   if (in.gpu.has_value()) out->set_gpu(static_cast<std::uint32_t>(*in.gpu));
   out->set_gpu_refusal(ValidUtf8(in.gpu_refusal));
-  FillCounters(in, out->mutable_counters());
+  *out->mutable_counters() = in.Counters();
   FillQueues(in.stream, out->mutable_queues());
   proto::LoaderSharing* const sharing = out->mutable_sharing();
   sharing->set_members(in.stream.members);

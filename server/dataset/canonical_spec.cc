@@ -170,6 +170,11 @@ absl::Status SetKind(DatasetSpec& old, DatasetSpec* spec) {
           old.mutable_v3_parts());
       return absl::OkStatus();
     case DatasetSpec::ARRAYS:
+      if (old.v3_host_fields() != 0) {
+        return absl::InvalidArgumentError(
+            "only datasets that workers make have fields that stay on the "
+            "host");
+      }
       SetFields(old, spec->mutable_arrays());
       return absl::OkStatus();
     case DatasetSpec::PRODUCED:

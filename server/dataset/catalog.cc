@@ -35,7 +35,6 @@ namespace forebay::dataset {
 namespace {
 
 using storage::local::LocalRoot;
-
 // A request to a bucket takes as long as reading a megabyte. So headers that
 // lie close together are read in one request, with the bytes between them.
 constexpr std::size_t kRemoteFilesAtOnce = 32;
@@ -44,6 +43,10 @@ constexpr ReadSizes kRemoteReadSizes = {.min = 256 << 10, .max = 2 << 20};
 // Returns `root` as a folder of this host, or null if it is not one.
 const LocalRoot* AsFolder(const storage::Root& root) {
   return dynamic_cast<const LocalRoot*>(&root);
+}
+
+std::vector<std::string> PatternsOf(const proto::DatasetSpec& spec) {
+  return {FilesOf(spec).begin(), FilesOf(spec).end()};
 }
 
 absl::Status NoFiles(const storage::Root& root) {
@@ -182,7 +185,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenShards(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
     const Opening& opening) {
-  const std::vector<std::string> patterns = FilesOf(spec);
+  const std::vector<std::string> patterns = PatternsOf(spec);
   if (patterns.empty()) return NoFiles(*root);
   const auto& names = spec.webdataset().fields();
   auto fields = shards::FieldChoice::Create({names.begin(), names.end()});
@@ -239,7 +242,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenNpyFiles(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
     const Opening& opening) {
-  const std::vector<std::string> patterns = FilesOf(spec);
+  const std::vector<std::string> patterns = PatternsOf(spec);
   if (patterns.empty()) return NoFiles(*root);
   const npy::NpyRequest request{
       .root = root,
@@ -263,7 +266,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenNpzFiles(
   if (!choice.ok()) return base::Annotate(choice.status(), root->uri());
   if (!choice->rows())
     return OpenRecords(std::move(root), spec, source, warnings, opening);
-  const std::vector<std::string> patterns = FilesOf(spec);
+  const std::vector<std::string> patterns = PatternsOf(spec);
   if (patterns.empty()) return NoFiles(*root);
   const npz::NpzRequest request{
       .root = root,
@@ -281,7 +284,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenRecords(
     std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
     storage::ByteSource& source, std::vector<std::string>* warnings,
     const Opening& opening) {
-  const std::vector<std::string> patterns = FilesOf(spec);
+  const std::vector<std::string> patterns = PatternsOf(spec);
   if (patterns.empty()) return NoFiles(*root);
   const bool is_folder = AsFolder(*root) != nullptr;
   records::RecordRequest request;
@@ -333,7 +336,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenTokens(
   if (!settings.ok()) return base::Annotate(settings.status(), root->uri());
   const tokens::TokenRequest request{
       .root = root,
-      .patterns = FilesOf(spec),
+      .patterns = PatternsOf(spec),
       .settings = *std::move(settings),
       .list =
           [&](const std::vector<std::string>& patterns,
@@ -353,7 +356,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenZips(
     storage::ByteSource& source, std::vector<std::string>* warnings,
     const Opening& opening) {
   zip::ZipRequest request;
-  request.patterns = FilesOf(spec);
+  request.patterns = PatternsOf(spec);
   if (request.patterns.empty()) return NoFiles(*root);
   request.root = root;
   request.folder = spec.zip().folder();

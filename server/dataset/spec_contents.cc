@@ -1,11 +1,10 @@
 #include "server/dataset/spec_contents.h"
 
 namespace forebay::dataset {
-namespace {
 
 using proto::DatasetSpec;
 
-const google::protobuf::RepeatedPtrField<std::string>& FilesIn(
+const google::protobuf::RepeatedPtrField<std::string>& FilesOf(
     const DatasetSpec& spec) {
   switch (spec.kind_case()) {
     case DatasetSpec::kWebdataset:
@@ -30,13 +29,6 @@ const google::protobuf::RepeatedPtrField<std::string>& FilesIn(
       // Without files of .npy, these are the empty ones of an unset message.
       return spec.npy_files().files();
   }
-}
-
-}  // namespace
-
-std::vector<std::string> FilesOf(const DatasetSpec& spec) {
-  const auto& files = FilesIn(spec);
-  return {files.begin(), files.end()};
 }
 
 const google::protobuf::RepeatedPtrField<proto::TypedField>& TypedFieldsOf(

@@ -12,7 +12,8 @@
 namespace forebay::dataset {
 
 // Returns the patterns of the dataset's files; none if its kind has no files.
-std::vector<std::string> FilesOf(const proto::DatasetSpec& spec);
+const google::protobuf::RepeatedPtrField<std::string>& FilesOf(
+    const proto::DatasetSpec& spec);
 
 // Returns the fields of a dataset whose files consist of records; none if its
 // kind has no typed fields.

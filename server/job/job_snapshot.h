@@ -40,6 +40,15 @@ struct LoaderSnapshot {
   // Whether workers iterate over the loader's dataset for this loader alone.
   bool is_iterated_alone = false;
 
+  // Returns the loader's counters, with those that the client reports.
+  proto::LoaderCounters Counters() const {
+    proto::LoaderCounters counters = stream.counters;
+    counters.set_trainer_wait_nanos(client.wait_nanos);
+    counters.set_batches_copied(client.batches_copied);
+    counters.set_trainer_waiting(client.waiting);
+    return counters;
+  }
+
   // Returns whether an epoch is under way, or has batches that the client has
   // not taken.
   bool running() const { return stream.running || stream.untaken > 0; }

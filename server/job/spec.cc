@@ -109,7 +109,7 @@ absl::Status CheckLoader(const proto::LoaderSpec& spec) {
 std::string NameOf(const proto::DatasetSpec& spec) {
   std::string name = spec.uri();
   const std::string& manifest = spec.manifest().path();
-  const std::vector<std::string> files = dataset::FilesOf(spec);
+  const auto& files = dataset::FilesOf(spec);
   if (!manifest.empty()) absl::StrAppend(&name, "/", manifest);
   if (!files.empty()) absl::StrAppend(&name, "/", files[0]);
   if (files.size() > 1) absl::StrAppend(&name, ", ...");

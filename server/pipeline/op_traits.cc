@@ -2,9 +2,8 @@
 
 #include "server/pipeline/op_traits.h"
 
-#include <cstdint>
-
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
 
@@ -43,6 +42,12 @@ double NumberOf(const Message& message, const FieldDescriptor* field,
       return get(&R::GetUInt32, &R::GetRepeatedUInt32);
     case FieldDescriptor::CPPTYPE_UINT64:
       return get(&R::GetUInt64, &R::GetRepeatedUInt64);
+    case FieldDescriptor::CPPTYPE_INT32:
+      return get(&R::GetInt32, &R::GetRepeatedInt32);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return get(&R::GetInt64, &R::GetRepeatedInt64);
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return get(&R::GetBool, &R::GetRepeatedBool);
     case FieldDescriptor::CPPTYPE_DOUBLE:
       return get(&R::GetDouble, &R::GetRepeatedDouble);
     default:
@@ -55,14 +60,14 @@ absl::Status CheckNumber(double value, const proto::Bounds& bounds,
                          const FieldDescriptor* field, absl::string_view name) {
   if (value >= bounds.min() && value <= bounds.max()) return absl::OkStatus();
   if (value == 0 && bounds.or_unset()) return absl::OkStatus();
-  if (field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, " is ", value, ", not ", bounds.min(), " to ", bounds.max()));
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " is ", static_cast<std::uint64_t>(value), ", not ",
-                   static_cast<std::uint64_t>(bounds.min()), " to ",
-                   static_cast<std::uint64_t>(bounds.max())));
+  const auto shown = [&](double number) {
+    return field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE
+               ? absl::StrCat(number)
+               : absl::StrFormat("%.0f", number);
+  };
+  return absl::InvalidArgumentError(absl::StrCat(name, " is ", shown(value),
+                                                 ", not ", shown(bounds.min()),
+                                                 " to ", shown(bounds.max())));
 }
 
 absl::Status CheckEnum(const Message& message, const FieldDescriptor* field) {
@@ -93,8 +98,14 @@ absl::Status CheckField(const Message& message, const FieldDescriptor* field,
                                ? field->name()
                                : absl::StrCat(owner, ".", field->name());
   if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-    if (field->is_repeated() || !reflection.HasField(message, field))
+    if (field->is_repeated()) {
+      for (int i = 0; i < reflection.FieldSize(message, field); ++i) {
+        FOREBAY_RETURN_IF_ERROR(CheckMessage(
+            reflection.GetRepeatedMessage(message, field, i), bounds, name));
+      }
       return absl::OkStatus();
+    }
+    if (!reflection.HasField(message, field)) return absl::OkStatus();
     return CheckMessage(reflection.GetMessage(message, field), bounds, name);
   }
   if (field->cpp_type() == FieldDescriptor::CPPTYPE_ENUM)

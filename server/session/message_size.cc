@@ -21,7 +21,7 @@ using google::protobuf::io::CodedInputStream;
 
 // The most messages within a message. The largest dataset of parts needs fewer,
 // even if each part has all fields and the pipeline is long.
-constexpr int kMaxMessages = 20'000;
+constexpr int kMaxMessages = 30'000;
 // The deepest nesting, which is the limit of protobuf's parser.
 constexpr int kMaxDepth = 100;
 // The bytes that a number takes in a repeated field. While the field's array

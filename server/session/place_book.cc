@@ -19,7 +19,11 @@ template <typename Open>
 std::optional<AwaitedPlace> PlaceOfSpec(const Open& request,
                                         absl::Span<const base::Fd> fds) {
   if (request.spec_in_memfd()) return std::nullopt;
-  const auto spec = dataset::CanonicalSpec(request.spec().dataset());
+  const proto::DatasetSpec& sent = request.spec().dataset();
+  // A spec with a kind is canonical, or will be refused.
+  if (sent.kind_case() != proto::DatasetSpec::KIND_NOT_SET)
+    return PlaceOf(sent, fds);
+  const auto spec = dataset::CanonicalSpec(sent);
   return spec.ok() ? PlaceOf(*spec, fds) : std::nullopt;
 }
 

@@ -302,7 +302,7 @@ absl::Status Session::CloseLoader(std::uint64_t id,
 
 absl::Status Session::GetStats(std::uint64_t id, proto::LoaderCounters* out) {
   FOREBAY_ASSIGN_OR_RETURN(const auto loader, Find(id));
-  *out = loader->Snapshot().stream.counters;
+  *out = loader->Snapshot().Counters();
   return absl::OkStatus();
 }
 

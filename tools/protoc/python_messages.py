@@ -29,6 +29,8 @@ def _name(type_name):
 
 def _kind(field):
     kind = _KINDS.get(field.type) or _name(field.type_name)
+    if not kind:
+        raise ValueError(f"{field.name}: fields of this type have no Python here")
     if field.label == Field.LABEL_REPEATED:
         return f"repeated {kind}"
     return f"optional {kind}" if field.proto3_optional else kind
