@@ -74,7 +74,7 @@ enum class Place : std::uint32_t {
   kDevice = 1,  // in the slot's device part
 };
 
-// Returns the bytes of an element; 0 for a value that is not a type.
+// Returns the size of an element in bytes; 0 for a value that is not a type.
 constexpr std::uint64_t SizeOf(DType dtype) {
   switch (dtype) {
     case DType::kUint8:

@@ -65,8 +65,8 @@ Status DescribeField(const forebay_array& array, RecordField* field) {
   return Status();
 }
 
-// Returns the bytes of one sample: its fields one after the other, each image
-// behind a header of its own.
+// Returns the size of one sample in bytes: its fields one after the other, each
+// image behind a header of its own.
 std::uint64_t RecordBytes(const Records& records) {
   std::uint64_t bytes = 0;
   for (const RecordField& field : records.fields) {

@@ -205,9 +205,9 @@ absl::Status ApplyType(const std::string& type, NpyHeader& header) {
                    "\", of which only plain numbers can be read"));
 }
 
-// Returns the bytes of all items together. Extents of 0 are left out of the
-// product while it is checked: the other extents of an empty array must not
-// overflow either, because callers multiply them.
+// Returns the number of bytes of all items together. Extents of 0 are left out
+// of the product while it is checked: the other extents of an empty array must
+// not overflow either, because callers multiply them.
 absl::StatusOr<std::uint64_t> DataBytes(const NpyHeader& header) {
   std::uint64_t bytes = header.item_bytes;
   bool empty = false;

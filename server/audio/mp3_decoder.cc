@@ -28,9 +28,9 @@ constexpr int kOverlap = 2;
 // The most MPEG frames decoded ahead, whatever their size.
 constexpr int kMostPreframes = 128;
 
-// Returns the bytes of the smallest frame at a sample rate. The lowest bit rate
-// is 32 kbit/s. With `is_low` (MPEG-2) it is 8 kbit/s, and a frame has half as
-// many samples.
+// Returns the size in bytes of the smallest frame at a sample rate. The lowest
+// bit rate is 32 kbit/s. With `is_low` (MPEG-2) it is 8 kbit/s, and a frame has
+// half as many samples.
 int LeastFrame(bool is_low, std::int64_t rate) {
   constexpr std::int64_t kBytesASecond = 4000;
   constexpr std::int64_t kNumbers = 1152;

@@ -133,8 +133,8 @@ std::optional<std::uint64_t> MemoryLimitOf(const std::string& directory) {
   return limit;
 }
 
-// Returns the bytes that a cgroup uses, less its page cache, which the kernel
-// can drop at any time.
+// Returns the number of bytes that a cgroup uses, less its page cache, which
+// the kernel can drop at any time.
 std::uint64_t UsedWithoutFiles(const std::string& directory) {
   std::uint64_t used = 0;
   for (const char* name : {"/memory.current", "/memory.usage_in_bytes"})

@@ -43,8 +43,9 @@ struct Traffic {
     source.Add(other.source);
     ahead.Add(other.ahead);
   }
-  // Returns the bytes that readers got without a read from the source. Bytes
-  // read ahead are subtracted: the later hit of such bytes saved no read.
+  // Returns the number of bytes that readers got without a read from the
+  // source. Bytes read ahead are subtracted: the later hit of such bytes saved
+  // no read.
   std::uint64_t bytes_saved() const {
     const std::uint64_t found = memory.bytes + shared.bytes + disk.bytes;
     return found - std::min(found, ahead.bytes);

@@ -10,7 +10,7 @@ struct ScratchMemory {
   std::uint64_t place = 0;   // of each place for a task
   std::uint64_t shared = 0;  // of the shared workspace; 0 if none is needed
 
-  // Returns the bytes of all places and of the shared workspace.
+  // Returns the size in bytes of all places and of the shared workspace.
   std::uint64_t total(int places) const {
     return place * static_cast<std::uint64_t>(places) + shared;
   }

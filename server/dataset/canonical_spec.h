@@ -11,9 +11,9 @@ namespace forebay::dataset {
 // clients of protocol 3 and of later ones have equal canonical specs. Takes
 // time and memory in proportion to the spec. Thread-safe; never blocks.
 //
-// INVALID_ARGUMENT: a dataset has both a kind and settings of protocol 3, or
-// settings that its format does not have, or a format that is not known. Errors
-// name the dataset's URI.
+// INVALID_ARGUMENT: a dataset has both a kind and settings of protocol 3, or a
+// setting whose value its format cannot have, or a format that is not known.
+// Settings of other formats are ignored. Errors name the dataset's URI.
 absl::StatusOr<proto::DatasetSpec> CanonicalSpec(proto::DatasetSpec spec);
 
 }  // namespace forebay::dataset

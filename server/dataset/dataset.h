@@ -32,7 +32,8 @@ struct ArrayType {
   bool operator==(const ArrayType&) const = default;
 };
 
-// Returns the bytes of one such array. The caller has ruled out overflow.
+// Returns the size of one such array in bytes. The caller has ruled out
+// overflow.
 inline std::uint64_t BytesOf(const ArrayType& type) {
   std::uint64_t bytes = proto::SizeOf(type.dtype);
   for (const std::uint64_t extent : type.shape) bytes *= extent;
@@ -135,7 +136,7 @@ class MadeValues {
     if (room_ != nullptr) return (*room_)(bytes);
     return Add(bytes);
   }
-  // Returns the bytes of all buffers that this object owns.
+  // Returns the number of bytes of all buffers that this object owns.
   std::uint64_t bytes() const { return bytes_; }
 
  private:
@@ -225,7 +226,7 @@ class Dataset {
   // Returns the sample's name within its object, for people. Empty if the
   // object has no other samples.
   virtual std::string NameOf(std::uint64_t id) const;
-  // Returns the bytes of the largest sample.
+  // Returns the size of the largest sample in bytes.
   virtual std::uint64_t largest_sample() const = 0;
   // Returns the names of the classes, by label.
   virtual const std::vector<std::string>& classes() const = 0;

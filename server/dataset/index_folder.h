@@ -10,9 +10,9 @@
 
 namespace forebay::dataset {
 
-// Returns the bytes that all index files in the folder may take together. This
-// is half the sum of the disk's free bytes and the bytes of these files.
-// Returns UINT64_MAX if the disk does not tell its free bytes.
+// Returns the number of bytes that all index files in the folder may take
+// together. This is half the sum of the disk's free bytes and the bytes of
+// these files. Returns UINT64_MAX if the disk does not tell its free bytes.
 std::uint64_t RoomInIndexFolder(const std::string& directory);
 
 // Removes the least recently used index files until the others take at most

@@ -146,7 +146,7 @@ class Scan {
     return absl::OkStatus();
   }
 
-  // Returns the bytes of memory that are counted for a read of `length` bytes.
+  // Returns the memory, in bytes, that is counted for a read of `length` bytes.
   std::uint64_t BytesFor(std::uint64_t length) const {
     return storage::HeldBytes(length) +
            (scan_.made == nullptr ? 0 : scan_.made(length));

@@ -1,8 +1,8 @@
-// A sample is made in two passes. The first pass measures each field: its type,
-// its size in the window, and the bytes from which it is made. This pass
-// decodes neither images nor clips. After it, the reader knows how large a
-// window it needs. The second pass writes each field to its place, and decodes
-// images, clips and TIFF files.
+// A sample is made in two passes. The first pass finds each field's type, its
+// size in the window, and the bytes from which it is made. This pass decodes
+// neither images nor clips. After it, the reader knows how large a window it
+// needs. The second pass writes each field to its place, and decodes images,
+// clips and TIFF files.
 #include "server/fetch/sample_contents.h"
 
 #include <algorithm>

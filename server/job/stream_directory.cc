@@ -51,7 +51,8 @@ std::optional<std::string> StreamKey(std::uint32_t uid,
       XXH3_128bits(of_dataset.data(), of_dataset.size());
   shaping.clear_dataset();
   const dataset::Version& version = dataset.version();
-  // Each part has a known length, so different parts never make equal keys.
+  // The key shows where each part ends, so keys are equal only if all their
+  // parts are.
   return absl::StrCat(
       uid, ":", roots.size(), ":", roots,
       absl::string_view(reinterpret_cast<const char*>(version.data()),

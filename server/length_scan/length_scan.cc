@@ -1,4 +1,4 @@
-// The calling thread plans the reads of some thousand samples at a time, and
+// The calling thread plans the reads of several thousand samples at a time, and
 // keeps many reads in flight. Completed reads are queued for this thread. For
 // each of them, the thread submits a task that measures the bytes. The task
 // queues its results for the thread, too. Only the calling thread therefore

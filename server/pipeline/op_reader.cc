@@ -1,7 +1,7 @@
 // Reads ops on images, whose numbers are within the bounds of job.proto. These
 // limit lengths so that later arithmetic in 64 bits cannot overflow, and
-// factors so that float32 results stay finite. Errors name the parameter as
-// Python's transforms do.
+// factors so that float32 results stay finite. Errors of this file name the
+// parameter as Python's transforms do.
 
 #include "server/pipeline/op_reader.h"
 

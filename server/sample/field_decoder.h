@@ -48,9 +48,10 @@ class FieldTarget {
 absl::StatusOr<absl::Span<const std::uint8_t>> BytesOf(
     absl::Span<const std::uint8_t> read, const dataset::FieldRange& range);
 
-// Returns the bytes of an image or a clip of sample `id`, whose value is
-// `image`. The result lies in MadeValues, in `room`, or in `read`; `read` has
-// the bytes of the sample's extent. Errors are those of BytesOf and
+// Returns the bytes of sample `id`'s image or clip that has the value `image`.
+// They lie in `read`, which has the bytes of the sample's extent. If they were
+// decompressed, they lie in a buffer that `room` returned; if `image` is a
+// MadeBytes, they lie where it points. Errors are those of BytesOf and
 // Dataset::Decompress.
 absl::StatusOr<absl::Span<const std::uint8_t>> ImageBytes(
     const dataset::Dataset& dataset, std::uint64_t id,

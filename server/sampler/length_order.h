@@ -31,7 +31,7 @@ namespace forebay::sampler {
 // No errors.
 class LengthOrder {
  public:
-  // Returns the bytes of memory that a window of the plan takes.
+  // Returns the memory that a window of the plan takes, in bytes.
   static std::uint64_t BytesOf(const LengthPlan& plan,
                                std::uint32_t world_size);
 

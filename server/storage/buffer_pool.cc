@@ -24,8 +24,8 @@ std::size_t ClassOf(std::size_t length, std::size_t min_shift) {
   return 4 * shift + rounded - 4;
 }
 
-// Returns the bytes that a buffer of the class has. This is the inverse of
-// ClassOf.
+// Returns the number of bytes that a buffer of the class has. This is the
+// inverse of ClassOf.
 std::size_t ClassSize(std::size_t size_class, std::size_t min_shift) {
   return (4 + size_class % 4) << (size_class / 4 + min_shift - 2);
 }

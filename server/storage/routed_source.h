@@ -29,7 +29,7 @@ class RoutedSource final : public ByteSource {
   void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
 
  private:
-  // A source, and the test for the roots that it reads below.
+  // A source, and the function that tells below which roots it reads.
   struct Route {
     Leads leads = nullptr;
     ByteSource* source = nullptr;

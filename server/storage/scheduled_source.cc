@@ -33,8 +33,8 @@ constexpr std::int64_t kStretchRequests = 256;
 // of requests yet, and sums of them must not overflow.
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;
 
-// Returns the bytes that a read is charged for; 0 if the caller already has the
-// bytes (`unless`), since such a read hardly ever brings any.
+// Returns the number of bytes that a read is charged for; 0 if the caller
+// already has the bytes (`unless`), since such a read hardly ever brings any.
 std::uint64_t BytesOf(const ReadRequest& request) {
   return request.unless.has_value() ? 0 : std::min(request.length, kMaxBytes);
 }

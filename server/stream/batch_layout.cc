@@ -47,7 +47,7 @@ class RowSplits {
   std::uint8_t* at_;
 };
 
-// Returns the bytes of one element along the first axis.
+// Returns the size in bytes of one element along the first axis.
 std::uint64_t ElementBytes(const FieldLayout& field) {
   std::uint64_t bytes = proto::SizeOf(field.dtype);
   for (std::uint32_t i = 1; i < field.rank; ++i) bytes *= field.shape[i];

@@ -112,8 +112,8 @@ absl::Status SetArray(const dataset::Dataset& dataset, std::size_t index,
   return absl::OkStatus();
 }
 
-// Returns the bytes of the longest array of a ragged field; nullopt for other
-// fields.
+// Returns the length in bytes of the longest array of a ragged field; nullopt
+// for other fields.
 std::optional<std::uint64_t> LongestOf(const Field& field) {
   return field.ragged() ? std::optional(field.longest) : std::nullopt;
 }

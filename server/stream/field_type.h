@@ -55,8 +55,8 @@ struct FieldType {
   // Returns what the pipeline makes of a value whose size a length scan
   // measured.
   pipeline::Outcome OutcomeOf(const length_scan::ValueSize& size) const;
-  // Returns the bytes of a ragged array at each index of its first axis; 1 for
-  // other fields.
+  // Returns the number of bytes of a ragged array at each index of its first
+  // axis; 1 for other fields.
   std::uint64_t BytesOfEach() const;
   // Returns where the field lies for members at `place`.
   proto::Place PlaceFor(proto::Place place) const {

@@ -167,8 +167,8 @@ class Member {
 
   // Ends the leases of batches that the client will never take.
   void GiveBackUntaken(slots::SlotPool& pool);
-  // Returns the nanoseconds since the last batch was published; 0 if the member
-  // has left no batch ready.
+  // Returns the nanoseconds since a batch was last published to the member; 0
+  // if the member has no ready batch, or none was published in this epoch.
   std::int64_t IdleAt(std::int64_t now_nanos) const;
   // Returns the part of `idle_nanos` that the member's pace explains.
   std::int64_t ExplainedIdle(std::int64_t idle_nanos) const;

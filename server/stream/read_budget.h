@@ -25,7 +25,7 @@ class ReadBudget {
         reserved_(std::move(least)) {}
 
   std::uint64_t least() const { return least_; }
-  // Returns the bytes that may be in flight.
+  // Returns the number of bytes that may be in flight.
   std::uint64_t window() const { return window_; }
   std::uint64_t in_flight() const { return in_flight_; }
 

@@ -13,7 +13,7 @@
 
 namespace forebay::worker {
 
-// A MemoryLimiter, and the thread that makes it check: forebay-memory. The
+// A MemoryLimiter, and the thread forebay-memory, which calls its Check. The
 // thread starts with the first worker, and sleeps while there are no workers.
 //
 // Thread-safe. Owned by the daemon. Add does not block. No errors.
@@ -29,7 +29,7 @@ class MemoryWatch {
   MemorySnapshot snapshot() const { return limiter_.snapshot(); }
 
  private:
-  // Lets the limiter check, and sets the time of the next check.
+  // Calls the limiter's Check, and sets the time of the next check.
   void Check();
 
   const base::Clock* const clock_ = base::Clock::Monotonic();

@@ -32,13 +32,13 @@ class Process {
   // was ready to run but waited for a core. Takes some 2 us. Returns nullopt if
   // the kernel does not count that time, or the process is gone.
   virtual std::optional<std::int64_t> RunQueueNanos() const = 0;
-  // Returns the bytes of the process's anonymous memory, with swapped pages and
-  // with pages that it shares copy-on-write with the process that forked it.
-  // Takes some 10 us. Returns nullopt if the process is gone.
+  // Returns the size in bytes of the process's anonymous memory, with swapped
+  // pages and with pages that it shares copy-on-write with the process that
+  // forked it. Takes some 10 us. Returns nullopt if the process is gone.
   virtual std::optional<std::uint64_t> AnonymousBytes() = 0;
-  // Returns the bytes of memory that no other process shares, and the process's
-  // part of swapped pages that it shares: all sharers have equal parts. Returns
-  // nullopt if they cannot be seen.
+  // Returns the number of bytes of memory that no other process shares, and of
+  // the process's part of swapped pages that it shares: all sharers have equal
+  // parts. Returns nullopt if they cannot be seen.
   virtual std::optional<std::uint64_t> PrivateBytes() = 0;
   // Sends SIGKILL. Returns false if the daemon may not.
   virtual bool Kill() = 0;

@@ -212,7 +212,8 @@ Finding CheckIndexDirectory(const std::string& directory) {
                        " left.")};
 }
 
-// Adds the requests that jobs have waited for so long that something may hang.
+// Adds a finding for each request that has kept its job waiting for at least
+// kLongWaitSeconds: something may hang.
 void CheckPending(const proto::DaemonStatus& status,
                   std::vector<Finding>* findings) {
   for (const proto::PendingRequest& request : status.pending()) {

@@ -58,7 +58,8 @@ bool Fits(const Key& key);
 // format, and must never change.
 std::uint64_t FingerprintOf(const Key& key);
 
-// Returns the bytes of the whole record of `key`, which fits (see Fits).
+// Returns the size in bytes of the whole record of `key`, which fits (see
+// Fits).
 std::uint64_t RecordBytes(const Key& key);
 
 // Returns the header of a record of `data` in the segment `serial`. `key` fits

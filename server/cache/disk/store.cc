@@ -54,9 +54,9 @@ constexpr std::int64_t kThresholdLifetimeNanos =
 // sectors do not make a bad disk.
 constexpr int kReadFailuresTolerated = 3;
 
-// Returns the bytes of a segment. A large tier gets some hundreds of segments:
-// few enough to keep all of them open, and so small that evicting one loses
-// little. A small tier gets at least 8 segments.
+// Returns a segment's size in bytes. A large tier gets several hundred
+// segments: few enough to keep all of them open, and so small that evicting one
+// loses little. A small tier gets at least 8 segments.
 std::uint64_t SegmentBytesFor(std::uint64_t capacity) {
   constexpr std::uint64_t kUsual = std::uint64_t{64} << 20;
   const std::uint64_t bytes =
@@ -65,7 +65,7 @@ std::uint64_t SegmentBytesFor(std::uint64_t capacity) {
   return std::max(bytes / kPageBytes, std::uint64_t{4}) * kPageBytes;
 }
 
-// Returns the bytes of memory for the index of a tier.
+// Returns the memory for the index of a tier, in bytes.
 std::uint64_t IndexBytesFor(std::uint64_t capacity) {
   return std::max(capacity / kIndexPart, kMinIndexBytes);
 }

@@ -56,7 +56,7 @@ class Store {
   };
   // Bytes to store, with their identity.
   struct Entry {
-    // Returns the bytes of memory that the entry takes while it waits.
+    // Returns the memory that the entry takes while it waits, in bytes.
     std::uint64_t memory() const;
     Key key() const { return {*root, object, version, offset, bytes.size()}; }
 

@@ -55,8 +55,8 @@ class ArrayRecordParser final : public records::RecordParser {
   // Whether the parser must read the chunk to learn the lengths of its values.
   bool IsMeasured(const ListedChunk& chunk) const;
   absl::Status Parse(absl::Span<const std::uint8_t> bytes);
-  // Adds the records of listed chunks, up to the end of the list. Stops earlier
-  // once the chunks that must be measured fill a read.
+  // Adds the records of listed chunks, up to the end of the list. Stops before
+  // a chunk that must be measured if it would make the next read too long.
   absl::Status Proceed();
   // Adds the chunk's records. If the chunk is not measured, also adds bounds
   // that hold whatever values the chunk contains.

@@ -31,7 +31,7 @@ inline std::optional<std::uint64_t> TakeVarint(
   return std::nullopt;
 }
 
-// Returns the bytes of a number's shortest varint.
+// Returns the length in bytes of a number's shortest varint.
 constexpr std::uint64_t VarintBytes(std::uint64_t number) {
   std::uint64_t bytes = 1;
   for (; number > 0x7f; number >>= 7) ++bytes;

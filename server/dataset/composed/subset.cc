@@ -8,7 +8,7 @@
 namespace forebay::dataset::composed {
 namespace {
 
-// Returns the bytes of the largest sample in the list.
+// Returns the size in bytes of the largest sample in the list.
 std::uint64_t LargestOf(const Dataset& whole, const base::IndexList& list) {
   std::uint64_t largest = 0;
   for (std::uint64_t i = 0; i < list.size(); ++i) {

@@ -80,7 +80,7 @@ class DecompressingParser final : public ObjectParser {
         pieces_(file_.version.size),
         whole_(file_.version.size, /*whole=*/true) {}
 
-  // Returns the bytes of the file as it is stored, compressed or not.
+  // Returns the size in bytes of the file as it is stored, compressed or not.
   std::uint64_t size() const { return file_.version.size; }
   // Finds the compression by the file's first bytes, and makes the inner
   // parser.

@@ -64,7 +64,7 @@ class FolderFile {
   // path in the names.
   std::uint32_t name_offset() const { return name_offset_; }
   std::uint16_t name_length() const { return name_length_; }
-  // Returns the bytes of the file.
+  // Returns the file's size in bytes.
   std::uint64_t size() const {
     return std::uint64_t{size_high_} << 32 | size_low_;
   }
@@ -117,8 +117,8 @@ class FolderIndex {
   static absl::StatusOr<std::shared_ptr<const FolderIndex>> Create(
       FolderIndexParts parts);
 
-  // Returns the number of samples, and the bytes of the largest and the
-  // smallest sample.
+  // Returns the number of samples, and the sizes in bytes of the largest and
+  // the smallest sample.
   std::uint64_t size() const { return parts_.records.size(); }
   std::uint64_t largest_sample() const { return largest_sample_; }
   std::uint64_t smallest_sample() const { return smallest_sample_; }
@@ -135,7 +135,7 @@ class FolderIndex {
   Sample At(std::uint64_t id) const;
   // Returns the number of the sample's class.
   std::int64_t LabelOf(std::uint64_t id) const { return DirectoryOf(id).label; }
-  // Returns the bytes of the sample's file.
+  // Returns the size of the sample's file in bytes.
   std::uint64_t LengthOf(std::uint64_t id) const {
     return parts_.records[id].size();
   }
@@ -180,7 +180,7 @@ class FolderIndex {
   // Whether `other` has the same samples, in directories of the same versions.
   bool IsSameAs(const FolderIndex& other) const;
 
-  // Returns the bytes of memory that the index takes.
+  // Returns the memory that the index takes, in bytes.
   std::uint64_t memory() const;
   // Returns an upper bound of memory() for an index with these numbers of
   // items, and `names` bytes of names.

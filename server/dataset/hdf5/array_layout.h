@@ -76,10 +76,10 @@ struct ArrayLayout {
 
   // Number of rows; 0 for a scalar dataset.
   std::uint64_t rows() const { return shape.empty() ? 0 : shape.front(); }
-  // Returns the bytes of one row. The product cannot overflow, because
+  // Returns the size of one row in bytes. The product cannot overflow, because
   // kMostBytes bounds it.
   std::uint64_t row_bytes() const;
-  // Returns the bytes of one chunk without filters.
+  // Returns the size in bytes of one chunk without filters.
   std::uint64_t chunk_bytes() const;
   // Returns the number of chunks along an axis. A partial chunk at the edge
   // counts.

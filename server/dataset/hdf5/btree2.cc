@@ -30,7 +30,7 @@ absl::Status Damaged() {
   return absl::DataLossError("is damaged: a B-tree contradicts itself");
 }
 
-// Returns the bytes that numbers up to `most` need.
+// Returns the number of bytes that numbers up to `most` need.
 std::size_t WidthOf(std::uint64_t most) {
   return most == 0 ? 1
                    : (static_cast<std::size_t>(std::bit_width(most)) + 7) / 8;

@@ -60,9 +60,9 @@ struct CompoundMember {
   ElementType type;
 };
 
-// Returns the bytes of a reference to a value of any length. A reference is the
-// number of elements (4 bytes) and a Global Heap ID: the address of a heap, and
-// the number of an object in it (4 bytes).
+// Returns the size in bytes of a reference to a value of any length. A
+// reference is the number of elements (4 bytes) and a Global Heap ID: the
+// address of a heap, and the number of an object in it (4 bytes).
 inline std::uint64_t ReferenceBytes(const Widths& widths) {
   return 4 + widths.address + 4;
 }

@@ -39,8 +39,8 @@ bool IsFilterKind(std::uint64_t number);
 // a filter that cannot be undone, which the error names.
 absl::StatusOr<std::vector<ChunkFilter>> ParseFilters(Bytes message);
 
-// Returns the bytes of the buffer that Unfilter needs for a chunk that has
-// `bytes` bytes without filters.
+// Returns the size in bytes of the buffer that Unfilter needs for a chunk that
+// has `bytes` bytes without filters.
 std::uint64_t RoomToUnfilter(const std::vector<ChunkFilter>& filters,
                              std::uint32_t mask, std::uint64_t bytes);
 

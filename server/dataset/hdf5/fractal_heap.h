@@ -54,7 +54,7 @@ class FractalHeap {
   // Checks a direct block that has these bytes, and has a checksum.
   absl::Status CheckDirect(FileView& file, const Block& block,
                            Bytes bytes) const;
-  // Returns the bytes of each block in a row of the doubling table.
+  // Returns the size in bytes of each block in a row of the doubling table.
   std::uint64_t RowBytes(std::uint64_t row) const;
   absl::StatusOr<Block> Descend(FileView& file, const Block& block,
                                 std::uint64_t rows, std::uint64_t offset,

@@ -48,8 +48,9 @@ class GlobalHeapWalk {
   const std::vector<ValuePlace>& places() const { return places_; }
   // Returns the copied values, one after the other.
   const std::string& kept() const { return kept_; }
-  // Returns the bytes that are counted in the file's memory for the walk: by
-  // the walk itself, and for the references. The caller must release them.
+  // Returns the number of bytes that are counted in the file's memory for the
+  // walk: by the walk itself, and for the references. The caller must release
+  // them.
   std::uint64_t memory() const;
 
  private:

@@ -47,7 +47,7 @@ struct Hdf5Column {
   bool is_variable() const { return type.is_variable(); }
   // Whether values of several samples may differ in length.
   bool has_any_length() const;
-  // Returns the bytes of each value, if !has_any_length().
+  // Returns the size in bytes of each value, if !has_any_length().
   std::uint64_t value_bytes() const;
   // Bytes of a row of the dataset, with all members.
   std::uint64_t row_bytes = 0;

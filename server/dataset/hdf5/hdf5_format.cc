@@ -23,13 +23,14 @@ Bytes AsBytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-// Returns the bytes of a value in a row that was not written: 0 if lengths
-// vary.
+// Returns the size in bytes of a value in a row that was not written: 0 if
+// lengths vary.
 std::uint64_t FilledBytes(const Hdf5Column& column) {
   return column.has_any_length() ? 0 : column.value_bytes();
 }
 
-// Returns the bytes of the longest value that is made of a fill value.
+// Returns the length in bytes of the longest value that is made of a fill
+// value.
 std::uint64_t LongestFilled(const std::vector<Hdf5Column>& columns) {
   std::uint64_t longest = 0;
   for (const Hdf5Column& column : columns) {

@@ -10,14 +10,15 @@
 namespace forebay::dataset::hdf5 {
 namespace {
 
-// Returns the bytes of a row, rounded up so that a chunk after it is aligned.
+// Returns the size of a row in bytes, rounded up so that a chunk after it is
+// aligned.
 std::uint64_t RoomOfRow(std::uint64_t bytes) {
   constexpr std::uint64_t kAlignment = 64;
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// Returns the bytes of a buffer in which the filters of any one of the chunks
-// can be undone.
+// Returns the size in bytes of a buffer in which the filters of any one of the
+// chunks can be undone.
 std::uint64_t RoomOfChunks(const RowPlace& place) {
   std::uint64_t most = 0;
   for (const PlacedChunk& chunk : place.chunks) {

@@ -49,7 +49,7 @@ std::string Join(std::string_view directory, std::string_view name) {
   return path.append(name);
 }
 
-// Returns the bytes of memory that `names` take.
+// Returns the memory that `names` take, in bytes.
 std::uint64_t BytesOf(const std::vector<std::string>& names) {
   std::uint64_t bytes = names.capacity() * sizeof(std::string);
   for (const std::string& name : names) bytes += base::HeapBytes(name.size());

@@ -73,7 +73,7 @@ class VersionQuery {
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Returns the bytes of memory that `files` take.
+// Returns the memory that `files` take, in bytes.
 std::uint64_t BytesOf(const std::vector<ListedObject>& files) {
   std::uint64_t bytes = files.capacity() * sizeof(ListedObject);
   for (const ListedObject& file : files)
@@ -95,7 +95,7 @@ struct Fitting {
   std::optional<ListedObject> namesake;  // named by the pattern itself
 };
 
-// Returns the bytes of memory that a pattern and its Fitting take, without the
+// Returns the memory, in bytes, that a pattern and its Fitting take without the
 // objects.
 std::uint64_t PatternBytes(const std::string& pattern) {
   return base::HeapBytes(sizeof(std::pair<const std::string, Fitting>)) +

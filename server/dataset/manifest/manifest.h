@@ -123,7 +123,7 @@ class Manifest {
   absl::Status Describe(const FieldColumns& fields,
                         base::WorkingMemory& memory);
   void Digest();
-  // Returns the bytes of memory that the manifest takes.
+  // Returns the memory that the manifest takes, in bytes.
   std::uint64_t memory() const;
 
   base::MemoryReservation reservation_;

@@ -54,7 +54,7 @@ class ManifestColumn {
   absl::StatusOr<std::vector<std::string>> TakeClasses(
       base::WorkingMemory& memory);
 
-  // Returns the bytes of memory that the cells take.
+  // Returns the memory that the cells take, in bytes.
   std::uint64_t memory() const;
 
  private:

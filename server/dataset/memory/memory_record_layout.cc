@@ -18,8 +18,8 @@ constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 56;
 // The most dimensions of a sample: a batch has one dimension more.
 constexpr int kMaxDimensions = static_cast<int>(proto::kMaxRank) - 1;
 
-// Returns the bytes of all elements of a field's shape, with `bytes_each` bytes
-// for each element.
+// Returns the number of bytes of all elements of a field's shape, with
+// `bytes_each` bytes for each element.
 absl::StatusOr<std::uint64_t> BytesOf(const proto::ArrayField& field,
                                       std::uint64_t bytes_each) {
   std::uint64_t bytes = bytes_each;
@@ -34,8 +34,8 @@ absl::StatusOr<std::uint64_t> BytesOf(const proto::ArrayField& field,
   return bytes;
 }
 
-// Returns the bytes of an image of uint8 pixels in a record: a RawImageHeader
-// and then the pixels.
+// Returns the size in bytes of an image of uint8 pixels in a record: a
+// RawImageHeader and then the pixels.
 absl::StatusOr<std::uint64_t> ImageBytes(const proto::ArrayField& field) {
   const auto& shape = field.shape();
   if (shape.size() != 3 || shape[0] == 0 || shape[0] > UINT32_MAX ||
@@ -48,7 +48,8 @@ absl::StatusOr<std::uint64_t> ImageBytes(const proto::ArrayField& field) {
   return sizeof(proto::RawImageHeader) + pixels;
 }
 
-// Returns the bytes of an array in a record, after checks of its type and rank.
+// Returns the size in bytes of an array in a record, after checks of its type
+// and rank.
 absl::StatusOr<std::uint64_t> ArrayBytes(const proto::ArrayField& field) {
   const std::uint64_t bytes_each =
       proto::SizeOf(static_cast<proto::DType>(field.dtype()));
@@ -63,7 +64,8 @@ absl::StatusOr<std::uint64_t> ArrayBytes(const proto::ArrayField& field) {
   return BytesOf(field, bytes_each);
 }
 
-// Returns the bytes of a field in a record. A label is a 64-bit integer.
+// Returns the size in bytes of a field in a record. A label is a 64-bit
+// integer.
 absl::StatusOr<std::uint64_t> LengthOf(const proto::ArrayField& field) {
   switch (field.kind()) {
     case proto::ArrayField::IMAGE:

@@ -25,7 +25,7 @@ namespace forebay::dataset::npy {
 struct FileRows {
   // Number of rows.
   std::uint64_t count = 0;
-  // Bytes of the file before its first row.
+  // Number of bytes before the file's first row.
   std::uint64_t data_offset = 0;
 };
 
@@ -71,7 +71,7 @@ class NpyIndex {
   FileRows RowsOf(std::size_t file) const {
     return {CountOf(file), files_[file].data_offset};
   }
-  // Returns the bytes of memory that the index has reserved.
+  // Returns the memory that the index has reserved, in bytes.
   std::uint64_t memory() const { return reservation_.bytes(); }
 
   // Returns the place of a row. `row` is less than size().
@@ -89,7 +89,7 @@ class NpyIndex {
   // The four calls below take the path of a file of the index. RevisionOf
   // returns the inode and the ctime with which that file was last accepted.
   storage::Revision RevisionOf(std::string_view path) const;
-  // Returns the bytes of the file before its first row.
+  // Returns the number of bytes before the file's first row.
   std::uint64_t DataOffsetOf(std::string_view path) const;
   // Compares `rows`, which were read from `revision` of the file, with the
   // index. If the rows are equal and the inode is the same, the index takes
@@ -111,7 +111,7 @@ class NpyIndex {
     storage::ObjectVersion version;
     // Number of the file's first row in the dataset.
     std::uint64_t first_row = 0;
-    // Bytes of the file before its first row.
+    // Number of bytes before the file's first row.
     std::uint64_t data_offset = 0;
   };
 

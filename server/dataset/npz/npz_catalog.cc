@@ -27,7 +27,7 @@ std::string KeyOf(const NpzRequest& request) {
                       absl::StrJoin(request.arrays, zero));
 }
 
-// Returns the bytes of memory that a list of files takes.
+// Returns the memory that a list of files takes, in bytes.
 std::uint64_t BytesOf(const Files& files) {
   std::uint64_t bytes = files.capacity() * sizeof(files[0]);
   for (const storage::ListedObject& file : files)

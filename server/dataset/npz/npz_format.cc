@@ -23,9 +23,9 @@ std::string TextOf(const std::vector<std::string>& names, bool has_labels) {
   return text;
 }
 
-// Returns the bytes of the buffer that a member is decompressed into, rounded
-// up so that the next array is aligned to 64 bytes. A stored member needs no
-// buffer.
+// Returns the size in bytes of the buffer that a member is decompressed into,
+// rounded up so that the next array is aligned to 64 bytes. A stored member
+// needs no buffer.
 std::uint64_t RoomOf(const zip::ZipMember& member) {
   constexpr std::uint64_t kAlignment = 64;
   if (member.method == zip::ZipMethod::kStored) return 0;

@@ -9,7 +9,7 @@
 namespace forebay::dataset::npz {
 namespace {
 
-// Returns the bytes of one row of every field but the stored one.
+// Returns the size in bytes of one row of every field but the stored one.
 std::uint64_t RecordBytes(const std::vector<Field>& fields,
                           std::size_t stored) {
   std::uint64_t bytes = 0;

@@ -130,11 +130,11 @@ class RecordIndex {
   const std::vector<LengthBounds>& bounds() const { return parts_.bounds; }
   // Returns the bounds of the records' extents.
   const LengthBounds& lengths() const { return lengths_; }
-  // Returns the bytes of the longest extent.
+  // Returns the length of the longest extent in bytes.
   std::uint64_t longest() const { return lengths_.longest; }
   // Whether records have keys.
   bool has_keys() const { return !parts_.keys.blocks.empty(); }
-  // Returns the bytes of the longest key.
+  // Returns the length of the longest key in bytes.
   std::uint64_t longest_key() const { return longest_key_; }
   // Returns a digest (XXH3-128) of the format, of the files with their sizes
   // and times, and of the records.
@@ -159,8 +159,8 @@ class RecordIndex {
   // Returns the name of a file, and the version in which it is read. `file` is
   // less than the number of files.
   storage::ListedObject FileAt(std::size_t file) const;
-  // Returns the bytes of the file, including the virtual extents of gathered
-  // records (see FileRecords).
+  // Returns the size of the file in bytes, including the virtual extents of
+  // gathered records (see FileRecords).
   std::uint64_t GatheredSize(std::size_t file) const;
   // Whether any record is gathered.
   bool gathers() const { return gathers_; }
@@ -197,7 +197,7 @@ class RecordIndex {
     return parts_.points;
   }
 
-  // Returns the bytes of memory that the index takes.
+  // Returns the memory that the index takes, in bytes.
   std::uint64_t memory() const;
   // Returns an upper bound of memory() for an index with these numbers of
   // items. `numbers` is the number of 64-bit numbers that records and blocks of

@@ -52,7 +52,7 @@ class KeyRestarts {
   std::optional<std::string> KeyAt(std::string_view compressed,
                                    std::uint64_t number) const;
 
-  // Returns the bytes of memory that the points take.
+  // Returns the memory that the points take, in bytes.
   std::uint64_t memory() const;
   // Returns an upper bound of the memory, in bytes, that the points of a list
   // of `compressed_bytes` bytes take.

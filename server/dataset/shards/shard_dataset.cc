@@ -29,8 +29,7 @@ ShardDataset::ShardDataset(std::shared_ptr<const ShardIndex> index,
     field.kind = chosen.kind(i);
     field.longest = index_->LongestOf(i);
     field.shortest = index_->ShortestOf(i);
-    // The field's name is its first alternative, even if samples have other
-    // ones.
+    // `name` is only the first alternative; samples may have the others.
     if (names.size() > 1) field.alternatives = absl::StrJoin(names, ";");
   }
 }

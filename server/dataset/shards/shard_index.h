@@ -84,11 +84,11 @@ class ShardIndex {
   // Returns the fields that were chosen when the shards were scanned.
   const FieldChoice& fields() const { return fields_; }
   std::size_t shard_count() const { return parts_.shards.size(); }
-  // Returns the bytes of the longest value of `field`.
+  // Returns the length in bytes of the longest value of `field`.
   std::uint64_t LongestOf(std::size_t field) const { return longest_[field]; }
-  // Returns the bytes of the shortest value of `field`.
+  // Returns the length in bytes of the shortest value of `field`.
   std::uint64_t ShortestOf(std::size_t field) const { return shortest_[field]; }
-  // Returns the bytes of the longest extent.
+  // Returns the length of the longest extent in bytes.
   std::uint64_t largest_extent() const { return largest_extent_; }
   // Returns the number of samples that lack a field.
   std::uint64_t lacking_samples() const { return lacking_samples_; }
@@ -139,7 +139,7 @@ class ShardIndex {
     return parts_.points;
   }
 
-  // Returns the bytes of memory that the index takes.
+  // Returns the memory that the index takes, in bytes.
   std::uint64_t memory() const;
   // Returns an upper bound of memory() for an index with these numbers of
   // items, and `text` bytes of keys and paths.

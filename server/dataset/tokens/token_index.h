@@ -36,8 +36,8 @@ struct FileTokens {
 // document or a whole file. A window is found in two steps: a binary search for
 // its run, and arithmetic within the run.
 //
-// The index takes some hundred bytes for each file. A document takes 8 bytes if
-// every document is one window, and 16 otherwise. Thread-safe. Immutable,
+// The index takes a few hundred bytes for each file. A document takes 8 bytes
+// if every document is one window, and 16 otherwise. Thread-safe. Immutable,
 // except for the files' ctimes. Owns its parts and a reservation for them.
 // Never blocks. Only Create has errors.
 class TokenIndex {

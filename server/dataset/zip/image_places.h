@@ -67,7 +67,7 @@ class ImagePlaces {
   // Returns the arrays, for the index file.
   const Parts& parts() const { return parts_; }
 
-  // Returns the bytes of heap that the arrays take.
+  // Returns the heap that the arrays take, in bytes.
   std::uint64_t memory() const;
   // Returns an upper bound of memory() for `images` images.
   static std::uint64_t Bytes(std::uint64_t images) {

@@ -64,8 +64,9 @@ class ZipDirectory {
 
   // Finds the EOCD and its locator in the archive's end.
   absl::Status SeeTail(absl::Span<const std::uint8_t> tail);
-  // Begins to read the EOCD64. `eocd64_offset` is its offset as the writer
-  // counted it, from the locator. `locator` is the real offset of the locator.
+  // Begins to read the EOCD64. `eocd64_offset` is the offset that the locator
+  // gives for it; this is too small if other bytes precede the archive.
+  // `locator` is the offset at which the locator was found.
   absl::Status SeeLocator(std::uint64_t eocd64_offset, std::uint64_t locator);
   // Parses `record`, which may be the EOCD64, and begins the directory.
   absl::Status ParseEocd64Record(absl::Span<const std::uint8_t> record);
@@ -85,8 +86,8 @@ class ZipDirectory {
   std::uint64_t at_;  // offset of the next bytes that are wanted
   // The number of bytes behind the EOCD and its comment.
   std::uint64_t behind_ = 0;
-  // The offset of the EOCD64 as the writer counted it, and the real offset of
-  // its locator.
+  // The offset that the locator gives for the EOCD64, and the offset at which
+  // the locator was found.
   std::uint64_t said_end64_ = 0;
   std::uint64_t locator_ = 0;
   Eocd end_;

@@ -85,7 +85,7 @@ class ZipIndex {
   std::uint64_t size() const { return parts_.places.size(); }
   // Returns the index of the images in their class folders.
   const folder::FolderIndex& images() const { return *parts_.images; }
-  // Returns the bytes of the longest extent.
+  // Returns the length of the longest extent in bytes.
   std::uint64_t longest_extent() const { return longest_extent_; }
   // Returns a digest (XXH3-128) of the images, of their places, and of the
   // archives with their sizes and times.
@@ -114,7 +114,7 @@ class ZipIndex {
   bool Accept(std::string_view path, const storage::Revision& revision,
               const Version& directory) const;
 
-  // Returns the bytes of memory that this index takes, without images().
+  // Returns the memory, in bytes, that this index takes without images().
   std::uint64_t memory() const;
   // Returns an upper bound of memory() for these numbers of items, and `text`
   // bytes of paths.

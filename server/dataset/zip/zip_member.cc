@@ -114,7 +114,8 @@ absl::Status Inflate(absl::Span<const std::uint8_t> compressed,
       stream.avail_out = static_cast<uInt>(std::min(room, kPiece));
       room -= stream.avail_out;
     }
-    // Z_FINISH spares zlib a copy of the last 32 KiB, its window.
+    // If one call inflates everything, Z_FINISH keeps zlib from copying the
+    // last 32 KiB of output to a window.
     const bool all = unseen == 0 && room == 0;
     code = inflate(&stream, all ? Z_FINISH : Z_NO_FLUSH);
   }

@@ -113,8 +113,8 @@ std::uint64_t CeilDiv(std::uint64_t a, std::uint64_t b) {
   return (a + b - 1) / b;
 }
 
-// Returns the bytes from one row of a strip to the next. This is an odd
-// multiple of the cache line, so that rows spread over the cache's sets.
+// Returns the number of bytes from one row of a strip to the next. This is an
+// odd multiple of the cache line, so that rows spread over the cache's sets.
 std::size_t StripStride(std::uint32_t width, int components) {
   const std::size_t bytes =
       static_cast<std::size_t>(width) * static_cast<std::size_t>(components) +

@@ -13,7 +13,7 @@ inline constexpr int kColors = 3;
 // No vector is longer, so code may work on whole vectors.
 inline constexpr std::size_t kPlaneUnit = 64;
 
-// Returns the bytes from one row of a plane to the next.
+// Returns the number of bytes from one row of a plane to the next.
 constexpr std::size_t PlanePitch(std::size_t width) {
   return (width + kPlaneUnit - 1) / kPlaneUnit * kPlaneUnit;
 }

@@ -60,7 +60,7 @@ class Scratch {
   // Notes that memory ran out, and returns the error.
   absl::Status Refuse(std::uint64_t count, std::uint64_t size,
                       std::string_view what);
-  // Returns the bytes that may still be handed out or counted.
+  // Returns the number of bytes that may still be handed out or counted.
   std::uint64_t left() const { return limit_ - elsewhere_ - used_; }
   // Gives the memory behind `offset`, except for memory in use, back to the
   // system. `offset` is a multiple of the page size.

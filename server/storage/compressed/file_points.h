@@ -88,8 +88,8 @@ class FilePoints {
   const Digest& digest() const { return digest_; }
   const FilePointsParts& parts() const { return parts_; }
 
-  // Returns the bytes of memory of so many files, points and bytes of names,
-  // besides the windows.
+  // Returns the memory, in bytes, of so many files, points and bytes of names,
+  // without the windows.
   static std::uint64_t Bytes(std::uint64_t files, std::uint64_t points,
                              std::uint64_t names);
 
@@ -107,7 +107,7 @@ class FilePoints {
   Digest digest_ = {};
 };
 
-// Returns the bytes of memory that are reserved for `points`; 0 if it is null.
+// Returns the memory that is reserved for `points`, in bytes; 0 if it is null.
 inline std::uint64_t MemoryOf(const std::shared_ptr<const FilePoints>& points) {
   return points == nullptr ? 0 : points->parts().reservation.bytes();
 }

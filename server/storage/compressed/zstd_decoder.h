@@ -24,7 +24,7 @@ class ZstdDecoder {
   ZstdDecoder(const ZstdDecoder&) = delete;
   ZstdDecoder& operator=(const ZstdDecoder&) = delete;
 
-  // Returns the bytes of memory of a decoder of frames with windows of
+  // Returns the memory, in bytes, of a decoder of frames with windows of
   // `window_bytes` bytes.
   static constexpr std::uint64_t BytesOf(std::uint64_t window_bytes) {
     return window_bytes + (std::uint64_t{640} << 10);

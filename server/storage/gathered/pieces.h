@@ -27,8 +27,8 @@ class Pieces {
  public:
   virtual ~Pieces() = default;
 
-  // Returns the bytes that a file itself has. `size` is the size that it has
-  // below the GatheredRoot.
+  // Returns the number of bytes that a file itself has. `size` is the size that
+  // it has below the GatheredRoot.
   virtual std::uint64_t OwnSize(const std::string& object,
                                 std::uint64_t size) const = 0;
   // Returns the pieces, in their order, that make up the `length` bytes from

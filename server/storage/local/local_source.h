@@ -29,8 +29,8 @@ struct LocalSourceOptions {
   // The most threads that read at once, not counting those whose reads hang; at
   // least 1.
   int threads = 4;
-  // The most reads that may hang, each on a thread of its own. A read that
-  // hangs beyond this number keeps one of the `threads` from other reads.
+  // The most reads that may hang, each on a thread of its own. If more reads
+  // hang, each further one keeps one of the `threads` from other reads.
   int most_hung = 32;
   // The most reads of a job that may hang. A job with this many gets no further
   // reads until one of them ends. A read that several jobs want may begin if at
@@ -39,8 +39,8 @@ struct LocalSourceOptions {
   // Whether to answer WrongDomain (wrong_domain.h) for each object that lies on
   // another file system than its root, without opening its file.
   bool one_file_system = false;
-  // The bytes of returned buffers that are kept for later reads. A read also
-  // holds HeldBytes until the last copy of its Bytes is gone.
+  // The number of bytes of returned buffers that are kept for later reads. A
+  // read also holds HeldBytes until the last copy of its Bytes is gone.
   std::size_t spare_bytes = std::size_t{16} << 20;
   FileSystem* files = FileSystem::System();
   const base::Clock* clock = base::Clock::Monotonic();

@@ -23,9 +23,10 @@ namespace forebay::storage::webhdfs {
 // After each read, asks for the file's version, and once more if the answer is
 // late.
 //
-// A file that has the version afterwards had it when it was read: the number
-// and the time of modification never return to earlier values. If the server
-// tells no number, the checksum is a part of the version (HdfsLister).
+// A file that still has the requested version afterwards had it during the
+// read: the number and the time of modification never return to earlier values.
+// If the server tells no number, the checksum is a part of the version
+// (HdfsLister).
 //
 // Thread-safe; calls each `done` on the engine's thread. `client` outlives it.
 // `below` uses the same client. The owner destroys `below` first, which ends
@@ -62,7 +63,8 @@ class VersionedSource final : public ByteSource {
 
   // Asks for the version of a file that was read.
   void Check(ReadRequest request, absl::StatusOr<ReadResult> result);
-  // Makes a call about a read that is checked, and goes on with its answer.
+  // Sends a call for the check of read `number`, and passes the answer to
+  // `then`. If the call fails, finishes the read with its error.
   void Ask(std::uint64_t number, http::Call call,
            void (VersionedSource::*then)(std::uint64_t,
                                          const http::HttpResponse&));

@@ -57,7 +57,8 @@ struct LivePiece {
 // Descriptors on their way in a socket are not seen. Blocks for /proc.
 std::vector<LivePiece> LivePieces();
 
-// Returns the bytes of a GPU's memory that are in use on the whole host.
+// Returns the number of bytes of a GPU's memory that are in use on the whole
+// host.
 std::uint64_t BytesAlive(const std::string& uuid);
 
 // Whether another process has a context on the GPU.
