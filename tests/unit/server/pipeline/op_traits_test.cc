@@ -130,7 +130,7 @@ std::string OpsThat(const Has& has) {
   return names;
 }
 
-TEST_CASE("Ops tell whether they draw, compute pixels or are of audio",
+TEST_CASE("Ops tell whether they draw and compute pixels and are of audio",
           "[pipeline][op_traits]") {
   CHECK(OpsThat([](const auto& traits) { return traits.draws(); }) ==
         "RandomCrop RandomResizedCrop RandomHorizontalFlip RandomVerticalFlip "
