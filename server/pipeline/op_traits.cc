@@ -48,10 +48,9 @@ double NumberOf(const Message& message, const FieldDescriptor* field,
       return get(&R::GetInt64, &R::GetRepeatedInt64);
     case FieldDescriptor::CPPTYPE_BOOL:
       return get(&R::GetBool, &R::GetRepeatedBool);
-    case FieldDescriptor::CPPTYPE_DOUBLE:
-      return get(&R::GetDouble, &R::GetRepeatedDouble);
     default:
-      FOREBAY_CHECK(false);
+      FOREBAY_CHECK(field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE);
+      return get(&R::GetDouble, &R::GetRepeatedDouble);
   }
 }
 

@@ -37,15 +37,17 @@ TEST_CASE("Settings of tokens are read by name", "[proto][dataset_texts]") {
   TokenTexts settings;
   CHECK(ReadTokenTexts(
             {"length", "stride", "dtype", "documents", "tail", "targets"},
-            {"8", "4", "uint16", "each", "keep", "1"}, &settings) == "");
+            {"8", "4", "uint16", "each", "keep", "1"}, &settings)
+            .empty());
   CHECK(settings.length == 8);
   CHECK(settings.stride == 4);
   CHECK(settings.dtype == static_cast<std::uint32_t>(DType::kUint16));
   CHECK(settings.each_document);
   CHECK(settings.keeps_tail);
   CHECK(settings.has_targets);
-  CHECK(ReadTokenTexts({"documents", "length"}, {"cross", "document"},
-                       &settings) == "");
+  CHECK(
+      ReadTokenTexts({"documents", "length"}, {"cross", "document"}, &settings)
+          .empty());
   CHECK(settings.length == 0);
   CHECK(settings.stride == 0);
   CHECK(settings.dtype == 0);
@@ -76,7 +78,7 @@ TEST_CASE("Settings of tokens that are not valid are refused",
            {{"stride"}, {"8"}}}) {
     CAPTURE(names, values);
     TokenTexts settings;
-    CHECK(ReadTokenTexts(names, values, &settings) != "");
+    CHECK_FALSE(ReadTokenTexts(names, values, &settings).empty());
   }
   TokenTexts settings;
   CHECK(ReadTokenTexts({"length"}, {"8x"}, &settings) ==

@@ -171,7 +171,7 @@ TEST_CASE("Structs refuse datasets within datasets without end",
     for (; size >= 128; size >>= 7)
       outer += static_cast<char>(size % 128 + 128);
     outer += static_cast<char>(size);
-    bytes = outer + bytes;
+    bytes.insert(0, outer);
   }
   DatasetSpec received;
   CHECK_FALSE(Parse(bytes, &received));

@@ -41,7 +41,7 @@ class OptionsTest {
   proto::DatasetSpec Spec() const {
     message::DatasetSpec spec;
     CHECK_THAT(SpecOfLocation(options_, location_, &spec), IsOk());
-    const proto::DatasetSpec arrived = Arrived(spec);
+    proto::DatasetSpec arrived = Arrived(spec);
     CHECK(arrived.uri() == "/data");
     return arrived;
   }
@@ -139,11 +139,11 @@ TEST_CASE_METHOD(OptionsTest, "Files of records arrive as their kinds",
   check(Spec().hdf5());
   Set(FOREBAY_LMDB, names, types);
   check(Spec().lmdb());
-  CHECK(Spec().lmdb().database() == "");
+  CHECK(Spec().lmdb().database().empty());
   options_.database = "d";
   CHECK(Spec().lmdb().database() == "d");
   Set(FOREBAY_MDS, {"a"});
-  CHECK(Spec().mds().fields(0).type() == "");
+  CHECK(Spec().mds().fields(0).type().empty());
 }
 
 TEST_CASE_METHOD(OptionsTest,
