@@ -104,7 +104,7 @@ absl::StatusOr<std::unique_ptr<const ArrayTransform>>
 ArrayTransform::Builder::Build(const Ops& ops) {
   FOREBAY_RETURN_IF_ERROR(CheckNumbers(ops));
   for (int i = 0; i < ops.size(); ++i) {
-    if (!TraitsOf(ops[i]).audio()) {
+    if (!HasDomain(ops[i], proto::OpTraits::AUDIO)) {
       *part_.Add() = ops[i];
       continue;
     }

@@ -2,6 +2,8 @@
 
 #include "server/pipeline/op_traits.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "server/base/check.h"
@@ -138,6 +140,11 @@ const proto::OpTraits& TraitsOf(const proto::Op& op) {
   const FieldDescriptor* const kind = KindOf(op);
   if (kind == nullptr) return proto::OpTraits::default_instance();
   return kind->message_type()->options().GetExtension(proto::op);
+}
+
+bool HasDomain(const proto::Op& op, proto::OpTraits::Domain domain) {
+  const auto& domains = TraitsOf(op).domain();
+  return std::find(domains.begin(), domains.end(), domain) != domains.end();
 }
 
 std::string OpTitle(int index, const proto::Op& op) {

@@ -16,6 +16,9 @@ namespace forebay::pipeline {
 // does not know.
 const proto::OpTraits& TraitsOf(const proto::Op& op);
 
+// Whether the op changes data of a domain.
+bool HasDomain(const proto::Op& op, proto::OpTraits::Domain domain);
+
 // Returns the title of op number `index`, counted from 0, for messages, such as
 // "transform 2 (RandomCrop)".
 std::string OpTitle(int index, const proto::Op& op);

@@ -18,8 +18,9 @@
 #include "proto/job.pb.h"
 #include "server/base/check.h"
 #include "server/base/status.h"
+#include "server/pipeline/image/program.h"
 #include "server/pipeline/prefix.h"
-#include "server/pipeline/program.h"
+#include "server/pipeline/program_compiler.h"
 #include "server/pipeline/sample_view.h"
 #include "server/pipeline/tail.h"
 #include "server/pipeline/tensor_writer.h"
@@ -36,7 +37,8 @@ class CompiledPipeline final : public Pipeline {
   // `prefix` is that of the whole program, even if `program` lacks its tail.
   // Pipelines can therefore share variants, whichever part of them runs in the
   // daemon.
-  CompiledPipeline(Program program, Prefix prefix, std::optional<Tail> tail)
+  CompiledPipeline(image::Program program, Prefix prefix,
+                   std::optional<Tail> tail)
       : program_(std::move(program)), prefix_(prefix), tail_(tail) {
     const auto channels = static_cast<std::uint64_t>(program_.channels);
     const auto height = static_cast<std::uint64_t>(program_.extent.height);
@@ -129,13 +131,13 @@ class CompiledPipeline final : public Pipeline {
                         const SampleKey& key) const {
     for (std::size_t i = begin; i < end; ++i) {
       transform::PhiloxDraws draws(key.seed, key.epoch, key.sample,
-                                   program_.ops[i].index);
+                                   program_.ops[i].stream);
       FOREBAY_RETURN_IF_ERROR(sample.Apply(i, draws));
     }
     return absl::OkStatus();
   }
 
-  const Program program_;
+  const image::Program program_;
   const Prefix prefix_;
   const std::optional<Tail> tail_;
   TensorType output_;
@@ -144,8 +146,8 @@ class CompiledPipeline final : public Pipeline {
 // Makes a pipeline of a spec without user code.
 absl::StatusOr<std::unique_ptr<Pipeline>> Compile(
     const proto::PipelineSpec& spec, Part part,
-    const ProgramInput& input = {}) {
-  FOREBAY_ASSIGN_OR_RETURN(Program program, MakeProgram(spec, input));
+    const image::ProgramInput& input = {}) {
+  FOREBAY_ASSIGN_OR_RETURN(image::Program program, MakeProgram(spec, input));
   const Prefix prefix = PrefixOf(program);
   std::optional<Tail> tail;
   if (part == Part::kBeforeTail) tail = CutTail(&program);

@@ -1,10 +1,8 @@
 #include "server/pipeline/prefix.h"
 
-#include <variant>
 #include <vector>
 
 #include "server/pipeline/pipeline.h"
-#include "server/pipeline/transform/ops.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -17,31 +15,30 @@ namespace {
 constexpr std::uint64_t kDecoded = 1;
 constexpr std::uint64_t kUpright = 2;
 
+// Numbers that begin a prefix's key if the image is decoded at a smaller scale,
+// or turned upright. In proto::Op these are the fields of random ops, which are
+// never part of a prefix, so no op's key begins with them.
+constexpr std::int64_t kScaledKey = 3;
+constexpr std::int64_t kUprightKey = 4;
+
 }  // namespace
 
-Prefix PrefixOf(const Program& program) {
+Prefix PrefixOf(const image::Program& program) {
   // A prefix begins with a resize, and ends behind its last resize or center
   // crop. Without a resize, the variant would hardly be smaller than the
   // decoded image, and would serve fewer pipelines. `key` lists the ops, each
-  // as a number for its kind and the numbers of its parameters. The hash of
-  // `key` is the variant's number.
+  // by its prefix_key. The hash of `key` is the variant's number.
   std::size_t end = 0;
   std::vector<std::int64_t> key;
-  if (program.scaled) key.push_back(3);
-  if (program.upright) key.push_back(4);
+  if (program.scaled) key.push_back(kScaledKey);
+  if (program.upright) key.push_back(kUprightKey);
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    const transform::PixelOp& op = program.ops[i].op;
-    if (const auto* resize = std::get_if<transform::Resize>(&op)) {
-      key.insert(key.end(), {1, resize->height, resize->width, resize->max_size,
-                             static_cast<std::int64_t>(resize->filter)});
-    } else if (const auto* crop = std::get_if<transform::CenterCrop>(&op)) {
-      // A crop that is larger than the image fills the border. A late fill is
-      // not a uint8 pixel, so it cannot be part of a variant.
-      if (i == 0 || program.fills[i].late) break;
-      key.insert(key.end(), {2, crop->height, crop->width});
-    } else {
-      break;
-    }
+    const image::ImageOp& op = *program.ops[i].op;
+    const std::vector<std::int64_t> numbers = op.prefix_key();
+    if (numbers.empty() || (i == 0 && !op.may_begin_prefix())) break;
+    // A late fill is not a uint8 pixel, so it cannot be part of a variant.
+    if (op.may_show_fill() && program.fills[i].late) break;
+    key.insert(key.end(), numbers.begin(), numbers.end());
     end = i + 1;
   }
   if (end == 0) {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "server/pipeline/program.h"
+#include "server/pipeline/image/program.h"
 
 namespace forebay::pipeline {
 
@@ -19,7 +19,7 @@ struct Prefix {
 };
 
 // Finds a program's prefix. Pure function.
-Prefix PrefixOf(const Program& program);
+Prefix PrefixOf(const image::Program& program);
 
 }  // namespace forebay::pipeline
 

@@ -6,12 +6,8 @@
 
 #include "server/pipeline/sample_view.h"
 
-#include <variant>
-
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
-#include "server/pipeline/transform/color.h"
-#include "server/pipeline/transform/geometry.h"
 
 namespace forebay::pipeline {
 namespace {
@@ -24,13 +20,10 @@ bool ShowsAll(const transform::AxisView& view, std::int64_t length) {
   return view.plain() && view.length() == length && view.At(0) == 0;
 }
 
-transform::Pixels PixelsOf(const transform::ScratchImage& image) {
-  return {image.rgb, static_cast<std::size_t>(image.bytes())};
-}
-
 }  // namespace
 
-SampleView::SampleView(const Program& program, const decode::ImageInfo& info,
+SampleView::SampleView(const image::Program& program,
+                       const decode::ImageInfo& info,
                        decode::ImageDecoder& decoder,
                        transform::Scratch& scratch)
     : program_(program),
@@ -40,66 +33,38 @@ SampleView::SampleView(const Program& program, const decode::ImageInfo& info,
 }
 
 absl::Status SampleView::Apply(std::size_t i, transform::Draws& draws) {
-  const Step step{static_cast<int>(i), draws};
-  return std::visit([&](const auto& op) { return Do(op, step); },
-                    program_.ops[i].op);
+  const image::ImageOp& op = *program_.ops[i].op;
+  fill_ = static_cast<int>(i);
+  FOREBAY_ASSIGN_OR_RETURN(const image::Drawn drawn, op.Draw(extent(), draws));
+  return op.Apply(drawn, *this);
 }
 
 absl::Status SampleView::Render(transform::RowTarget& target) {
   return transform::Render(view_, program_.colors, source(), scratch_, target);
 }
 
-absl::Status SampleView::Do(const transform::Resize& op, Step /*step*/) {
-  return Resize(transform::ResizedExtent(op, extent()), op.filter);
-}
-
-absl::Status SampleView::Do(const transform::CenterCrop& op, Step step) {
-  return Crop(transform::CenterWindow(op, extent()), step.fill);
-}
-
-absl::Status SampleView::Do(const transform::RandomCrop& op, Step step) {
-  FOREBAY_ASSIGN_OR_RETURN(const auto drawn,
-                           transform::DrawWindow(op, extent(), step.draws));
-  // The padding comes first. The window's coordinates are those of the padded
-  // image.
-  FOREBAY_RETURN_IF_ERROR(Do(drawn.padding, step));
-  return Crop(drawn.window, step.fill);
-}
-
-absl::Status SampleView::Do(const transform::RandomResizedCrop& op, Step step) {
-  const auto window = transform::DrawWindow(op, extent(), step.draws);
-  FOREBAY_RETURN_IF_ERROR(Crop(window, step.fill));
-  return Resize({op.width, op.height}, op.filter);
-}
-
-absl::Status SampleView::Do(const transform::RandomFlip& op, Step step) {
-  if (!transform::DrawFlip(op, step.draws)) return absl::OkStatus();
-  (op.horizontal ? view_.x : view_.y).Flip();
-  return absl::OkStatus();
-}
-
-absl::Status SampleView::Do(const transform::ColorJitter& op, Step step) {
-  FOREBAY_RETURN_IF_ERROR(Settle());
-  transform::Apply(transform::DrawJitter(op, step.draws), PixelsOf(image_));
-  return absl::OkStatus();
-}
-
-absl::Status SampleView::Do(const transform::Grayscale& /*op*/, Step /*step*/) {
-  FOREBAY_RETURN_IF_ERROR(Settle());
-  transform::MakeGray(PixelsOf(image_));
-  return absl::OkStatus();
-}
-
-absl::Status SampleView::Do(const transform::Padding& op, Step step) {
+absl::Status SampleView::Crop(const transform::CropWindow& window) {
   FOREBAY_RETURN_IF_ERROR(
-      view_.x.Pad(op.left, op.right, op.mode, step.fill, scratch_));
-  return view_.y.Pad(op.top, op.bottom, op.mode, step.fill, scratch_);
+      view_.x.Crop(window.left, window.width, fill_, scratch_));
+  return view_.y.Crop(window.top, window.height, fill_, scratch_);
 }
 
-absl::Status SampleView::Crop(const transform::CropWindow& window, int fill) {
+absl::Status SampleView::Pad(const transform::Padding& padding) {
   FOREBAY_RETURN_IF_ERROR(
-      view_.x.Crop(window.left, window.width, fill, scratch_));
-  return view_.y.Crop(window.top, window.height, fill, scratch_);
+      view_.x.Pad(padding.left, padding.right, padding.mode, fill_, scratch_));
+  return view_.y.Pad(padding.top, padding.bottom, padding.mode, fill_,
+                     scratch_);
+}
+
+void SampleView::Flip(bool horizontal) {
+  (horizontal ? view_.x : view_.y).Flip();
+}
+
+absl::Status SampleView::ChangePixels(
+    absl::FunctionRef<void(const transform::ScratchImage&)> change) {
+  FOREBAY_RETURN_IF_ERROR(Settle());
+  change(image_);
+  return absl::OkStatus();
 }
 
 absl::Status SampleView::Resize(transform::ImageExtent extent,

@@ -6,7 +6,8 @@
 
 #include "absl/status/status.h"
 #include "server/pipeline/decode/image_decoder.h"
-#include "server/pipeline/program.h"
+#include "server/pipeline/image/op_target.h"
+#include "server/pipeline/image/program.h"
 #include "server/pipeline/transform/draws.h"
 #include "server/pipeline/transform/render.h"
 #include "server/pipeline/transform/scratch.h"
@@ -20,14 +21,14 @@ namespace forebay::pipeline {
 // Not thread-safe. Borrows all arguments of the constructor. Never blocks.
 // Errors: those of the decoder; RESOURCE_EXHAUSTED: `scratch` has too little
 // memory; INVALID_ARGUMENT: the image is smaller than a crop.
-class SampleView {
+class SampleView final : public image::OpTarget {
  public:
   // Makes a view of the whole image that `decoder` has opened. `info` describes
   // that image.
-  SampleView(const Program& program, const decode::ImageInfo& info,
+  SampleView(const image::Program& program, const decode::ImageInfo& info,
              decode::ImageDecoder& decoder, transform::Scratch& scratch);
 
-  // Applies program.ops[i]. A random op takes its random numbers from `draws`.
+  // Applies program.ops[i]. The op takes its random numbers from `draws`.
   absl::Status Apply(std::size_t i, transform::Draws& draws);
 
   // Returns the view. It shows a part of the image that was rendered last;
@@ -56,42 +57,32 @@ class SampleView {
     bool may_reduce_ = false;
   };
 
-  // The arguments that an op needs besides its parameters.
-  struct Step {
-    // Number of the op's fill in the program.
-    int fill;
-    transform::Draws& draws;
-  };
+  // The changes that ops make. The fill is that of the op that is being
+  // applied.
+  transform::ImageExtent extent() const override {
+    return {view_.x.length(), view_.y.length()};
+  }
+  absl::Status Crop(const transform::CropWindow& window) override;
+  absl::Status Pad(const transform::Padding& padding) override;
+  // If the view is not a plain window, renders it first.
+  absl::Status Resize(transform::ImageExtent extent,
+                      transform::Filter filter) override;
+  void Flip(bool horizontal) override;
+  absl::Status ChangePixels(
+      absl::FunctionRef<void(const transform::ScratchImage&)> change) override;
 
-  // Each of these applies one op to the view.
-  absl::Status Do(const transform::Resize& op, Step step);
-  absl::Status Do(const transform::CenterCrop& op, Step step);
-  absl::Status Do(const transform::RandomCrop& op, Step step);
-  absl::Status Do(const transform::RandomResizedCrop& op, Step step);
-  absl::Status Do(const transform::RandomFlip& op, Step step);
-  absl::Status Do(const transform::ColorJitter& op, Step step);
-  absl::Status Do(const transform::Grayscale& op, Step step);
-  absl::Status Do(const transform::Padding& op, Step step);
-
-  // Narrows the view to a window. The window may reach beyond the view on all
-  // sides; the pixels there show `fill`.
-  absl::Status Crop(const transform::CropWindow& window, int fill);
-  // Resizes the view. If the view is not a plain window, renders it first.
-  absl::Status Resize(transform::ImageExtent extent, transform::Filter filter);
   // Renders the view into a new image. From then on, the view shows that image.
   absl::Status Settle();
 
-  // Returns the size of the view in pixels.
-  transform::ImageExtent extent() const {
-    return {view_.x.length(), view_.y.length()};
-  }
   // Returns the last image that Settle rendered; before the first Settle, the
   // decoder.
   transform::PixelSource& source();
 
-  const Program& program_;
+  const image::Program& program_;
   transform::Scratch& scratch_;
   DecoderSource decoder_;
+  // Number of the fill of the op that is being applied.
+  int fill_ = 0;
   // Whether an op that resizes has been applied.
   bool resized_ = false;
   // The image that Settle rendered last.

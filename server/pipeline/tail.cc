@@ -9,32 +9,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <variant>
 #include <vector>
-
-#include "server/pipeline/transform/ops.h"
 
 namespace forebay::pipeline {
 namespace {
 
-// Whether an op may paint pixels with its fill.
-bool Paints(const transform::PixelOp& op) {
-  if (const auto* const crop = std::get_if<transform::RandomCrop>(&op)) {
-    const transform::Padding& padding = crop->padding;
-    return padding.mode == transform::PadMode::kConstant &&
-           (crop->pad_if_needed || padding.left > 0 || padding.top > 0 ||
-            padding.right > 0 || padding.bottom > 0);
-  }
-  // A CenterCrop paints if an image is smaller than the crop. A Padding always
-  // may.
-  return std::holds_alternative<transform::CenterCrop>(op) ||
-         std::holds_alternative<transform::Padding>(op);
-}
-
 // Replaces a late fill by the uint8 pixel that the table turns into the fill's
 // element. Returns false if a channel has no such pixel.
-bool FillEarly(const transform::ValueTable& table, int channels, Fill* fill) {
-  Fill early = *fill;
+bool FillEarly(const transform::ValueTable& table, int channels,
+               image::Fill* fill) {
+  image::Fill early = *fill;
   early.late = false;
   for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c) {
     const auto& bits = table.bits[c];
@@ -48,12 +32,12 @@ bool FillEarly(const transform::ValueTable& table, int channels, Fill* fill) {
 
 }  // namespace
 
-std::optional<Tail> CutTail(Program* program) {
-  std::vector<Fill> fills = program->fills;
+std::optional<Tail> CutTail(image::Program* program) {
+  std::vector<image::Fill> fills = program->fills;
   for (std::size_t i = 0; i < fills.size(); ++i) {
     if (!fills[i].late) continue;
-    // A fill that is never painted may have any color.
-    if (!Paints(program->ops[i].op)) {
+    // A fill that is never shown may have any color.
+    if (!program->ops[i].op->may_show_fill()) {
       fills[i].late = false;
     } else if (!FillEarly(program->table, program->channels, &fills[i])) {
       return std::nullopt;

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "server/pipeline/program.h"
+#include "server/pipeline/image/program.h"
 #include "server/pipeline/transform/value_table.h"
 
 namespace forebay::pipeline {
@@ -22,7 +22,7 @@ struct Tail {
 // Cuts the tail off a program. The program then makes uint8 pixels with
 // channels last. If an op's fill is an element that no uint8 value becomes,
 // returns nullopt and leaves the program unchanged. Pure function.
-std::optional<Tail> CutTail(Program* program);
+std::optional<Tail> CutTail(image::Program* program);
 
 }  // namespace forebay::pipeline
 

@@ -15,7 +15,8 @@ namespace forebay::pipeline {
 
 using transform::kColors;
 
-TensorWriter::TensorWriter(const Program& program, const transform::View& view,
+TensorWriter::TensorWriter(const image::Program& program,
+                           const transform::View& view,
                            absl::Span<std::uint8_t> out)
     : program_(program),
       view_(view),
@@ -24,11 +25,11 @@ TensorWriter::TensorWriter(const Program& program, const transform::View& view,
       element_bytes_(proto::SizeOf(program.table.dtype)),
       width_(static_cast<std::size_t>(program.extent.width)) {
   if (!view.x.has_fill() && !view.y.has_fill()) return;
-  for (const Fill& fill : program.fills) late_fills_ |= fill.late;
+  for (const image::Fill& fill : program.fills) late_fills_ |= fill.late;
 }
 
 absl::StatusOr<TensorWriter> TensorWriter::Create(
-    const Program& program, const transform::View& view,
+    const image::Program& program, const transform::View& view,
     transform::Scratch& scratch, absl::Span<std::uint8_t> out) {
   TensorWriter writer(program, view, out);
   if (!program.channels_last || writer.channels_ == 1) return writer;
@@ -68,7 +69,7 @@ void TensorWriter::PaintLateFills(std::int64_t y) {
     const std::int64_t number =
         transform::FillAt(view_, static_cast<std::int64_t>(x), y);
     if (number < 0) continue;
-    const Fill& fill = program_.fills[static_cast<std::size_t>(number)];
+    const image::Fill& fill = program_.fills[static_cast<std::size_t>(number)];
     if (!fill.late) continue;
     for (std::size_t c = 0; c < channels_; ++c) {
       const std::size_t at = rows_[0] != nullptr ? x * channels_ + c : x;

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "server/pipeline/program.h"
+#include "server/pipeline/image/program.h"
 #include "server/pipeline/transform/render.h"
 #include "server/pipeline/transform/scratch.h"
 
@@ -21,7 +21,7 @@ class TensorWriter final : public transform::RowTarget {
  public:
   // Makes a writer for `view`. `out` is the place of exactly one output tensor
   // of `program`.
-  static absl::StatusOr<TensorWriter> Create(const Program& program,
+  static absl::StatusOr<TensorWriter> Create(const image::Program& program,
                                              const transform::View& view,
                                              transform::Scratch& scratch,
                                              absl::Span<std::uint8_t> out);
@@ -31,7 +31,7 @@ class TensorWriter final : public transform::RowTarget {
 
  private:
   // Borrows all arguments; `rows_` is null until Create sets it.
-  TensorWriter(const Program& program, const transform::View& view,
+  TensorWriter(const image::Program& program, const transform::View& view,
                absl::Span<std::uint8_t> out);
 
   // Returns where row `y` of a channel begins in the slot.
@@ -39,7 +39,7 @@ class TensorWriter final : public transform::RowTarget {
   // Overwrites the elements of row `y` that show a late fill.
   void PaintLateFills(std::int64_t y);
 
-  const Program& program_;
+  const image::Program& program_;
   const transform::View& view_;
   const absl::Span<std::uint8_t> out_;
   const std::size_t channels_;

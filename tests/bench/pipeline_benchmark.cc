@@ -17,7 +17,7 @@
 #include "server/pipeline/decode/any_image_decoder.h"
 #include "server/pipeline/pipeline.h"
 #include "server/pipeline/transform/draws.h"
-#include "server/pipeline/transform/geometry.h"
+#include "tests/unit/server/pipeline/image/recording_target.h"
 
 namespace forebay::pipeline {
 namespace {
@@ -137,8 +137,14 @@ void DecodeOnly(benchmark::State& state) {
     state.SkipWithError("FOREBAY_BENCH_PHOTOS names no folder of photographs");
     return;
   }
-  const transform::RandomResizedCrop crop{
-      224, 224, {0.08, 1}, {3.0 / 4, 4.0 / 3}, {-0.28768208F, 0.28768208F}};
+  proto::RandomResizedCrop message;
+  message.set_height(224);
+  message.set_width(224);
+  message.set_scale_min(0.08);
+  message.set_scale_max(1);
+  message.set_ratio_min(3.0 / 4);
+  message.set_ratio_max(4.0 / 3);
+  const auto crop = image::OpOf(message);
   decode::AnyImageDecoder decoder{decode::DecodeLimits()};
   Ignore ignore;
   std::uint64_t i = 0;
@@ -147,8 +153,10 @@ void DecodeOnly(benchmark::State& state) {
     const auto info = decoder.Open(photos[sample]);
     if (!info.ok()) return state.SkipWithError("a photograph is refused");
     transform::PhiloxDraws draws(0, 0, sample, 0);
-    const auto window =
-        transform::DrawWindow(crop, {info->width, info->height}, draws);
+    const auto changes =
+        image::ChangesBy(*crop, {info->width, info->height}, draws);
+    if (!changes.ok()) return state.SkipWithError("no window");
+    const transform::CropWindow window = changes->windows.front();
     const absl::Status status =
         decoder.Decode({static_cast<std::uint32_t>(window.left),
                         static_cast<std::uint32_t>(window.top),

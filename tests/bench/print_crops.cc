@@ -17,8 +17,7 @@
 #include "CLI/CLI.hpp"
 #include "server/pipeline/decode/any_image_decoder.h"
 #include "server/pipeline/transform/draws.h"
-#include "server/pipeline/transform/exact_math.h"
-#include "server/pipeline/transform/geometry.h"
+#include "tests/unit/server/pipeline/image/recording_target.h"
 
 namespace forebay::pipeline {
 namespace {
@@ -60,14 +59,14 @@ std::vector<fs::path> Images(const fs::path& root) {
 
 int Print(const std::string& folder, std::uint64_t seed, std::uint64_t epoch,
           std::int64_t size) {
-  transform::RandomResizedCrop op;
-  op.height = op.width = size;
-  op.scale = {0.08, 1};
-  op.ratio = {3.0 / 4, 4.0 / 3};
-  for (int i = 0; i < 2; ++i) {
-    op.log_ratio[i] = static_cast<float>(
-        transform::ExactLog(static_cast<float>(op.ratio[i])));
-  }
+  proto::RandomResizedCrop message;
+  message.set_height(static_cast<std::uint32_t>(size));
+  message.set_width(static_cast<std::uint32_t>(size));
+  message.set_scale_min(0.08);
+  message.set_scale_max(1);
+  message.set_ratio_min(3.0 / 4);
+  message.set_ratio_max(4.0 / 3);
+  const auto op = image::OpOf(message);
   decode::AnyImageDecoder decoder{decode::DecodeLimits()};
   std::uint64_t sample = 0;
   for (const fs::path& path : Images(folder)) {
@@ -80,8 +79,13 @@ int Print(const std::string& folder, std::uint64_t seed, std::uint64_t epoch,
       return 1;
     }
     transform::PhiloxDraws draws(seed, epoch, sample++, 0);
-    const transform::CropWindow window =
-        transform::DrawWindow(op, {info->width, info->height}, draws);
+    const auto changes =
+        image::ChangesBy(*op, {info->width, info->height}, draws);
+    if (!changes.ok()) {
+      std::cerr << path.string() << ": " << changes.status().message() << "\n";
+      return 1;
+    }
+    const transform::CropWindow window = changes->windows.front();
     std::cout << path.string() << ' ' << window.left << ' ' << window.top << ' '
               << window.width << ' ' << window.height << '\n';
   }

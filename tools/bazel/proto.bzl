@@ -57,6 +57,47 @@ def cc_message(name, src, deps = [], visibility = None):
         deps = deps + ["//tools/bazel:protozero"],
     )
 
+def cc_ops(name, domain, namespace, result, function, argument, header, deps, visibility = None):
+    """NAME.h: a function for each kind of op of one domain, and a function that chooses among them.
+
+    Args:
+      name: the library.
+      domain: of OpTraits, in proto/op_options.proto.
+      namespace: of the functions.
+      result: the functions' result.
+      function: the functions' name; NAMEAny is that of the function that chooses.
+      argument: the functions' parameter behind the op: its type and its name.
+      header: the header that declares these types, by its path from the workspace's root.
+      deps: the library of the header.
+      visibility: as usual.
+    """
+    plugin = "//tools/protoc:protoc-gen-message"
+    path = native.package_name() + "/" + name + ".h"
+    values = {
+        "argument": argument,
+        "domain": domain,
+        "function": function,
+        "header": header,
+        "namespace": namespace,
+        "path": path,
+        "result": result,
+    }
+    native.genrule(
+        name = name + "_protoc",
+        srcs = ["//proto:job_src"],
+        outs = [name + ".h"],
+        cmd = "protoc --proto_path=. --message_out=$(GENDIR) " +
+              "--message_opt='%s' " % ";".join([k + "=" + v for k, v in values.items()]) +
+              "--plugin=$(location %s) proto/job.proto" % plugin,
+        tools = [plugin, "//tools/protoc:modules"],
+    )
+    native.cc_library(
+        name = name,
+        hdrs = [name + ".h"],
+        visibility = visibility,
+        deps = deps + ["//proto:job"],
+    )
+
 def cc_grpc(name, src, deps, visibility = None):
     """The gRPC services of one .proto file as a cc_library.
 

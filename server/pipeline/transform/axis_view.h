@@ -4,7 +4,8 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "server/pipeline/transform/ops.h"
+#include "server/pipeline/transform/filter.h"
+#include "server/pipeline/transform/padding.h"
 #include "server/pipeline/transform/scratch.h"
 
 namespace forebay::pipeline::transform {

@@ -6,9 +6,9 @@
 #include "server/pipeline/transform/color.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
-#include <utility>
 
 namespace forebay::pipeline::transform {
 namespace {
@@ -133,46 +133,6 @@ void MakeGray(Pixels pixels) {
   for (std::size_t i = 0; i < pixels.size(); i += 3) {
     const std::uint8_t gray = Luma(&pixels[i]);
     pixels[i] = pixels[i + 1] = pixels[i + 2] = gray;
-  }
-}
-
-JitterDraw DrawJitter(const ColorJitter& op, Draws& draws) {
-  JitterDraw draw;
-  draw.order = {JitterDraw::kBrightness, JitterDraw::kContrast,
-                JitterDraw::kSaturation, JitterDraw::kHue};
-  // A Fisher-Yates shuffle, from the last place down.
-  for (std::size_t i = draw.order.size() - 1; i > 0; --i)
-    std::swap(draw.order[i], draw.order[draws.Below(i + 1)]);
-  const Interval* intervals[] = {&op.brightness, &op.contrast, &op.saturation,
-                                 &op.hue};
-  for (std::size_t i = 0; i < draw.factor.size(); ++i) {
-    draw.set[i] = intervals[i]->set;
-    if (draw.set[i]) {
-      draw.factor[i] =
-          UniformFloat(draws, intervals[i]->min, intervals[i]->max);
-    }
-  }
-  return draw;
-}
-
-void Apply(const JitterDraw& draw, Pixels pixels) {
-  for (const JitterDraw::Adjustment adjustment : draw.order) {
-    if (!draw.set[adjustment]) continue;
-    const float factor = draw.factor[adjustment];
-    switch (adjustment) {
-      case JitterDraw::kBrightness:
-        AdjustBrightness(pixels, factor);
-        break;
-      case JitterDraw::kContrast:
-        AdjustContrast(pixels, factor);
-        break;
-      case JitterDraw::kSaturation:
-        AdjustSaturation(pixels, factor);
-        break;
-      case JitterDraw::kHue:
-        AdjustHue(pixels, factor);
-        break;
-    }
   }
 }
 

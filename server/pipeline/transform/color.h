@@ -1,12 +1,9 @@
 #ifndef FOREBAY_SERVER_PIPELINE_TRANSFORM_COLOR_H_
 #define FOREBAY_SERVER_PIPELINE_TRANSFORM_COLOR_H_
 
-#include <array>
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "server/pipeline/transform/draws.h"
-#include "server/pipeline/transform/ops.h"
 
 namespace forebay::pipeline::transform {
 
@@ -26,24 +23,6 @@ void AdjustSaturation(Pixels pixels, float factor);
 void AdjustHue(Pixels pixels, double turns);
 // Sets all three colors to the luma (ITU-R BT.601).
 void MakeGray(Pixels pixels);
-
-// The random choices of ColorJitter for one sample.
-struct JitterDraw {
-  // The four changes of color.
-  enum Adjustment { kBrightness, kContrast, kSaturation, kHue };
-  // Order of the changes.
-  std::array<Adjustment, 4> order{};
-  // Factor of each Adjustment, or turns of the hue.
-  std::array<float, 4> factor{};
-  // Whether each Adjustment is made.
-  std::array<bool, 4> set{};
-};
-
-// Draws the order, and then the factors in the order of the Adjustments, as
-// torchvision's ColorJitter does.
-JitterDraw DrawJitter(const ColorJitter& op, Draws& draws);
-// Makes the drawn adjustments, in the drawn order.
-void Apply(const JitterDraw& draw, Pixels pixels);
 
 }  // namespace forebay::pipeline::transform
 

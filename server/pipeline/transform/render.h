@@ -79,6 +79,9 @@ struct ScratchImage {
   std::int64_t width = 0;
   std::int64_t height = 0;
 
+  absl::Span<std::uint8_t> pixels() const {
+    return {rgb, static_cast<std::size_t>(bytes())};
+  }
   std::uint64_t bytes() const {
     return static_cast<std::uint64_t>(width) *
            static_cast<std::uint64_t>(height) * kColors;

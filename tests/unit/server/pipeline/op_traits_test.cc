@@ -1,5 +1,6 @@
 #include "server/pipeline/op_traits.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -130,16 +131,24 @@ std::string OpsThat(const Has& has) {
   return names;
 }
 
-TEST_CASE("Ops tell whether they draw and compute pixels and are of audio",
+TEST_CASE("Ops tell whether they draw and compute pixels and what they change",
           "[pipeline][op_traits]") {
   CHECK(OpsThat([](const auto& traits) { return traits.draws(); }) ==
         "RandomCrop RandomResizedCrop RandomHorizontalFlip RandomVerticalFlip "
         "ColorJitter UserCode RandomWindow TimeMasking FrequencyMasking");
   CHECK(OpsThat([](const auto& traits) { return traits.computes_pixels(); }) ==
         "Resize RandomResizedCrop ColorJitter Grayscale Pad");
-  CHECK(OpsThat([](const auto& traits) { return traits.audio(); }) ==
+  const auto of = [](proto::OpTraits::Domain domain) {
+    return OpsThat([domain](const auto& traits) {
+      const auto& domains = traits.domain();
+      return std::find(domains.begin(), domains.end(), domain) != domains.end();
+    });
+  };
+  CHECK(of(proto::OpTraits::AUDIO) ==
         "Resample ToMono Vol Spectrogram MelSpectrogram AmplitudeToDB Mfcc "
         "TimeMasking FrequencyMasking");
+  CHECK(of(proto::OpTraits::ARRAY) ==
+        "Normalize ToDtype Slice RandomWindow Transpose");
 }
 
 TEST_CASE("Ops have titles that users know", "[pipeline][op_traits]") {

@@ -3,7 +3,6 @@
 
 #include "proto/job.pb.h"
 #include "server/pipeline/pipeline.h"
-#include "server/pipeline/program.h"
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
 #include "tests/unit/server/pipeline/spec.h"

@@ -131,7 +131,6 @@ TEST_CASE(
   CHECK(Refusal("frequency_masking { freq_mask_param: 16777217 }", bins) ==
         "freq_mask_param is 16777217, not 0 to 16777216");
   CHECK(Refusal("grayscale {}") == "is not for arrays");
-  CHECK_FALSE(TraitsOf(Spec("ops { grayscale {} }").ops(0)).audio());
 }
 
 // Returns the refusal of a clip that takes too long. A thread does nothing else

@@ -1,20 +1,18 @@
-#ifndef FOREBAY_SERVER_PIPELINE_PROGRAM_H_
-#define FOREBAY_SERVER_PIPELINE_PROGRAM_H_
+#ifndef FOREBAY_SERVER_PIPELINE_IMAGE_PROGRAM_H_
+#define FOREBAY_SERVER_PIPELINE_IMAGE_PROGRAM_H_
 
 #include <array>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "proto/job.pb.h"
-#include "server/pipeline/transform/geometry.h"
-#include "server/pipeline/transform/ops.h"
+#include "server/pipeline/image/image_op.h"
+#include "server/pipeline/transform/image_extent.h"
 #include "server/pipeline/transform/planes.h"
 #include "server/pipeline/transform/render.h"
 #include "server/pipeline/transform/value_table.h"
 
-namespace forebay::pipeline {
+namespace forebay::pipeline::image {
 
 // The color that an op paints where it shows no pixel of the image.
 struct Fill {
@@ -29,10 +27,10 @@ struct Fill {
 
 // An op on pixels, and its random stream.
 struct ProgramOp {
-  transform::PixelOp op;
+  std::unique_ptr<const ImageOp> op;
   // Number of the op's random stream: the op's place in the spec, without
   // counting ops that say how images are decoded.
-  std::uint16_t index = 0;
+  std::uint16_t stream = 0;
 };
 
 // A checked PipelineSpec, and everything computed from it that is the same for
@@ -59,22 +57,6 @@ struct Program {
   transform::ImageExtent extent;
 };
 
-// The images that a program's first op is given.
-struct ProgramInput {
-  // Number of the program's first op among all ops of the pipeline.
-  int first_index = 0;
-  // Number of ops before the first op that say how images are decoded.
-  int decode_ops = 0;
-  int channels = transform::kColors;
-  // Size of all images; nullopt if they may differ.
-  std::optional<transform::ImageExtent> extent;
-};
+}  // namespace forebay::pipeline::image
 
-// Makes a program of a spec. INVALID_ARGUMENT names the op by its position,
-// from 1, and its name.
-absl::StatusOr<Program> MakeProgram(const proto::PipelineSpec& spec,
-                                    const ProgramInput& input = {});
-
-}  // namespace forebay::pipeline
-
-#endif  // FOREBAY_SERVER_PIPELINE_PROGRAM_H_
+#endif  // FOREBAY_SERVER_PIPELINE_IMAGE_PROGRAM_H_
