@@ -18,7 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/philox.h"
 #include "server/base/status.h"
-#include "server/pipeline/audio/audio_op_reader.h"
+#include "server/pipeline/audio/audio_ops.h"
 #include "server/pipeline/op_traits.h"
 #include "server/pipeline/transform/draws.h"
 #include "server/pipeline/workspace_parts.h"
@@ -152,13 +152,15 @@ absl::Status ArrayTransform::Builder::AddStage(const proto::Op& op) {
     return absl::InvalidArgumentError("takes arrays, not single numbers");
   FOREBAY_ASSIGN_OR_RETURN(
       auto made,
-      audio::ReadOp(op, {.frame_shape = {shape.begin() + 1, shape.end()},
-                         .rate = signal_.rate}));
+      audio::MakeAny(op,
+                     {.frame_shape = {shape.begin() + 1, shape.end()},
+                      .rate = signal_.rate},
+                     absl::InvalidArgumentError("is not for arrays")));
   signal_.frames = shape.front();
   FOREBAY_ASSIGN_OR_RETURN(signal_, made->LongestOf(signal_));
   Stage stage;
   stage.op = std::move(made);
-  if (stage.op->is_random())
+  if (TraitsOf(op).draws())
     stage.draws = static_cast<std::uint16_t>(base::kAudioStreams + draws_++);
   TensorType& output = stage.output;
   output = {.dtype = proto::DType::kFloat32, .shape = stage.op->frame_shape()};
@@ -347,10 +349,11 @@ absl::Status ArrayTransform::Work::Run(const ArrayPipeline& part,
         to, scratch_.Allocate<float>(elements, "an array between ops"));
   }
   transform::PhiloxDraws draws(key_.seed, key_.epoch, key_.sample, stage.draws);
+  const transform::Drawn drawn = stage.op->Draw(step.signal, draws);
   FOREBAY_RETURN_IF_ERROR(
       stage.op->makes_parts()
-          ? stage.op->RunPart(in, step.signal, step.part, draws, scratch_, to)
-          : stage.op->Run(in, step.signal, draws, scratch_, to));
+          ? stage.op->RunPart(in, step.signal, step.part, drawn, scratch_, to)
+          : stage.op->Run(in, step.signal, drawn, scratch_, to));
   own_ = to;
   FOREBAY_ASSIGN_OR_RETURN(array_, OutputOf(stage, step));
   array_.items = {reinterpret_cast<const std::uint8_t*>(to), bytes};

@@ -35,7 +35,8 @@ SampleView::SampleView(const image::Program& program,
 absl::Status SampleView::Apply(std::size_t i, transform::Draws& draws) {
   const image::ImageOp& op = *program_.ops[i].op;
   fill_ = static_cast<int>(i);
-  FOREBAY_ASSIGN_OR_RETURN(const image::Drawn drawn, op.Draw(extent(), draws));
+  FOREBAY_ASSIGN_OR_RETURN(const transform::Drawn drawn,
+                           op.Draw(extent(), draws));
   return op.Apply(drawn, *this);
 }
 

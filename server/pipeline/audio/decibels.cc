@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "server/pipeline/audio/audio_ops.h"
 namespace forebay::pipeline::audio {
 namespace {
 
@@ -78,7 +79,7 @@ AmplitudeToDb::AmplitudeToDb(const DecibelOptions& options,
     : options_(options), shape_(std::move(frame_shape)) {}
 
 absl::Status AmplitudeToDb::Run(const float* in, const Signal& signal,
-                                transform::Draws& /*draws*/,
+                                const transform::Drawn& /*drawn*/,
                                 transform::Scratch& /*scratch*/,
                                 float* out) const {
   const std::uint64_t count =
@@ -86,6 +87,13 @@ absl::Status AmplitudeToDb::Run(const float* in, const Signal& signal,
                       std::multiplies<std::uint64_t>());
   ToDecibels(options_, in, count, out);
   return absl::OkStatus();
+}
+
+OpOrRefusal Make(const proto::AmplitudeToDB& op, const Input& input) {
+  DecibelOptions options{.magnitudes =
+                             op.stype() == proto::AmplitudeToDB::MAGNITUDE};
+  if (op.has_top_db()) options.top_db = static_cast<float>(op.top_db());
+  return std::make_unique<const AmplitudeToDb>(options, input.frame_shape);
 }
 
 }  // namespace forebay::pipeline::audio

@@ -41,7 +41,7 @@ class AmplitudeToDb final : public Op {
   }
   bool in_place() const override { return true; }
   absl::Status Run(const float* in, const Signal& signal,
-                   transform::Draws& draws, transform::Scratch& scratch,
+                   const transform::Drawn& drawn, transform::Scratch& scratch,
                    float* out) const override;
 
  private:

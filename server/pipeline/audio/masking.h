@@ -2,7 +2,6 @@
 #define FOREBAY_SERVER_PIPELINE_AUDIO_MASKING_H_
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "server/pipeline/audio/op.h"
@@ -32,16 +31,13 @@ class Masking final : public Op {
     return signal;
   }
   bool in_place() const override { return true; }
-  bool is_random() const override { return true; }
+  transform::Drawn Draw(const Signal& signal,
+                        transform::Draws& draws) const override;
   absl::Status Run(const float* in, const Signal& signal,
-                   transform::Draws& draws, transform::Scratch& scratch,
+                   const transform::Drawn& drawn, transform::Scratch& scratch,
                    float* out) const override;
 
  private:
-  // Draws the begin and end of the mask, in an axis of `length` elements.
-  std::pair<std::uint64_t, std::uint64_t> PartOf(std::uint64_t length,
-                                                 transform::Draws& draws) const;
-
   const MaskOptions options_;
   const std::vector<std::uint64_t> shape_;
 };

@@ -5,7 +5,10 @@
 
 #include "absl/status/status.h"
 #include "server/base/status.h"
+#include "server/pipeline/audio/audio_ops.h"
 #include "server/pipeline/audio/decibels.h"
+#include "server/pipeline/audio/parameter.h"
+#include "server/pipeline/audio/stft_reader.h"
 #include "server/pipeline/transform/exact_math.h"
 
 namespace forebay::pipeline::audio {
@@ -51,8 +54,8 @@ std::vector<std::uint64_t> Mfcc::frame_shape() const {
 }
 
 absl::Status Mfcc::Run(const float* in, const Signal& signal,
-                       transform::Draws& draws, transform::Scratch& scratch,
-                       float* out) const {
+                       const transform::Drawn& drawn,
+                       transform::Scratch& scratch, float* out) const {
   FOREBAY_ASSIGN_OR_RETURN(const Signal times, bands_.OutputOf(signal));
   std::uint64_t rows = 0;
   if (__builtin_mul_overflow(times.frames, channels_, &rows) ||
@@ -61,7 +64,7 @@ absl::Status Mfcc::Run(const float* in, const Signal& signal,
   FOREBAY_ASSIGN_OR_RETURN(
       float* const bands,
       scratch.Allocate<float>(rows * n_mels_, "a mel spectrogram"));
-  FOREBAY_RETURN_IF_ERROR(bands_.Run(in, signal, draws, scratch, bands));
+  FOREBAY_RETURN_IF_ERROR(bands_.Run(in, signal, drawn, scratch, bands));
   if (options_.log_mels) {
     ToLogs(bands, rows * n_mels_, bands);
   } else {
@@ -79,6 +82,20 @@ absl::Status Mfcc::Run(const float* in, const Signal& signal,
     }
   }
   return absl::OkStatus();
+}
+
+// An MFCC makes a mel spectrogram of its own.
+OpOrRefusal Make(const proto::Mfcc& op, const Input& input) {
+  FOREBAY_RETURN_IF_ERROR(CheckClip(input));
+  FOREBAY_ASSIGN_OR_RETURN(const StftOptions stft,
+                           ReadStft(op.mel().spectrogram()));
+  FOREBAY_ASSIGN_OR_RETURN(const MelOptions mel, ReadMel(op.mel(), stft));
+  MfccOptions options{.ortho = !op.has_ortho() || op.ortho(),
+                      .log_mels = op.log_mels()};
+  if (op.n_mfcc() != 0) options.n_mfcc = op.n_mfcc();
+  FOREBAY_RETURN_IF_ERROR(
+      CheckParameter<std::uint32_t>(options.n_mfcc, 1, mel.n_mels, "n_mfcc"));
+  return std::make_unique<const Mfcc>(stft, mel, options, input.frame_shape);
 }
 
 }  // namespace forebay::pipeline::audio

@@ -38,7 +38,7 @@ class Mfcc final : public Op {
     return bands_.LongestOf(signal);
   }
   absl::Status Run(const float* in, const Signal& signal,
-                   transform::Draws& draws, transform::Scratch& scratch,
+                   const transform::Drawn& drawn, transform::Scratch& scratch,
                    float* out) const override;
 
  private:

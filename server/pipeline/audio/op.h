@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/pipeline/transform/drawn.h"
 #include "server/pipeline/transform/draws.h"
 #include "server/pipeline/transform/scratch.h"
 
@@ -34,7 +35,8 @@ inline constexpr std::uint64_t kMaxFrames = std::uint64_t{1} << 40;
 // An op on float32 arrays in C order, with the time first. The axes behind the
 // first are the same for all samples.
 //
-// Immutable and thread-safe; each thread brings its own draws and scratch. Owns
+// Immutable and thread-safe; each thread brings its own draws and
+// scratch. Owns
 // its tables; borrows arrays for the call. Never blocks. Equal inputs give
 // equal bytes on every CPU of an architecture. An error's message has only the
 // reason, without the op's name.
@@ -54,15 +56,18 @@ class Op {
   }
   // Whether Run may be given the same memory as input and output.
   virtual bool in_place() const { return false; }
-  // Whether Run draws random numbers.
-  virtual bool is_random() const { return false; }
 
-  // Computes the output of `signal` into `out`, which has room for
-  // OutputOf(signal). `in` has the signal's elements. RESOURCE_EXHAUSTED: there
-  // is too little scratch.
+  // Makes the random choices for one signal.
+  virtual transform::Drawn Draw(const Signal& /*signal*/,
+                                transform::Draws& /*draws*/) const {
+    return transform::Drawn();
+  }
+  // Computes the output of `signal` by the choices `drawn` into `out`, which
+  // has room for OutputOf(signal). `in` has the signal's elements.
+  // RESOURCE_EXHAUSTED: there is too little scratch.
   virtual absl::Status Run(const float* in, const Signal& signal,
-                           transform::Draws& draws, transform::Scratch& scratch,
-                           float* out) const = 0;
+                           const transform::Drawn& drawn,
+                           transform::Scratch& scratch, float* out) const = 0;
 
   // Whether RunPart can make a part of the output from a part of the input.
   // Only then may InputFor and RunPart be called.
@@ -77,11 +82,12 @@ class Op {
   // as Run's. `in` has the frames InputFor(signal, part) of the input. Errors
   // are Run's.
   virtual absl::Status RunPart(const float* in, const Signal& signal,
-                               const FrameRange& part, transform::Draws& draws,
+                               const FrameRange& part,
+                               const transform::Drawn& drawn,
                                transform::Scratch& scratch, float* out) const {
     Signal as_long_as_part = signal;
     as_long_as_part.frames = part.length;
-    return Run(in, as_long_as_part, draws, scratch, out);
+    return Run(in, as_long_as_part, drawn, scratch, out);
   }
 };
 

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/pipeline/audio/audio_ops.h"
 #include "server/pipeline/audio/parameter.h"
 
 namespace forebay::pipeline::audio {
@@ -117,16 +118,16 @@ absl::StatusOr<FrameRange> Resample::InputFor(const Signal& signal,
 }
 
 absl::Status Resample::Run(const float* in, const Signal& signal,
-                           transform::Draws& draws, transform::Scratch& scratch,
-                           float* out) const {
+                           const transform::Drawn& drawn,
+                           transform::Scratch& scratch, float* out) const {
   FOREBAY_ASSIGN_OR_RETURN(const Signal made, OutputOf(signal));
-  return RunPart(in, signal, {.begin = 0, .length = made.frames}, draws,
+  return RunPart(in, signal, {.begin = 0, .length = made.frames}, drawn,
                  scratch, out);
 }
 
 absl::Status Resample::RunPart(const float* in, const Signal& signal,
                                const FrameRange& part,
-                               transform::Draws& /*draws*/,
+                               const transform::Drawn& /*drawn*/,
                                transform::Scratch& scratch, float* out) const {
   if (part.length == 0) return absl::OkStatus();
   const std::size_t channels = shape_.empty() ? 1 : shape_.front();
@@ -153,6 +154,21 @@ absl::Status Resample::RunPart(const float* in, const Signal& signal,
     kernel->Run(room, part, out + c, channels);
   }
   return absl::OkStatus();
+}
+
+// Parameters that are 0 or missing get torchaudio's defaults.
+OpOrRefusal Make(const proto::Resample& op, const Input& input) {
+  FOREBAY_RETURN_IF_ERROR(CheckClip(input));
+  const ResampleRates rates{.orig_freq = op.orig_freq(),
+                            .new_freq = op.new_freq(),
+                            .lowest_freq = op.lowest_freq()};
+  ResampleOptions options;
+  if (op.lowpass_filter_width() != 0)
+    options.lowpass_filter_width = op.lowpass_filter_width();
+  if (op.rolloff() != 0) options.rolloff = op.rolloff();
+  if (op.has_beta()) options.beta = op.beta();
+  options.kaiser = op.method() == proto::Resample::SINC_KAISER;
+  return Resample::Create(rates, options, input.rate, input.frame_shape);
 }
 
 }  // namespace forebay::pipeline::audio

@@ -44,13 +44,13 @@ class Resample final : public Op {
   absl::StatusOr<Signal> OutputOf(const Signal& signal) const override;
   absl::StatusOr<Signal> LongestOf(const Signal& signal) const override;
   absl::Status Run(const float* in, const Signal& signal,
-                   transform::Draws& draws, transform::Scratch& scratch,
+                   const transform::Drawn& drawn, transform::Scratch& scratch,
                    float* out) const override;
   bool makes_parts() const override { return true; }
   absl::StatusOr<FrameRange> InputFor(const Signal& signal,
                                       const FrameRange& part) const override;
   absl::Status RunPart(const float* in, const Signal& signal,
-                       const FrameRange& part, transform::Draws& draws,
+                       const FrameRange& part, const transform::Drawn& drawn,
                        transform::Scratch& scratch, float* out) const override;
 
  private:

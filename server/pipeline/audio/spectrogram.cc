@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "server/base/status.h"
+#include "server/pipeline/audio/audio_ops.h"
+#include "server/pipeline/audio/stft_reader.h"
 
 namespace forebay::pipeline::audio {
 
@@ -34,7 +36,7 @@ absl::StatusOr<Signal> Spectrogram::LongestOf(const Signal& signal) const {
 }
 
 absl::Status Spectrogram::Run(const float* in, const Signal& signal,
-                              transform::Draws& /*draws*/,
+                              const transform::Drawn& /*drawn*/,
                               transform::Scratch& scratch, float* out) const {
   FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t times,
                            stft_.TimesOf(signal.frames));
@@ -53,6 +55,22 @@ absl::Status Spectrogram::Run(const float* in, const Signal& signal,
     }
   }
   return absl::OkStatus();
+}
+
+OpOrRefusal Make(const proto::Spectrogram& op, const Input& input) {
+  FOREBAY_RETURN_IF_ERROR(CheckClip(input));
+  FOREBAY_ASSIGN_OR_RETURN(const StftOptions stft, ReadStft(op));
+  return std::make_unique<const Spectrogram>(stft, std::nullopt,
+                                             input.frame_shape);
+}
+
+// A MelSpectrogram is a spectrogram whose bins are summed in bands.
+OpOrRefusal Make(const proto::MelSpectrogram& op, const Input& input) {
+  FOREBAY_RETURN_IF_ERROR(CheckClip(input));
+  FOREBAY_ASSIGN_OR_RETURN(const StftOptions stft, ReadStft(op.spectrogram()));
+  FOREBAY_ASSIGN_OR_RETURN(const MelOptions mel, ReadMel(op, stft));
+  return std::make_unique<const Spectrogram>(stft, MelScale(mel),
+                                             input.frame_shape);
 }
 
 }  // namespace forebay::pipeline::audio

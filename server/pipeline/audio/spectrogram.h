@@ -26,7 +26,7 @@ class Spectrogram final : public Op {
   absl::StatusOr<Signal> OutputOf(const Signal& signal) const override;
   absl::StatusOr<Signal> LongestOf(const Signal& signal) const override;
   absl::Status Run(const float* in, const Signal& signal,
-                   transform::Draws& draws, transform::Scratch& scratch,
+                   const transform::Drawn& drawn, transform::Scratch& scratch,
                    float* out) const override;
 
  private:

@@ -24,7 +24,7 @@ class ToMono final : public Op {
   bool in_place() const override { return true; }
   bool makes_parts() const override { return true; }
   absl::Status Run(const float* in, const Signal& signal,
-                   transform::Draws& draws, transform::Scratch& scratch,
+                   const transform::Drawn& drawn, transform::Scratch& scratch,
                    float* out) const override;
 
  private:

@@ -18,7 +18,8 @@ class CenterCrop final : public ImageOp {
  public:
   explicit CenterCrop(transform::ImageExtent crop) : crop_(crop) {}
 
-  absl::Status Apply(const Drawn& /*drawn*/, OpTarget& target) const override {
+  absl::Status Apply(const transform::Drawn& /*drawn*/,
+                     OpTarget& target) const override {
     const transform::ImageExtent image = target.extent();
     return target.Crop({StartOf(crop_.width, image.width),
                         StartOf(crop_.height, image.height), crop_.width,

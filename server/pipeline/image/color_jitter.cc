@@ -38,8 +38,9 @@ class ColorJitter final : public ImageOp {
 
   // Draws the order, and then the factors in the order of the Adjustments, as
   // torchvision does.
-  absl::StatusOr<Drawn> Draw(transform::ImageExtent /*extent*/,
-                             transform::Draws& draws) const override {
+  absl::StatusOr<transform::Drawn> Draw(
+      transform::ImageExtent /*extent*/,
+      transform::Draws& draws) const override {
     Jitter jitter;
     // A Fisher-Yates shuffle, from the last place down.
     for (std::size_t i = jitter.order.size() - 1; i > 0; --i)
@@ -49,10 +50,11 @@ class ColorJitter final : public ImageOp {
       jitter.factor[i] =
           UniformFloat(draws, intervals_[i].min, intervals_[i].max);
     }
-    return Drawn(jitter);
+    return transform::Drawn(jitter);
   }
 
-  absl::Status Apply(const Drawn& drawn, OpTarget& target) const override {
+  absl::Status Apply(const transform::Drawn& drawn,
+                     OpTarget& target) const override {
     const auto jitter = drawn.As<Jitter>();
     return target.ChangePixels([&](const transform::ScratchImage& image) {
       for (const Adjustment adjustment : jitter.order) {

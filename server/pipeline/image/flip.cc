@@ -12,11 +12,13 @@ class RandomFlip final : public ImageOp {
       : horizontal_(horizontal), p_(static_cast<float>(p)) {}
 
   // The choice is a bool: whether to flip.
-  absl::StatusOr<Drawn> Draw(transform::ImageExtent /*extent*/,
-                             transform::Draws& draws) const override {
-    return Drawn(draws.Unit() < p_);
+  absl::StatusOr<transform::Drawn> Draw(
+      transform::ImageExtent /*extent*/,
+      transform::Draws& draws) const override {
+    return transform::Drawn(draws.Unit() < p_);
   }
-  absl::Status Apply(const Drawn& drawn, OpTarget& target) const override {
+  absl::Status Apply(const transform::Drawn& drawn,
+                     OpTarget& target) const override {
     if (drawn.As<bool>()) target.Flip(horizontal_);
     return absl::OkStatus();
   }

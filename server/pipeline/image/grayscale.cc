@@ -8,7 +8,8 @@ namespace {
 // Sets all channels to the luma.
 class Grayscale final : public ImageOp {
  public:
-  absl::Status Apply(const Drawn& /*drawn*/, OpTarget& target) const override {
+  absl::Status Apply(const transform::Drawn& /*drawn*/,
+                     OpTarget& target) const override {
     return target.ChangePixels([](const transform::ScratchImage& image) {
       transform::MakeGray(image.pixels());
     });

@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "server/pipeline/image/drawn.h"
 #include "server/pipeline/image/op_target.h"
+#include "server/pipeline/transform/drawn.h"
 #include "server/pipeline/transform/draws.h"
 
 namespace forebay::pipeline::image {
@@ -27,12 +27,13 @@ class ImageOp {
   // where the op gets it. The order of the draws is part of the op's contract:
   // equal `draws` give equal choices. INVALID_ARGUMENT: the image is too small
   // for the op.
-  virtual absl::StatusOr<Drawn> Draw(transform::ImageExtent /*extent*/,
-                                     transform::Draws& /*draws*/) const {
-    return Drawn();
+  virtual absl::StatusOr<transform::Drawn> Draw(
+      transform::ImageExtent /*extent*/, transform::Draws& /*draws*/) const {
+    return transform::Drawn();
   }
   // Changes the target by the choices that Draw made for it.
-  virtual absl::Status Apply(const Drawn& drawn, OpTarget& target) const = 0;
+  virtual absl::Status Apply(const transform::Drawn& drawn,
+                             OpTarget& target) const = 0;
 
   // Whether the image may show the op's fill.
   virtual bool may_show_fill() const { return false; }

@@ -10,7 +10,8 @@ class Pad final : public ImageOp {
  public:
   explicit Pad(const transform::Padding& padding) : padding_(padding) {}
 
-  absl::Status Apply(const Drawn& /*drawn*/, OpTarget& target) const override {
+  absl::Status Apply(const transform::Drawn& /*drawn*/,
+                     OpTarget& target) const override {
     return target.Pad(padding_);
   }
   bool may_show_fill() const override { return true; }

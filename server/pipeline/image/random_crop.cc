@@ -32,8 +32,8 @@ class RandomCrop final : public ImageOp {
         padding_(padding),
         pad_if_needed_(op.pad_if_needed()) {}
 
-  absl::StatusOr<Drawn> Draw(ImageExtent image,
-                             transform::Draws& draws) const override {
+  absl::StatusOr<transform::Drawn> Draw(
+      ImageExtent image, transform::Draws& draws) const override {
     PaddedWindow result{padding_, {0, 0, crop_.width, crop_.height}};
     Padding& padding = result.padding;
     ImageExtent padded = PaddedExtent(image, padding);
@@ -64,10 +64,11 @@ class RandomCrop final : public ImageOp {
     if (padded.width > crop_.width)
       result.window.left = static_cast<std::int64_t>(
           draws.Below(padded.width - crop_.width + 1));
-    return Drawn(result);
+    return transform::Drawn(result);
   }
 
-  absl::Status Apply(const Drawn& drawn, OpTarget& target) const override {
+  absl::Status Apply(const transform::Drawn& drawn,
+                     OpTarget& target) const override {
     const auto [padding, window] = drawn.As<PaddedWindow>();
     FOREBAY_RETURN_IF_ERROR(target.Pad(padding));
     return target.Crop(window);

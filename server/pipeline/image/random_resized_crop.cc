@@ -30,8 +30,8 @@ class RandomResizedCrop final : public ImageOp {
         filter_(FilterOf(op.interpolation())) {}
 
   // The choice is a CropWindow, which lies within the image.
-  absl::StatusOr<Drawn> Draw(ImageExtent image,
-                             transform::Draws& draws) const override {
+  absl::StatusOr<transform::Drawn> Draw(
+      ImageExtent image, transform::Draws& draws) const override {
     const double area =
         static_cast<double>(image.width) * static_cast<double>(image.height);
     for (int i = 0; i < kTries; ++i) {
@@ -51,12 +51,13 @@ class RandomResizedCrop final : public ImageOp {
           static_cast<std::int64_t>(draws.Below(image.height - height + 1));
       window.left =
           static_cast<std::int64_t>(draws.Below(image.width - width + 1));
-      return Drawn(window);
+      return transform::Drawn(window);
     }
-    return Drawn(CentralCrop(image));
+    return transform::Drawn(CentralCrop(image));
   }
 
-  absl::Status Apply(const Drawn& drawn, OpTarget& target) const override {
+  absl::Status Apply(const transform::Drawn& drawn,
+                     OpTarget& target) const override {
     FOREBAY_RETURN_IF_ERROR(target.Crop(drawn.As<CropWindow>()));
     return target.Resize(output_, filter_);
   }

@@ -18,7 +18,8 @@ class Resize final : public ImageOp {
         max_size_(op.max_size()),
         filter_(FilterOf(op.interpolation())) {}
 
-  absl::Status Apply(const Drawn& /*drawn*/, OpTarget& target) const override {
+  absl::Status Apply(const transform::Drawn& /*drawn*/,
+                     OpTarget& target) const override {
     return target.Resize(ExtentOf(target.extent()), filter_);
   }
   std::vector<std::int64_t> prefix_key() const override {

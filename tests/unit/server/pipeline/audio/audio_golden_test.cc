@@ -88,23 +88,26 @@ TEST_CASE("Masks of times and frequencies are the same as torchaudio's",
     INFO(count++);
     FixedDraws draws(first, second);
     std::vector<float> times(2 * length, 1);
-    REQUIRE_THAT(Masking(options, {2})
-                     .Run(times.data(), {.frames = length}, draws, scratch,
-                          times.data()),
-                 IsOk());
+    const Masking of_times(options, {2});
+    const Signal signal{.frames = length};
+    REQUIRE_THAT(
+        of_times.Run(times.data(), signal, of_times.Draw(signal, draws),
+                     scratch, times.data()),
+        IsOk());
     for (std::uint64_t i = 0; i < 2 * length; ++i) {
       CAPTURE(i);
       REQUIRE(times[i] == (i / 2 < begin || i / 2 >= end ? 1 : 0));
     }
     CHECK(draws.drawn() <= 2);
-    MaskOptions of_bins = options;
-    of_bins.of_times = false;
+    options.of_times = false;
+    const Masking of_bins(options, {length});
+    options.of_times = true;
+    const Signal three{.frames = 3};
     const std::vector<float> ones(3 * length, 1);
     std::vector<float> bins(3 * length);
-    REQUIRE_THAT(
-        Masking(of_bins, {length})
-            .Run(ones.data(), {.frames = 3}, draws, scratch, bins.data()),
-        IsOk());
+    REQUIRE_THAT(of_bins.Run(ones.data(), three, of_bins.Draw(three, draws),
+                             scratch, bins.data()),
+                 IsOk());
     for (std::uint64_t i = 0; i < 3 * length; ++i) {
       CAPTURE(i);
       REQUIRE(bins[i] == (i % length < begin || i % length >= end ? 1 : 0));

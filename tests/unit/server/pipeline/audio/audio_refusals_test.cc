@@ -1,8 +1,8 @@
 #include <string>
 
-#include "server/pipeline/audio/audio_op_reader.h"
+#include "server/pipeline/audio/audio_ops.h"
 #include "server/pipeline/op_traits.h"
-#include "server/pipeline/transform/draws.h"
+#include "server/pipeline/transform/drawn.h"
 #include "server/pipeline/transform/scratch.h"
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
@@ -13,11 +13,15 @@ namespace {
 
 using tests::IsOk;
 
+OpOrRefusal MakeOp(const proto::Op& op, const Input& input) {
+  return MakeAny(op, input, absl::InvalidArgumentError("is not for arrays"));
+}
+
 std::string Refusal(const std::string& op, const Input& input = {}) {
   const proto::Op read = Spec("ops { " + op + " }").ops(0);
   const absl::Status checked = CheckFields(read);
   return std::string(
-      (checked.ok() ? ReadOp(read, input).status() : checked).message());
+      (checked.ok() ? MakeOp(read, input).status() : checked).message());
 }
 
 TEST_CASE("Resample refuses parameters out of range",
@@ -137,7 +141,7 @@ TEST_CASE(
 // meanwhile, and an op cannot be stopped.
 std::string TooLong(const std::string& op, const Input& input,
                     std::uint64_t frames) {
-  const auto made = ReadOp(Spec("ops { " + op + " }").ops(0), input);
+  const auto made = MakeOp(Spec("ops { " + op + " }").ops(0), input);
   CHECK_THAT(made, IsOk());
   const Signal clip{.frames = frames, .rate = input.rate};
   // LongestOf() tells what clips may become, and does not refuse the length.
@@ -161,18 +165,17 @@ TEST_CASE("Spectrogram ops refuse clips that mean hours of work",
 TEST_CASE("Resample refuses clips whose filter means hours of work",
           "[audio][audio_refusals]") {
   const auto made =
-      ReadOp(Spec("ops { resample { orig_freq: 2 new_freq: 1 rolloff: 0.005 "
+      MakeOp(Spec("ops { resample { orig_freq: 2 new_freq: 1 rolloff: 0.005 "
                   "lowpass_filter_width: 1024 } }")
                  .ops(0),
              {.frame_shape = {2}});
   REQUIRE_THAT(made, IsOk());
   const Signal clip{.frames = std::uint64_t{1} << 30, .rate = 2};
   CHECK_THAT((*made)->OutputOf(clip), IsOk());
-  transform::PhiloxDraws draws(1, 2, 3, 4);
   transform::Scratch scratch(1 << 20);
   const FrameRange part{.begin = 0, .length = 200'000};
   CHECK((*made)
-            ->RunPart(nullptr, clip, part, draws, scratch, nullptr)
+            ->RunPart(nullptr, clip, part, transform::Drawn(), scratch, nullptr)
             .message() ==
         "becomes 200000 frames of 2 channels, each a sum of 819208 "
         "elements: take a smaller lowpass_filter_width, a greater rolloff, "

@@ -63,7 +63,7 @@ inline absl::StatusOr<RecordingTarget> ChangesBy(const ImageOp& op,
                                                  transform::ImageExtent extent,
                                                  transform::Draws& draws) {
   RecordingTarget target(extent);
-  const absl::StatusOr<Drawn> drawn = op.Draw(extent, draws);
+  const absl::StatusOr<transform::Drawn> drawn = op.Draw(extent, draws);
   if (!drawn.ok()) return drawn.status();
   const absl::Status status = op.Apply(*drawn, target);
   if (!status.ok()) return status;

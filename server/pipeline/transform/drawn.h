@@ -1,12 +1,12 @@
-#ifndef FOREBAY_SERVER_PIPELINE_IMAGE_DRAWN_H_
-#define FOREBAY_SERVER_PIPELINE_IMAGE_DRAWN_H_
+#ifndef FOREBAY_SERVER_PIPELINE_TRANSFORM_DRAWN_H_
+#define FOREBAY_SERVER_PIPELINE_TRANSFORM_DRAWN_H_
 
 #include <array>
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
 
-namespace forebay::pipeline::image {
+namespace forebay::pipeline::transform {
 
 // The random choices that an op has made for one sample: a struct that only the
 // op itself knows, copied by value. Not thread-safe. Never allocates or blocks.
@@ -38,6 +38,6 @@ class Drawn {
   std::array<std::byte, kBytes> bytes_{};
 };
 
-}  // namespace forebay::pipeline::image
+}  // namespace forebay::pipeline::transform
 
-#endif  // FOREBAY_SERVER_PIPELINE_IMAGE_DRAWN_H_
+#endif  // FOREBAY_SERVER_PIPELINE_TRANSFORM_DRAWN_H_
