@@ -14,12 +14,12 @@ _HEADER = """\
 
 namespace {namespace} {{
 
-// Each function does the same for one kind of op. The file of the op's code
+// There is a function for each kind of op. The file that has the op's code
 // defines the function.
 {declarations}
 
-// Calls the function for an op's kind. Returns `other` for an op of a kind that
-// is not of this domain.
+// Calls the function for the kind of `op`. Returns `other` if the kind is not of
+// this domain.
 inline {result} {function}Any(const proto::Op& op, {argument}, {result} other) {{
   switch (op.kind_case()) {{
 {cases}
