@@ -256,6 +256,11 @@ class Finder {
 
 absl::StatusOr<ColumnChoice> ColumnChoice::Create(
     std::vector<std::string> names, const std::vector<std::string>& types) {
+  if (names.size() > kMaxDatasetFields) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("at most ", kMaxDatasetFields,
+                     " columns can be named, not ", names.size()));
+  }
   if (!types.empty() && types.size() != names.size())
     return absl::InvalidArgumentError("each column has one type, or none");
   Types parsed(names.size());

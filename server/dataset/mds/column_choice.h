@@ -23,7 +23,8 @@ class ColumnChoice {
 
   // Makes a choice. `types` is empty, or has an item for each name: a text for
   // records::ParseValueType, or an empty text if the column decides the type.
-  // INVALID_ARGUMENT: a type does not exist, or a name comes twice.
+  // INVALID_ARGUMENT: there are more names than fields can be; a type does not
+  // exist; or a name comes twice.
   static absl::StatusOr<ColumnChoice> Create(
       std::vector<std::string> names, const std::vector<std::string>& types);
 

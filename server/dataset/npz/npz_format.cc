@@ -54,6 +54,12 @@ absl::StatusOr<FieldValue> ReadArray(const zip::ZipMember& member,
 
 absl::Status CheckNames(const std::vector<std::string>& names,
                         bool has_labels) {
+  const std::size_t most = kMaxDatasetFields - (has_labels ? 1 : 0);
+  if (names.empty() || names.size() > most) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "there are ", names.size(), " arrays that can be fields; name 1 to ",
+        most, " by fields="));
+  }
   for (const std::string& name : names) {
     if (has_labels && name == kLabel) {
       return absl::InvalidArgumentError(
@@ -70,11 +76,7 @@ absl::Status CheckNames(const std::vector<std::string>& names,
           absl::StrCat("the array ", name, " comes twice"));
     }
   }
-  const std::size_t most = kMaxDatasetFields - (has_labels ? 1 : 0);
-  if (!names.empty() && names.size() <= most) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "there are ", names.size(), " arrays that can be fields; name 1 to ",
-      most, " by fields="));
+  return absl::OkStatus();
 }
 
 NpzFormat::NpzFormat(std::vector<std::string> names, bool has_labels)
