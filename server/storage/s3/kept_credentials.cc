@@ -86,9 +86,17 @@ KeptCredentials::~KeptCredentials() {
 }
 
 absl::Status KeptCredentials::Renew() {
+  std::int64_t search = 0;
+  {
+    base::MutexLock lock(&mutex_);
+    search = ++searches_;
+  }
   auto found = find_();
   FOREBAY_RETURN_IF_ERROR(found.status());
   base::MutexLock lock(&mutex_);
+  // A search that began later has found newer credentials.
+  if (search < used_search_) return absl::OkStatus();
+  used_search_ = search;
   name_ = found->name;
   if (!found->keys.has_value())
     signer_.reset();

@@ -48,7 +48,8 @@ class KeptCredentials final : public http::Authorizer {
                   const base::Clock* wall);
   ~KeptCredentials() override;
 
-  // Looks for credentials, and uses them from now on.
+  // Looks for credentials, and uses them from now on. If a search that began
+  // later has already ended, uses that search's credentials instead.
   absl::Status Renew();
   // Returns the name of the credentials, for people; "" before the first Renew.
   std::string name() const;
@@ -85,6 +86,11 @@ class KeptCredentials final : public http::Authorizer {
   const base::Clock* const wall_;
 
   mutable base::Mutex mutex_;
+  // Number of searches for credentials that have begun.
+  std::int64_t searches_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Number of the search, counted from 1, that found the credentials in use. 0
+  // before the first search has ended.
+  std::int64_t used_search_ ABSL_GUARDED_BY(mutex_) = 0;
   std::string name_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Signer> signer_ ABSL_GUARDED_BY(mutex_);  // null without keys
 

@@ -222,6 +222,29 @@ TEST_CASE_METHOD(KeptCredentialsTest,
 }
 
 TEST_CASE_METHOD(KeptCredentialsTest,
+                 "S3 credentials of an older search do not replace newer ones",
+                 "[s3][kept_credentials]") {
+  std::promise<void> begun;
+  std::promise<void> go;
+  std::atomic<int> looks = 0;
+  KeptCredentials kept(
+      engine_.get(),
+      [&]() -> absl::StatusOr<Credentials> {
+        if (looks++ > 0) return Credentials{std::nullopt, "newer"};
+        begun.set_value();
+        go.get_future().wait();
+        return Credentials{std::nullopt, "older"};
+      },
+      "us-east-1", &wall_);
+  auto older = std::async(std::launch::async, [&kept] { return kept.Renew(); });
+  begun.get_future().wait();
+  CHECK_THAT(kept.Renew(), IsOk());
+  go.set_value();
+  CHECK_THAT(older.get(), IsOk());
+  CHECK(kept.name() == "newer");
+}
+
+TEST_CASE_METHOD(KeptCredentialsTest,
                  "Kept S3 credentials sign what they are asked to sign",
                  "[s3][kept_credentials]") {
   Have(Keys{"id", "secret", "token"});
