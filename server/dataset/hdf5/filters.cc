@@ -125,7 +125,10 @@ absl::StatusOr<Bytes> Unshuffle(Bytes shuffled, std::size_t element,
   if (element == 0 || shuffled.size() > room.size()) return Damaged();
   const std::size_t count = shuffled.size() / element;
   std::uint8_t* const to = room.data();
-  for (std::size_t byte = 0; byte < element; ++byte) {
+  // Without a whole element, there is nothing to undo. The file may say that an
+  // element has up to 2^32 - 1 bytes, so the loop must not run over those.
+  const std::size_t bytes = count > 0 ? element : 0;
+  for (std::size_t byte = 0; byte < bytes; ++byte) {
     const std::uint8_t* const from = shuffled.data() + byte * count;
     for (std::size_t i = 0; i < count; ++i) to[i * element + byte] = from[i];
   }
