@@ -1,6 +1,8 @@
 #include "server/dataset/hdf5/btree2.h"
 
+#include <algorithm>
 #include <bit>
+#include <cstddef>
 
 #include "server/base/check.h"
 #include "server/base/status.h"
@@ -13,9 +15,10 @@
 // not in the file: they are the bytes that the largest possible number needs.
 // MeasureLevels computes them from the size of a node.
 //
-// The walk keeps a stack of nodes. Records are shown node by node, and
-// therefore not in the order of the tree; no caller needs that. Every node is
-// read once.
+// The walk keeps a stack of nodes, and reads the first child of a node first.
+// Nodes are mostly stored in that order, and reads become longer while a file
+// is read from front to back. Records are shown node by node, and therefore not
+// in the order of the tree; no caller needs that. Every node is read once.
 
 namespace forebay::dataset::hdf5 {
 namespace {
@@ -123,6 +126,7 @@ absl::Status Btree2Walk::Step(
   if (node.depth > 0) {
     FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(pending_, node.records + 1));
   }
+  const std::size_t others = pending_.size();
   for (std::uint64_t i = 0; node.depth > 0 && i <= node.records; ++i) {
     Node child;
     child.address = cursor.TakeAddress();
@@ -131,6 +135,8 @@ absl::Status Btree2Walk::Step(
     cursor.Skip(total_bytes);
     pending_.push_back(child);
   }
+  std::reverse(pending_.begin() + static_cast<std::ptrdiff_t>(others),
+               pending_.end());
   if (!cursor.ok()) return Damaged();
   if (done()) DropNodes(file);
   return absl::OkStatus();

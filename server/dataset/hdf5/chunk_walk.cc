@@ -1,6 +1,7 @@
 #include "server/dataset/hdf5/chunk_walk.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +17,9 @@
 // largest shape to which the dataset may grow. The implicit index is such an
 // array without elements: all chunks have equally many bytes, and follow one
 // another in the file.
+//
+// The walk through a B-tree reads the first child of a node first; see
+// btree2.cc.
 //
 // Indexes are untrusted. A node that is reached twice is an error at once. A
 // chunk that is listed twice is found at the end, by Take.
@@ -98,6 +102,7 @@ absl::Status ChunkWalk::StepBtree1(FileView& file) {
   pending_.pop_back();
   ByteCursor item(items, widths);
   std::vector<std::uint64_t> scaled(array_.shape.size());
+  const std::size_t others = pending_.size();
   for (std::uint64_t i = 0; i < entries; ++i) {
     const std::uint64_t bytes = item.Take(4);
     const auto mask = static_cast<std::uint32_t>(item.Take(4));
@@ -112,6 +117,8 @@ absl::Status ChunkWalk::StepBtree1(FileView& file) {
       FOREBAY_RETURN_IF_ERROR(Add(file, scaled, child, bytes, mask));
     }
   }
+  std::reverse(pending_.begin() + static_cast<std::ptrdiff_t>(others),
+               pending_.end());
   if (done()) {
     // The node that the constructor added was not counted, because the
     // constructor has no file whose memory could count it.

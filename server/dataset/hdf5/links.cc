@@ -16,8 +16,9 @@
 // whose leaves are symbol table nodes (III.B), and of a local heap with the
 // names (III.D).
 //
-// A walk keeps its position when bytes are missing. No step changes the
-// position before all bytes of the step are there.
+// The walk through an old tree reads the first child of a node first; see
+// btree2.cc. A walk keeps its position when bytes are missing. No step changes
+// the position before all bytes of the step are there.
 
 namespace forebay::dataset::hdf5 {
 namespace {
@@ -227,11 +228,14 @@ absl::Status LinkWalk::StepTree(FileView& file, std::uint64_t address) {
       file.At(address + prefix, entries * (widths.length + widths.address)));
   FOREBAY_RETURN_IF_ERROR(MakeRoom(pending_, entries));
   pending_.pop_back();
+  const std::size_t others = pending_.size();
   ByteCursor keys(items, widths);
   for (std::uint64_t i = 0; i < entries; ++i) {
     keys.TakeLength();
     pending_.push_back({keys.TakeAddress(), is_leaf});
   }
+  std::reverse(pending_.begin() + static_cast<std::ptrdiff_t>(others),
+               pending_.end());
   return absl::OkStatus();
 }
 
