@@ -58,6 +58,13 @@ absl::Status IsNoObject(const std::string& path) {
       path, ": is a link to another name or file, which is not followed"));
 }
 
+// Makes the error of a group that has kDeepest groups above it.
+absl::Status IsTooDeep() {
+  return absl::UnimplementedError(absl::StrCat(
+      "is a group below ", kDeepest,
+      " others, whose datasets are not listed: move it to a shorter path"));
+}
+
 // Returns the path of an object in a group. The root group has an empty path.
 std::string Join(std::string_view group, std::string_view name) {
   return absl::StrCat(std::string(group), group.empty() ? "" : "/",
@@ -237,7 +244,12 @@ absl::Status ArrayLister::Step(FileView& file) {
   if (!messages.ok()) return At(object.path, messages.status());
   if (IsDataset(*messages)) return AddArray(file, object, *messages);
   // Each group is listed once: a hard link may make it its own descendant.
-  if (groups_.contains(object.address) || object.depth == kDeepest) {
+  if (groups_.contains(object.address)) {
+    pending_.pop_back();
+    return absl::OkStatus();
+  }
+  if (object.depth == kDeepest) {
+    found_.push_back({object.path, IsTooDeep()});
     pending_.pop_back();
     return absl::OkStatus();
   }
@@ -273,19 +285,21 @@ absl::Status ArrayLister::AddLinks(FileView& file, const Object& group,
   if (!links.ok()) return At(group.path, links.status());
   groups_.insert(group.address);
   pending_.pop_back();
-  for (const Link& link : *links) {
-    if (link.address == kNoAddress) continue;
+  // The last pending object comes next. Objects come in the order of their
+  // names, so that a group with several hard links has the first one's path.
+  for (auto link = links->rbegin(); link != links->rend(); ++link) {
+    if (link->address == kNoAddress) continue;
     if (++objects_ > kMostObjects) {
       return absl::UnimplementedError(
           absl::StrCat("has more than ", kMostObjects,
                        " objects; name the datasets that are wanted"));
     }
-    std::string path = Join(group.path, link.name);
+    std::string path = Join(group.path, link->name);
     // The bytes count twice: for the pending object, and for the dataset that
     // it may turn out to be.
     FOREBAY_RETURN_IF_ERROR(Count(2 * (sizeof(Object) + sizeof(ListedArray) +
                                        base::HeapBytes(path.size()))));
-    pending_.push_back({std::move(path), link.address, group.depth + 1});
+    pending_.push_back({std::move(path), link->address, group.depth + 1});
   }
   return absl::OkStatus();
 }

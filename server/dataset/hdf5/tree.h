@@ -70,16 +70,17 @@ absl::StatusOr<GroupObjects> ListGroup(FileView& file, std::string_view path);
 absl::StatusOr<FoundArray> FindFirstArray(FileView& file,
                                           const std::string& path);
 
-// A dataset that ArrayLister has listed.
+// A dataset that ArrayLister has listed, or an object that it cannot list.
 struct ListedArray {
   std::string path;
-  // The layout; UNIMPLEMENTED if it cannot be read. Datasets with several paths
-  // share one layout.
+  // The layout. UNIMPLEMENTED: the layout cannot be read, or the object is a
+  // group below too many others. Datasets with several paths share one layout.
   absl::StatusOr<std::shared_ptr<const ArrayLayout>> array;
 };
 
-// Lists all datasets of a file, object by object. Resumes where bytes were
-// missing.
+// Lists all datasets of a file, object by object in the order of their names.
+// Resumes where bytes were missing. Lists a group with several paths once,
+// under the first of them.
 //
 // Used by one thread. Owns the datasets that it finds. Counts their memory in
 // `memory`, which outlives the lister. Never blocks. Errors: those of FileView
