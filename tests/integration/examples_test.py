@@ -55,16 +55,26 @@ def test_cpp_says_what_is_wrong(daemon, tmp_path):
     assert b"nowhere" in done.stderr
 
 
-def train(folder, *arguments):
-    """Runs the training example. Returns loss and accuracy of each epoch."""
+def run_train(*arguments):
+    """Runs the training example. Returns what it prints."""
     done = subprocess.run(
-        [sys.executable, str(TRAIN), str(folder / "train"), "--validation",
-         str(folder / "val"), "--batch-size=12", *arguments],
+        [sys.executable, str(TRAIN), "--batch-size=12", *map(str, arguments)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE,
         env=dict(os.environ, OMP_NUM_THREADS="1"))
     said = done.stdout.decode()
     assert done.returncode == 0, said
+    return said
+
+
+def train(folder, *arguments):
+    """Runs the training example. Returns loss and accuracy of each epoch."""
+    said = run_train(folder / "train", "--validation", folder / "val", *arguments)
     return re.findall(r"epoch \d+: loss (\S+), accuracy (\S+),", said)
+
+
+def test_training_says_that_it_measures_on_the_training_images(daemon, photos):
+    said = run_train(photos, "--epochs=1")
+    assert re.search(r"loss \S+, accuracy on the training images [01]\.\d+,", said)
 
 
 def test_training_learns_and_resumes(daemon, photos, tmp_path):

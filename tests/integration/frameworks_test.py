@@ -182,7 +182,8 @@ if __name__ == "__main__":
 def test_trainer_goes_on_from_its_checkpoints(daemon, photos, tmp_path, launch):
     output = tmp_path / "run"
     command = (*launch, "trainer_train.py", photos, "--batch-size=4",
-               "--epochs=2", f"--output={output}", "--save-steps=4", "--evaluate")
+               "--epochs=2", f"--output={output}", "--save-steps=4",
+               f"--validation={photos}")
     steps = 12 if not launch else 6
     # Transformers 5 prints the numbers of training as texts.
     last = re.compile(r"'loss': '?(\d\.\d+)'?, 'grad_norm': '?(\d+\.\d+)[^}]*"

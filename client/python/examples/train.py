@@ -3,9 +3,10 @@
     python train.py /data/train --validation /data/val --epochs 20
 
 On two CPU cores, one minute with a few thousand photographs gives an accuracy
-far above chance. With --checkpoint, the model, the optimizer and the loader's position
-are saved at the end of each epoch, and when --max-steps ends the run. The next run with
-the same file goes on with the very next sample.
+far above chance. Without --validation, the accuracy is that on the training images,
+which says little about other images. With --checkpoint, the model, the optimizer and
+the loader's position are saved at the end of each epoch, and when --max-steps ends the
+run. The next run with the same file goes on with the very next sample.
 """
 
 import argparse
@@ -105,7 +106,9 @@ def parse():
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("train", help="a folder of class folders")
-    parser.add_argument("--validation", metavar="FOLDER")
+    parser.add_argument("--validation", metavar="FOLDER",
+                        help="class folders of other images, to measure the accuracy "
+                        "on; without them, it is measured on the training images")
     parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--seed", type=int, default=0)
@@ -118,10 +121,10 @@ def parse():
 def main():
     args = parse()
     training = Training(args)
-    # Without --validation, this loads the training images, but without augmentation.
-    validation = forebay.DataLoader(
+    measured = forebay.DataLoader(
         args.validation or args.train, args.batch_size, transform=PLAIN,
-        name="validation")
+        name="validation" if args.validation else "training images")
+    title = "accuracy" if args.validation else "accuracy on the training images"
     while training.epoch < args.epochs:
         epoch, begin = training.epoch, time.monotonic()
         losses = training.run_epoch(args.max_steps)
@@ -129,8 +132,8 @@ def main():
         if training.epoch == epoch:  # max_steps ended it
             break
         seconds = time.monotonic() - begin
-        print(f"epoch {epoch}: loss {sum(losses) / len(losses):.6f}, accuracy "
-              f"{accuracy(training.model, validation):.3f}, "
+        print(f"epoch {epoch}: loss {sum(losses) / len(losses):.6f}, "
+              f"{title} {accuracy(training.model, measured):.3f}, "
               f"{len(losses) * args.batch_size / seconds:,.0f} images/s",
               flush=True)
 

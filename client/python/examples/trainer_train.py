@@ -1,6 +1,6 @@
 """Trains the network of train.py with Hugging Face's Trainer.
 
-    python trainer_train.py /data/train --epochs 20 --output /tmp/run
+    python trainer_train.py /data/train --validation /data/val --output /tmp/run
     torchrun --nproc_per_node 2 trainer_train.py /data/train --output /tmp/run
 
 The dataset is torchvision's. Equal runs on one machine make its samples once.
@@ -32,13 +32,16 @@ class Classifier(nn.Module):
         return {"loss": F.cross_entropy(logits, labels), "logits": logits}
 
 
+AUGMENTED = (T.RandomResizedCrop(SIZE, scale=(0.3, 1.0)), T.RandomHorizontalFlip())
+PLAIN = (T.Resize(SIZE), T.CenterCrop(SIZE))
+
+
 class Photos(datasets.ImageFolder):
     """A folder of class folders, whose samples have the names of the arguments."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, crop=AUGMENTED):
         super().__init__(folder, T.Compose([
-            T.RandomResizedCrop(SIZE, scale=(0.3, 1.0)), T.RandomHorizontalFlip(),
-            T.ToTensor(), T.Normalize(MEAN, STD)]))
+            *crop, T.ToTensor(), T.Normalize(MEAN, STD)]))
 
     def __getitem__(self, index):
         image, label = super().__getitem__(index)
@@ -54,7 +57,8 @@ def parse():
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--save-steps", type=int, default=100)
-    parser.add_argument("--evaluate", action="store_true")
+    parser.add_argument("--validation", metavar="FOLDER",
+                        help="class folders of other images, to evaluate on")
     parser.add_argument("--resume", metavar="CHECKPOINT")
     return parser.parse_args()
 
@@ -62,6 +66,7 @@ def parse():
 def main():
     args = parse()
     photos = Photos(args.train)
+    validation = Photos(args.validation, PLAIN) if args.validation else None
     trainer = Trainer(
         Classifier(len(photos.classes)),
         transformers.TrainingArguments(
@@ -70,11 +75,11 @@ def main():
             num_train_epochs=args.epochs, learning_rate=2e-3,
             save_steps=args.save_steps, logging_strategy="epoch",
             remove_unused_columns=False, report_to=[], disable_tqdm=True),
-        train_dataset=photos, eval_dataset=photos,
+        train_dataset=photos, eval_dataset=validation,
         compute_metrics=lambda given: {"accuracy": float(
             (given.predictions.argmax(1) == given.label_ids).mean())})
     trainer.train(resume_from_checkpoint=args.resume)
-    if args.evaluate:
+    if validation is not None:
         print(trainer.evaluate())
     # Without this call, torch's threads may outlive the interpreter, and abort the
     # process.
