@@ -425,8 +425,8 @@ FOREBAY_EXPORT forebay_status forebay_pipeline_add_frequency_masking(
 
 typedef enum forebay_format FOREBAY_INT {
   /* Class folders of images. If `fields` are "audio" and "label": class folders
-   * of audio files. If `fields` is "audio" alone: the audio files right in the
-   * folder. */
+   * of audio files. If `fields` is "audio" alone: the audio files directly in
+   * the folder. */
   FOREBAY_IMAGE_FOLDER = 1,
   /* Tar shards as webdataset writes them: consecutive members whose names are
    * equal up to the first dot are a sample. */
@@ -439,7 +439,7 @@ typedef enum forebay_format FOREBAY_INT {
    * index of the first axis) is a sample with one field, "array". All files
    * have the same type, and rows of the same shape. If there is a `root` but no
    * `shards`, or if `uri` ends in "/", each file below that folder is a sample
-   * with the field "array". If files lie right in the folder, these are the
+   * with the field "array". If files lie directly in the folder, these are the
    * samples. If they lie in class folders, samples also have the field "label".
    * If files lie in both places, `fields` chooses: "array" alone, or "array"
    * and "label". */

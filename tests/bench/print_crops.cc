@@ -36,7 +36,7 @@ bool IsImage(const fs::path& path) {
 }
 
 // Returns the images of `root` class by class if it has class folders,
-// otherwise the images right in it.
+// otherwise the images directly in it.
 std::vector<fs::path> Images(const fs::path& root) {
   std::vector<fs::path> classes;
   for (const auto& entry : fs::directory_iterator(root))

@@ -37,7 +37,7 @@ def audio_folder(path: Union[str, "os.PathLike[str]"], *,
       path: of the folder, a path or a URI; also of a zip archive, or a folder in one.
       labels: with True, the folders in it are classes, as torchvision's
         DatasetFolder has them: a batch has the field "label", too. With False, the
-        files right in the folder are the samples, in the order of their names.
+        files directly in the folder are the samples, in the order of their names.
 
     Returns:
       An AudioFolder, to pass to DataLoader as `dataset`.
@@ -55,7 +55,7 @@ def field_names(dataset: AudioFolder) -> List[bytes]:
 
 def find(path: Union[str, bytes]) -> Optional[AudioFolder]:
     """Returns the dataset of a local folder of audio files: with labels, unless files
-    lie right in it. None if there are no audio files, or its folders have images."""
+    lie directly in it. None if there are no audio files, or its folders have images."""
     found = _folder_endings.look(path)
     if found is None or found.has_images:
         return None

@@ -19,7 +19,7 @@ class Endings(NamedTuple):
     """Lower-case endings of files, such as ".npy".
 
     Attributes:
-      own: the endings of files right in the folder.
+      own: the endings of files directly in the folder.
       below: the endings of files in the folder's folders.
       has_images: whether the folder's folders have images, in them or below them.
     """

@@ -35,8 +35,8 @@ def npy_folder(path: Union[str, "os.PathLike[str]"], *,
       path: of the folder, a path or a URI.
       labels: with True, the folders in it are classes, as torchvision's
         DatasetFolder has them: a batch has the field "label", too. With False, the
-        files right in the folder are the samples, in the order of their names. With
-        None, the files right in the folder are the samples. If there are none, the
+        files directly in the folder are the samples, in the order of their names. With
+        None, the files directly in the folder are the samples. If there are none, the
         folders are classes. A folder that has both kinds is refused.
 
     Returns:

@@ -48,9 +48,9 @@ def npz(path: Union[str, "os.PathLike[str]"], *,
         that is long and not deflated. With False, each file is a sample. Its arrays may
         differ from sample to sample in length, and in nothing else. With None, each
         file is a sample if `path` is a folder, and each row if it is not.
-      labels: with True, the folders in a folder are classes, and each file right in
+      labels: with True, the folders in a folder are classes, and each file directly in
         one of them is a sample: a batch has the field "label", too. With False, the
-        files right in the folder are the samples. With None, the folders of a local
+        files directly in the folder are the samples. With None, the folders of a local
         folder without such files are classes; all others are read as with False.
 
     Returns:

@@ -13,8 +13,8 @@
 
 namespace forebay::dataset::folder {
 
-// A dataset of files, in class folders or right in one folder: each file is a
-// sample. Datasets with roots of their own may share an index.
+// A dataset of files, in class folders or directly in one folder: each file is
+// a sample. Datasets with roots of their own may share an index.
 //
 // Threads, ownership, blocking and errors are as Dataset says.
 class FolderDataset final : public Dataset {

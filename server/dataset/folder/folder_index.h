@@ -29,7 +29,7 @@ struct DirectoryVersion {
                          const DirectoryVersion&) = default;
 };
 
-// A directory of the tree, and the files right in it, which are consecutive
+// A directory of the tree, and the files directly in it, which are consecutive
 // samples. In FolderIndexParts::names, the directory's path is followed by the
 // names of its files. The path is relative to the root; the root's path is
 // empty.
@@ -122,7 +122,7 @@ class FolderIndex {
   std::uint64_t size() const { return parts_.records.size(); }
   std::uint64_t largest_sample() const { return largest_sample_; }
   std::uint64_t smallest_sample() const { return smallest_sample_; }
-  // Whether all samples lie right in the root, and have no labels.
+  // Whether all samples lie directly in the root, and have no labels.
   bool is_flat() const { return size() > 0 && parts_.directories.size() == 1; }
   // Returns the names of the classes, by label. Empty if the folder is flat.
   const std::vector<std::string>& classes() const { return classes_; }

@@ -28,9 +28,9 @@ struct ScanOptions {
 
 // Indexes a folder of class folders with the semantics of
 // torchvision.datasets.ImageFolder, or, for arrays, of its DatasetFolder: the
-// same classes, labels, samples and order. Arrays right in the folder come in
-// the order of Python's sorted(). Files that cannot be read are samples, too.
-// Two things are errors here: a directory that cannot be listed, which
+// same classes, labels, samples and order. Arrays directly in the folder come
+// in the order of Python's sorted(). Files that cannot be read are samples,
+// too. Two things are errors here: a directory that cannot be listed, which
 // torchvision skips, and a link to a directory that contains the link, which
 // torchvision follows forever.
 //

@@ -29,7 +29,7 @@ bool AreAudio(FolderKind kind) {
   return kind == FolderKind::kClassAudio || kind == FolderKind::kFlatAudio;
 }
 
-// Whether samples may lie right in the root.
+// Whether samples may lie directly in the root.
 bool MayBeFlat(FolderKind kind) {
   return kind == FolderKind::kFlatArrays || kind == FolderKind::kArrays ||
          kind == FolderKind::kFlatAudio;
@@ -131,8 +131,8 @@ absl::Status CheckClasses(const FolderIndex& index, const std::string& uri,
                    "; supported extensions are ", extensions));
 }
 
-// Decides whether samples lie right in the root. If they do, removes the other
-// directories.
+// Decides whether samples lie directly in the root. If they do, removes the
+// other directories.
 absl::Status ChooseFlat(const std::string& uri, FolderKind kind,
                         std::vector<ScannedDirectory>& directories) {
   const bool in_root = !directories.front().records.empty();
@@ -142,7 +142,7 @@ absl::Status ChooseFlat(const std::string& uri, FolderKind kind,
                                    });
   if (kind == FolderKind::kArrays && in_root && filled != directories.end()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        uri, ": .npy files lie right in it and in the folder ", filled->path,
+        uri, ": .npy files lie directly in it and in the folder ", filled->path,
         ": say whether folders are classes, by labels=True or labels=False"));
   }
   if (in_root || IsFlat(kind)) directories.resize(1);
@@ -215,9 +215,10 @@ absl::StatusOr<bool> ObjectTree::Add(const storage::ListedObject& object) {
   const std::string_view name = object.name;
   const std::size_t slash = name.rfind('/');
   if (slash == name.npos && MayBeFlat(kind_)) return AddFile("", name, object);
-  // An object right in the root, or in a folder without a name, has no class.
+  // An object directly in the root, or in a folder without a name, has no
+  // class.
   if (slash == name.npos || name.front() == '/' || IsFlat(kind_)) return false;
-  // Each folder right below the root is a class, even if it has no samples.
+  // Each folder directly below the root is a class, even if it has no samples.
   FOREBAY_RETURN_IF_ERROR(Directory(ClassOf(name)).status());
   return AddFile(name.substr(0, slash), name.substr(slash + 1), object);
 }

@@ -26,12 +26,12 @@ namespace forebay::dataset::folder {
 enum class FolderKind {
   kImages,       // images in class folders
   kClassArrays,  // .npy files in class folders
-  kFlatArrays,   // .npy files right in the root
-  // kFlatArrays if there are .npy files right in the root, otherwise
+  kFlatArrays,   // .npy files directly in the root
+  // kFlatArrays if there are .npy files directly in the root, otherwise
   // kClassArrays. Files in both places are an error.
   kArrays,
   kClassAudio,  // audio files in class folders
-  kFlatAudio,   // audio files right in the root
+  kFlatAudio,   // audio files directly in the root
 };
 
 // Whether the file name `name` has the suffix of an image.
@@ -81,7 +81,7 @@ class ObjectTree {
 // samples are in the order of their names. `scanned_at_nanos` and
 // `link_context` are those of FolderIndexParts. The index keeps its part of
 // `memory`. Errors name `uri`. NOT_FOUND: there are no classes, or a class has
-// no sample. INVALID_ARGUMENT: samples of kArrays lie both right in the root
+// no sample. INVALID_ARGUMENT: samples of kArrays lie both directly in the root
 // and in folders. RESOURCE_EXHAUSTED: the error of `memory`.
 absl::StatusOr<std::shared_ptr<const FolderIndex>> BuildFolderIndex(
     std::vector<ScannedDirectory> directories, const std::string& uri,

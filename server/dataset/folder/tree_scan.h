@@ -31,8 +31,8 @@ struct ScannedTree {
 
 // The part of a tree whose files are samples.
 enum class TreePart {
-  kFolders,  // all files except those right in the root
-  kRoot,     // files right in the root; no other directory is listed
+  kFolders,  // all files except those directly in the root
+  kRoot,     // files directly in the root; no other directory is listed
   kAll,
 };
 

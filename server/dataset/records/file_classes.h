@@ -13,7 +13,7 @@
 
 namespace forebay::dataset::records {
 
-// The classes of files. A file's class is the folder right below the root in
+// The classes of files. A file's class is the folder directly below the root in
 // which the file lies. Classes are numbered in Python's order of their names.
 //
 // Immutable and thread-safe. Owns the names, and a reservation for them. Never

@@ -305,7 +305,7 @@ std::string FolderOfClasses(const folder::FolderIndex& images) {
   const auto& directories = images.parts().directories;
   std::string_view common;
   bool found = false;
-  bool is_filled = false;  // whether images lie right in the common folder
+  bool is_filled = false;  // whether images lie directly in the common folder
   for (std::size_t i = 1; i < directories.size(); ++i) {
     const std::uint64_t end = i + 1 < directories.size()
                                   ? directories[i + 1].first_sample
@@ -320,8 +320,8 @@ std::string FolderOfClasses(const folder::FolderIndex& images) {
     is_filled = path == common || (is_filled && before == common);
     found = true;
   }
-  // If images lie right in the common folder, it is a class, and its parent is
-  // returned.
+  // If images lie directly in the common folder, it is a class, and its parent
+  // is returned.
   if (is_filled) common = common.substr(0, common.find_last_of('/') + 1);
   if (common.ends_with('/')) common.remove_suffix(1);
   return std::string(common);

@@ -15,9 +15,9 @@
 
 namespace forebay::storage::gcs {
 
-// Lists objects below GcsRoots in Google Cloud Storage. The folders right below
-// a root are listed side by side, on threads that end before List returns. A
-// page has 1,000 objects.
+// Lists objects below GcsRoots in Google Cloud Storage. The folders directly
+// below a root are listed side by side, on threads that end before List
+// returns. A page has 1,000 objects.
 //
 // Thread-safe. `client` and `authorizer` (which may be null) outlive it. Calls
 // block, as ObjectLister says. Errors are ObjectLister's; PERMISSION_DENIED

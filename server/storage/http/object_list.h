@@ -30,7 +30,7 @@ struct ListPage {
 struct PagedPlace {
   // Returns the URL of a page of the list of objects below a folder. The folder
   // is "", or a name that ends with a slash. The token "" names the first page.
-  // With `one_level`, folders right below are listed by their names alone.
+  // With `one_level`, folders directly below are listed by their names alone.
   std::function<std::string(std::string_view folder, bool one_level,
                             std::string_view page_token)>
       url;
@@ -45,8 +45,8 @@ struct PagedPlace {
 struct ListOptions {
   // The folder below which objects are listed: "", or a name with its slash.
   std::string folder;
-  // Receives the names of folders right below `folder`, whose objects are then
-  // not listed. If empty, objects at any depth are listed.
+  // Receives the names of folders directly below `folder`, whose objects are
+  // then not listed. If empty, objects at any depth are listed.
   std::function<void(std::string)> folders;
   std::stop_token stop;  // ends the listing early
 };
@@ -73,7 +73,7 @@ absl::Status ListEach(
     const std::function<absl::Status(const std::string& folder)>& list);
 
 // Calls `each` with all objects of `place`, as ObjectLister::List does. The
-// folders right below the place are listed side by side, on threads that end
+// folders directly below the place are listed side by side, on threads that end
 // before ListByFolder returns. Blocking and errors are those of ListObjects.
 absl::Status ListByFolder(Client* client, const PagedPlace& place,
                           const std::function<void(ListedObject)>& each,

@@ -16,8 +16,9 @@
 
 namespace forebay::storage::s3 {
 
-// Lists objects below S3Roots. The folders right below a root are listed side
-// by side, on threads that end before List returns. A page has 1,000 objects.
+// Lists objects below S3Roots. The folders directly below a root are listed
+// side by side, on threads that end before List returns. A page has 1,000
+// objects.
 //
 // Thread-safe. `client`, `tags` and `authorizer` (which may be null) outlive
 // it. Calls block, as ObjectLister says. Errors are ObjectLister's;

@@ -47,8 +47,8 @@ class S3Root final : public Root {
   absl::StatusOr<std::string> UrlOf(std::string_view object) const;
   // Returns the URL of a page of the list of objects below a folder of the
   // root. The folder is "", or a name that ends with a slash. The token ""
-  // names the first page. With `one_level`, folders right below are listed by
-  // their names alone.
+  // names the first page. With `one_level`, folders directly below are listed
+  // by their names alone.
   std::string ListUrl(std::string_view folder, bool one_level,
                       std::string_view page_token) const;
 

@@ -12,9 +12,9 @@
 namespace forebay::storage::webhdfs {
 
 // Lists files below HdfsRoots. Leaves out what is neither file nor folder, such
-// as links. The folders right below a root are listed side by side, on threads
-// that end before List returns. The files of one folder come in the order of
-// their names. A folder's list comes in parts, where the server can.
+// as links. The folders directly below a root are listed side by side, on
+// threads that end before List returns. The files of one folder come in the
+// order of their names. A folder's list comes in parts, where the server can.
 //
 // If the server tells no number of a file, the lister asks for its checksum.
 // The checksum becomes a part of the version. A server that knows no

@@ -74,8 +74,8 @@ def found_in(folder: str, depth: int = 0, work: Optional[_Work] = None) -> Found
     if classes:
         readings += _class_folders(folder, classes, notes)
     if classes and "image" in kinds and table is None:
-        notes.append(f"images right in the folder, such as {kinds['image'][0]}, are in "
-                     "no class folder, and are left out")
+        notes.append("images directly in the folder, such as "
+                     f"{kinds['image'][0]}, are in no class folder, and are left out")
     audio = _audio(folder, entries.folders)
     if audio is not None:
         readings.append(audio)

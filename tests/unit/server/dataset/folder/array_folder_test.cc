@@ -121,7 +121,7 @@ TEST_CASE_METHOD(
   Write("a/1.npy");
   Write("b/1.npy");
   CHECK(Refusal(FolderKind::kArrays, absl::StatusCode::kInvalidArgument) ==
-        ".npy files lie right in it and in the folder a: say whether "
+        ".npy files lie directly in it and in the folder a: say whether "
         "folders are classes, by labels=True or labels=False");
   CHECK_THAT(Names(**Find(FolderKind::kFlatArrays)), ElementsAre("mean.npy"));
   CHECK_THAT(Names(**Find(FolderKind::kClassArrays)),
@@ -213,7 +213,7 @@ TEST_CASE_METHOD(ArrayFolderTest,
 }
 
 TEST_CASE_METHOD(ArrayFolderTest,
-                 "Audio files lie in class folders or right in the root",
+                 "Audio files lie in class folders or directly in the root",
                  "[folder][array_folder]") {
   for (const char* const name :
        {"a/1.wav", "a/2.FLAC", "b/1.ogg", "b/c/1.opus", "b/2.npy", "b/2.jpg"})
