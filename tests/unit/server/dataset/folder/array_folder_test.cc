@@ -74,7 +74,7 @@ class ArrayFolderTest {
 };
 
 TEST_CASE_METHOD(ArrayFolderTest,
-                 "Files right in an array folder come in Python's order",
+                 "Files directly in an array folder come in Python's order",
                  "[folder][array_folder]") {
   for (const std::string name :
        {"b.npy", "a10.npy", "a2.npy", "B.NPY", "notes.txt", "image.jpg",
