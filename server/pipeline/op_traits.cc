@@ -71,6 +71,12 @@ absl::Status CheckNumber(double value, const proto::Bounds& bounds,
                                                  " to ", shown(bounds.max())));
 }
 
+// Returns the parameter of users' classes that sets a field.
+const std::string& ParameterOf(const FieldDescriptor& field) {
+  const std::string& name = field.options().GetExtension(proto::parameter);
+  return name.empty() ? field.name() : name;
+}
+
 absl::Status CheckEnum(const Message& message, const FieldDescriptor* field) {
   const int value = message.GetReflection()->GetEnumValue(message, field);
   const auto& type = *field->enum_type();
@@ -79,57 +85,53 @@ absl::Status CheckEnum(const Message& message, const FieldDescriptor* field) {
   for (int i = 1; i < type.value_count(); ++i)
     absl::StrAppend(&known, i == 1 ? "" : ", ", type.value(i)->name());
   return absl::InvalidArgumentError(
-      absl::StrCat(field->name(), " is ", value,
+      absl::StrCat(ParameterOf(*field), " is ", value,
                    ", which this daemon does not know: it knows ", known));
 }
 
-absl::Status CheckMessage(const Message& message, const proto::Bounds* bounds,
-                          absl::string_view owner);
+absl::Status CheckMessage(const Message& message, const FieldDescriptor* outer);
 
-// Checks a field. `outer`: the bounds and the name of the field that is the
-// message; null and empty for an op's own fields.
+// Checks a field. `outer` is the field that has the bounds and the name of all
+// numbers in `message`; null if each number has its own.
 absl::Status CheckField(const Message& message, const FieldDescriptor* field,
-                        const proto::Bounds* outer, absl::string_view owner) {
-  const bool is_bounded = field->options().HasExtension(proto::bounds);
-  const proto::Bounds* const bounds =
-      is_bounded ? &field->options().GetExtension(proto::bounds) : outer;
+                        const FieldDescriptor* outer) {
+  const FieldDescriptor* const bounded =
+      field->options().HasExtension(proto::bounds) ? field : outer;
   const auto& reflection = *message.GetReflection();
-  const std::string name = outer != nullptr ? std::string(owner)
-                           : owner.empty()
-                               ? field->name()
-                               : absl::StrCat(owner, ".", field->name());
   if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
     if (field->is_repeated()) {
       for (int i = 0; i < reflection.FieldSize(message, field); ++i) {
         FOREBAY_RETURN_IF_ERROR(CheckMessage(
-            reflection.GetRepeatedMessage(message, field, i), bounds, name));
+            reflection.GetRepeatedMessage(message, field, i), bounded));
       }
       return absl::OkStatus();
     }
     if (!reflection.HasField(message, field)) return absl::OkStatus();
-    return CheckMessage(reflection.GetMessage(message, field), bounds, name);
+    return CheckMessage(reflection.GetMessage(message, field), bounded);
   }
   if (field->cpp_type() == FieldDescriptor::CPPTYPE_ENUM)
     return CheckEnum(message, field);
-  if (bounds == nullptr) return absl::OkStatus();
+  if (bounded == nullptr) return absl::OkStatus();
+  const proto::Bounds& bounds = bounded->options().GetExtension(proto::bounds);
+  const std::string& name = ParameterOf(*bounded);
   if (field->is_repeated()) {
     for (int i = 0; i < reflection.FieldSize(message, field); ++i) {
       FOREBAY_RETURN_IF_ERROR(
-          CheckNumber(NumberOf(message, field, i), *bounds, field, name));
+          CheckNumber(NumberOf(message, field, i), bounds, field, name));
     }
     return absl::OkStatus();
   }
   // A field that says whether it is set has its bounds only if it is.
   if (field->has_presence() && !reflection.HasField(message, field))
     return absl::OkStatus();
-  return CheckNumber(NumberOf(message, field, -1), *bounds, field, name);
+  return CheckNumber(NumberOf(message, field, -1), bounds, field, name);
 }
 
-absl::Status CheckMessage(const Message& message, const proto::Bounds* bounds,
-                          absl::string_view owner) {
+absl::Status CheckMessage(const Message& message,
+                          const FieldDescriptor* outer) {
   const auto& type = *message.GetDescriptor();
   for (int i = 0; i < type.field_count(); ++i) {
-    FOREBAY_RETURN_IF_ERROR(CheckField(message, type.field(i), bounds, owner));
+    FOREBAY_RETURN_IF_ERROR(CheckField(message, type.field(i), outer));
   }
   return absl::OkStatus();
 }
@@ -154,7 +156,7 @@ std::string OpTitle(int index, const proto::Op& op) {
 absl::Status CheckFields(const proto::Op& op) {
   const FieldDescriptor* const kind = KindOf(op);
   if (kind == nullptr) return absl::OkStatus();
-  return CheckMessage(op.GetReflection()->GetMessage(op, kind), nullptr, "");
+  return CheckMessage(op.GetReflection()->GetMessage(op, kind), nullptr);
 }
 
 absl::Status CheckNothingRandom(const proto::PipelineSpec& spec) {

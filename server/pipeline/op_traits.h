@@ -24,7 +24,7 @@ bool HasDomain(const proto::Op& op, proto::OpTraits::Domain domain);
 std::string OpTitle(int index, const proto::Op& op);
 
 // Checks the numbers of an op against their bounds, and its enums.
-// INVALID_ARGUMENT says which field is wrong and how, without the op's title.
+// INVALID_ARGUMENT names the parameter that is wrong, without the op's title.
 absl::Status CheckFields(const proto::Op& op);
 
 // Checks that a pipeline draws nothing at random. INVALID_ARGUMENT names the op

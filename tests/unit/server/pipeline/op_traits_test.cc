@@ -168,9 +168,9 @@ TEST_CASE("Numbers in messages and lists of an op are checked",
     return std::string(checked.message());
   };
   CHECK(refusal("pad { padding { top: 65536 } }") ==
-        "padding.top is 65536, not 0 to 65535");
+        "top is 65536, not 0 to 65535");
   CHECK(refusal("pad { padding { fill: [1, 256] } }") ==
-        "padding.fill is 256, not 0 to 255");
+        "fill is 256, not 0 to 255");
   CHECK(refusal("color_jitter { hue { min: 0 max: 0.75 } }") ==
         "hue is 0.75, not -0.5 to 0.5");
   CHECK(refusal("color_jitter { hue { min: nan } }") ==
@@ -179,6 +179,26 @@ TEST_CASE("Numbers in messages and lists of an op are checked",
         "interpolation is 9, which this daemon does not know: it knows "
         "NEAREST, BILINEAR, BICUBIC, BILINEAR_ALIASED");
   CHECK(refusal("spectrogram {}").empty());
+}
+
+TEST_CASE("Refused values are named by the parameters of the op's class",
+          "[pipeline][op_traits]") {
+  const auto refusal = [](const std::string& op) {
+    const absl::Status checked = CheckFields(Spec("ops { " + op + " }").ops(0));
+    return std::string(checked.message());
+  };
+  CHECK(refusal("mel_spectrogram { spectrogram { n_fft: 1 } }") ==
+        "n_fft is 1, not 2 to 65536");
+  CHECK(refusal("mfcc { mel { spectrogram { pad: 4000000000 } } }") ==
+        "pad is 4000000000, not 0 to 16777216");
+  CHECK(refusal("mel_spectrogram { spectrogram { window: 9 } }") ==
+        "window_fn is 9, which this daemon does not know: it knows HANN, "
+        "HAMMING, BLACKMAN, BARTLETT, RECTANGULAR");
+  CHECK(refusal("random_resized_crop { height: 1 width: 1 }") ==
+        "scale is 0, not 1e-06 to 1e+06");
+  CHECK(refusal("pad { padding { mode: 9 } }") ==
+        "padding_mode is 9, which this daemon does not know: it knows "
+        "CONSTANT, EDGE, REFLECT, SYMMETRIC");
 }
 
 }  // namespace

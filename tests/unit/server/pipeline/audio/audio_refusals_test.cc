@@ -47,7 +47,7 @@ TEST_CASE("Resample refuses parameters out of range",
           (std::string(value) != "1.1"));
   }
   CHECK(Refusal(both + "method: 3 }") ==
-        "method is 3, which this daemon does not know: it knows "
+        "resampling_method is 3, which this daemon does not know: it knows "
         "SINC_HANN, SINC_KAISER");
 }
 
@@ -81,7 +81,7 @@ TEST_CASE("Spectrogram refuses parameters out of range",
   CHECK(refusal("pad: 4000000000") == "pad is 4000000000, not 0 to 16777216");
   CHECK(refusal("power: 3") == "power is 3, not 1 to 2");
   CHECK(refusal("window: 9") ==
-        "window is 9, which this daemon does not know: it knows "
+        "window_fn is 9, which this daemon does not know: it knows "
         "HANN, HAMMING, BLACKMAN, BARTLETT, RECTANGULAR");
   CHECK(refusal("normalized: 9") ==
         "normalized is 9, which this daemon does not know: it knows "
@@ -99,8 +99,7 @@ TEST_CASE("MelSpectrogram refuses parameters out of range",
   const auto refusal = [](const std::string& parameters) {
     return Refusal("mel_spectrogram { " + parameters + " }");
   };
-  CHECK(refusal("spectrogram { n_fft: 1 }") ==
-        "spectrogram.n_fft is 1, not 2 to 65536");
+  CHECK(refusal("spectrogram { n_fft: 1 }") == "n_fft is 1, not 2 to 65536");
   CHECK(refusal("sample_rate: 1") == "sample_rate is 1, not 2 to 16777216");
   CHECK(refusal("sample_rate: 4294967295") ==
         "sample_rate is 4294967295, not 2 to 16777216");
