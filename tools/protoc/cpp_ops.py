@@ -1,8 +1,6 @@
 """A C++ header that lists the ops of one domain, and calls the function of each."""
 
-from google.protobuf import descriptor_pool, message_factory
-
-_PACKAGE = "forebay.proto"
+from op_options import OpOptions, kinds_of, messages_of
 
 _HEADER = """\
 // The ops of domain {domain}, as tools/protoc lists them from proto/job.proto.
@@ -34,23 +32,6 @@ inline {result} {function}Any(const proto::Op& op, {argument}, {result} other) {
 """
 
 
-def _domains(files):
-    """Returns a function from a message to the domains that its options name."""
-    pool = descriptor_pool.DescriptorPool()
-    for file in files:
-        pool.Add(file)
-    options_type = pool.FindMessageTypeByName("google.protobuf.MessageOptions")
-    options = message_factory.MessageFactory(pool).GetPrototype(options_type)
-    extension = pool.FindExtensionByName(f"{_PACKAGE}.op")
-    names = pool.FindEnumTypeByName(f"{_PACKAGE}.OpTraits.Domain").values_by_number
-
-    def domains(message):
-        traits = options.FromString(
-            message.options.SerializeToString()).Extensions[extension]
-        return {names[number].name for number in traits.domain}
-    return domains
-
-
 def _camel(name):
     return "".join(part.capitalize() for part in name.split("_"))
 
@@ -67,20 +48,14 @@ def header(files, path, domain, header, namespace, result, function, argument):
     Raises:
       ValueError: an op's options name no domain.
     """
-    messages = {m.name: m for file in files if file.package == _PACKAGE
-                for m in file.message_type}
-    domains = _domains(files)
+    options = OpOptions(files)
     value = argument.split()[-1].lstrip("&*")
     declarations, cases = [], []
-    for field in messages["Op"].field:
-        kind = field.type_name.rpartition(".")[2]
-        of_kind = domains(messages[kind])
-        if not of_kind:
-            raise ValueError(f"{kind}: its option (op) names no domain")
-        if domain not in of_kind:
+    for field, message in kinds_of(messages_of(files)):
+        if domain not in options.domains(message):
             continue
         declarations.append(
-            f"{result} {function}(const proto::{kind}& op, {argument});")
+            f"{result} {function}(const proto::{message.name}& op, {argument});")
         cases += [f"    case proto::Op::k{_camel(field.name)}:",
                   f"      return {function}(op.{field.name}(), {value});"]
     guard = "FOREBAY_" + path.upper().replace("/", "_").replace(".", "_") + "_"

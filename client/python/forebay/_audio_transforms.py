@@ -6,10 +6,10 @@ channels), or the results of spectrograms.
 
 from __future__ import annotations
 
-from typing import Any, Collection, Dict, Mapping, Optional, Union
+from typing import Any, Dict, Mapping, Optional, Union
 
 from . import _transform_values as _values
-from ._transform import Transform
+from ._transform import AudioTransform
 
 _METHODS = {"sinc_interpolation": "SINC_HANN", "sinc_interp_hann": "SINC_HANN",
             "kaiser_window": "SINC_KAISER", "sinc_interp_kaiser": "SINC_KAISER"}
@@ -22,17 +22,6 @@ _NORMALIZED = {False: "NOT", True: "BY_WINDOW", "window": "BY_WINDOW",
 _PAD_MODES = ("constant", "reflect")
 _MEL_SCALES = ("htk", "slaney")
 _STYPES = ("power", "magnitude")
-
-
-class AudioTransform(Transform):
-    """A transform of audio."""
-
-
-def _choice(value: Any, choices: Collection[Any], name: str) -> Any:
-    if not isinstance(value, (str, bool)) or value not in choices:
-        shown = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name} should be one of {shown}, not {value!r}")
-    return value
 
 
 def _count(value: Any, name: str, smallest: int = 1) -> int:
@@ -60,7 +49,7 @@ def _window(window_fn: Any) -> str:
     name = getattr(window_fn, "__name__", window_fn)
     if isinstance(name, str) and name.endswith("_window"):
         name = name[:-len("_window")]
-    return _choice(name, _WINDOWS, "window_fn")
+    return _values.choice(name, _WINDOWS, "window_fn")
 
 
 class Resample(AudioTransform):
@@ -78,8 +67,8 @@ class Resample(AudioTransform):
                  lowest_freq: Optional[int] = None) -> None:
         self.orig_freq = _or_none(orig_freq, "orig_freq")
         self.new_freq = _count(new_freq, "new_freq")
-        self.resampling_method = _choice(resampling_method, _METHODS,
-                                         "resampling_method")
+        self.resampling_method = _values.choice(
+            resampling_method, _METHODS, "resampling_method")
         self.lowpass_filter_width = _count(lowpass_filter_width,
                                            "lowpass_filter_width")
         self.rolloff = _real(rolloff, "rolloff")
@@ -98,19 +87,12 @@ class Resample(AudioTransform):
             "lowest_freq": self.lowest_freq or 0}}
 
 
-class ToMono(AudioTransform):
-    """Takes the mean of a clip's channels: (frames, channels) becomes (frames)."""
-
-    def _op(self) -> Dict[str, Any]:
-        return {"to_mono": {}}
-
-
 class Vol(AudioTransform):
     """Multiplies by a gain, and clamps to -1 to 1."""
 
     def __init__(self, gain: float, gain_type: str = "amplitude") -> None:
         self.gain = _real(gain, "gain")
-        self.gain_type = _choice(gain_type, _GAIN_TYPES, "gain_type")
+        self.gain_type = _values.choice(gain_type, _GAIN_TYPES, "gain_type")
         if gain_type != "db" and not self.gain >= 0:
             raise ValueError("If gain_type = amplitude or power, gain must be "
                              "positive.")
@@ -141,12 +123,12 @@ class Spectrogram(AudioTransform):
         if power not in (1, 2):
             raise ValueError(f"power should be 1 or 2, not {power!r}")
         self.power = int(power)
-        self.normalized = _choice(normalized, _NORMALIZED, "normalized")
+        self.normalized = _values.choice(normalized, _NORMALIZED, "normalized")
         if wkwargs:
             raise ValueError(f"wkwargs should be empty, not {wkwargs!r}: windows have "
                              "torch's own defaults")
         self.center = bool(center)
-        self.pad_mode = _choice(pad_mode, _PAD_MODES, "pad_mode")
+        self.pad_mode = _values.choice(pad_mode, _PAD_MODES, "pad_mode")
         if onesided not in (None, True):
             raise ValueError("onesided should be True: of clips, which are real, the "
                              "other side is the same")
@@ -188,7 +170,7 @@ class MelSpectrogram(AudioTransform):
         if norm not in (None, "slaney"):
             raise ValueError(f'norm must be one of None or "slaney", not {norm!r}')
         self.norm = norm
-        self.mel_scale = _choice(mel_scale, _MEL_SCALES, "mel_scale")
+        self.mel_scale = _values.choice(mel_scale, _MEL_SCALES, "mel_scale")
 
     def _message(self) -> Dict[str, Any]:
         return {
@@ -206,7 +188,7 @@ class AmplitudeToDB(AudioTransform):
     sample's greatest are raised to that bound."""
 
     def __init__(self, stype: str = "power", top_db: Optional[float] = None) -> None:
-        self.stype = _choice(stype, _STYPES, "stype")
+        self.stype = _values.choice(stype, _STYPES, "stype")
         self.top_db = None if top_db is None else _real(top_db, "top_db")
         if self.top_db is not None and not self.top_db >= 0:
             raise ValueError("top_db must be positive value")

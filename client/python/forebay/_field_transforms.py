@@ -7,7 +7,6 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from . import _native, _paths, _torchaudio, _translate, errors
 from ._array_record import ArrayRecords
-from ._audio_transforms import AudioTransform
 from ._counterpart import NoCounterpart
 from ._hdf5 import HDF5
 from ._lmdb import LMDB
@@ -15,6 +14,7 @@ from ._npy_folder import NpyFolder
 from ._npz import Npz
 from ._tfrecord import TFRecords
 from ._tokens import Tokens
+from ._transform import AudioTransform
 from .transforms import (Compose, Normalize, RandomWindow, Slice, ToDtype,
                          Transform, Transpose)
 

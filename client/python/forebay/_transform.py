@@ -29,3 +29,7 @@ class Transform:
         shown = (f"{name}={value!r}" for name, value in vars(self).items()
                  if not name.startswith("_"))
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class AudioTransform(Transform):
+    """A transform of audio."""

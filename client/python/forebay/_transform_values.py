@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import numbers
-from typing import Any, Dict, Optional, Sequence, Tuple, Union
+from typing import Any, Collection, Dict, Optional, Sequence, Tuple, Union
 
 Size = Union[int, Sequence[int]]
 Fill = Union[None, float, Sequence[float]]
@@ -57,14 +57,18 @@ def read_antialias(antialias: Any, interpolation: InterpolationMode) -> bool:
     return wanted
 
 
-def pixels(value: Any, what: str, smallest: int = 1) -> int:
+def integer(value: Any, what: str, smallest: int, largest: int) -> int:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{what} should be an integer, not {value!r}")
     number = int(value)
-    if not smallest <= number <= 65535:
+    if not smallest <= number <= largest:
         raise ValueError(
-            f"{what} should be between {smallest} and 65535, not {value}")
+            f"{what} should be between {smallest} and {largest}, not {value}")
     return number
+
+
+def pixels(value: Any, what: str, smallest: int = 1) -> int:
+    return integer(value, what, smallest, 65535)
 
 
 def height_width(size: Any) -> Tuple[int, int]:
@@ -78,12 +82,20 @@ def height_width(size: Any) -> Tuple[int, int]:
     return pixels(size[0], "height"), pixels(size[1], "width")
 
 
-def probability(p: float) -> float:
-    if not 0.0 <= p <= 1.0:
+def real(value: float, what: str, smallest: float, largest: float) -> float:
+    if not smallest <= value <= largest:
         raise ValueError(
-            f"`p` should be a floating point value in the interval [0.0, 1.0], "
-            f"not {p}")
-    return float(p)
+            f"`{what}` should be a floating point value in the interval "
+            f"[{smallest}, {largest}], not {value}")
+    return float(value)
+
+
+def choice(value: Any, choices: Collection[Any], name: str) -> Any:
+    """Returns a string or bool that is one of some."""
+    if not isinstance(value, (str, bool)) or value not in choices:
+        shown = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} should be one of {shown}, not {value!r}")
+    return value
 
 
 def pair(value: Any, what: str) -> Tuple[float, float]:

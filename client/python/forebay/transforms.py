@@ -11,20 +11,23 @@ from __future__ import annotations
 import numbers as _numbers
 from typing import Any, Dict, Iterable, Optional, Sequence, Union
 
-from . import _native, _transform_values as _values
+from . import _native, _op_classes, _transform_values as _values
 from ._audio_transforms import (
     AmplitudeToDB, FrequencyMasking, MFCC, MelSpectrogram, Resample, Spectrogram,
-    TimeMasking, ToMono, Vol)
+    TimeMasking, Vol)
+from ._op_classes import *  # noqa: F401,F403
 from ._transform import Transform
 from ._transform_values import Fill, InterpolationMode, JitterValue, Size
 
 __all__ = [
-    "AmplitudeToDB", "CenterCrop", "ColorJitter", "Compose", "Decode", "ExifTranspose",
-    "FrequencyMasking", "Grayscale", "InterpolationMode", "MFCC", "MelSpectrogram",
-    "Normalize", "Pad", "RandomCrop", "RandomHorizontalFlip", "RandomResizedCrop",
-    "RandomVerticalFlip", "RandomWindow", "Resample", "Resize", "Slice", "Spectrogram",
-    "TimeMasking", "ToDtype", "ToImage", "ToMono", "Transform", "Transpose", "Vol",
+    "AmplitudeToDB", "CenterCrop", "ColorJitter", "Compose", "FrequencyMasking",
+    "Grayscale", "InterpolationMode", "MFCC", "MelSpectrogram", "Normalize", "Pad",
+    "RandomCrop", "RandomResizedCrop", "RandomWindow", "Resample", "Resize", "Slice",
+    "Spectrogram", "TimeMasking", "ToDtype", "ToImage", "Transform", "Transpose", "Vol",
 ]
+__all__ += _op_classes.__all__
+for _name in _op_classes.__all__:  # Pickles and users see the public name alone.
+    globals()[_name].__module__ = __name__
 
 _LAYOUTS = ("NCHW", "NHWC")
 
@@ -51,31 +54,6 @@ class Compose(Transform):
     def __repr__(self) -> str:
         lines = "".join(f"\n      {t!r}" for t in self.transforms)
         return f"Compose({lines}\n)"
-
-
-class Decode(Transform):
-    """Says how images are decoded; the first transform, if it is there.
-
-    With scaled, a JPEG is decoded at 1/2, 1/4 or 1/8 of its size where the first
-    Resize or RandomResizedCrop makes it smaller by at least that factor. Decoding is
-    then faster, and pixels differ a little; random draws do not. See images.md.
-    """
-
-    def __init__(self, scaled: bool = False) -> None:
-        self.scaled = bool(scaled)
-
-    def _op(self) -> Dict[str, Any]:
-        return {"decode": {"scaled": self.scaled}}
-
-
-class ExifTranspose(Transform):
-    """Turns images as their EXIF orientation says, as PIL.ImageOps.exif_transpose.
-
-    Only Decode may come before it.
-    """
-
-    def _op(self) -> Dict[str, Any]:
-        return {"exif_transpose": {}}
 
 
 class Resize(Transform):
@@ -190,26 +168,6 @@ class RandomResizedCrop(Transform):
             "scale_min": self.scale[0], "scale_max": self.scale[1],
             "ratio_min": self.ratio[0], "ratio_max": self.ratio[1],
             "interpolation": _values.FILTERS[self.interpolation, self.antialias]}}
-
-
-class RandomHorizontalFlip(Transform):
-    """Mirrors left and right, with probability p."""
-
-    def __init__(self, p: float = 0.5) -> None:
-        self.p = _values.probability(p)
-
-    def _op(self) -> Dict[str, Any]:
-        return {"random_horizontal_flip": {"p": self.p}}
-
-
-class RandomVerticalFlip(Transform):
-    """Mirrors top and bottom, with probability p."""
-
-    def __init__(self, p: float = 0.5) -> None:
-        self.p = _values.probability(p)
-
-    def _op(self) -> Dict[str, Any]:
-        return {"random_vertical_flip": {"p": self.p}}
 
 
 class ColorJitter(Transform):

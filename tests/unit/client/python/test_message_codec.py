@@ -141,10 +141,11 @@ def test_an_unknown_name_or_a_negative_size_is_an_error(values, error):
 
 def test_the_table_is_the_plugins(tmp_path):
     """If not: protoc --plugin=tools/protoc/protoc-gen-message proto/job.proto
-    proto/counters.proto --message_out=python=Op+LoaderCounters:FOLDER."""
+    proto/counters.proto
+    --message_out=python=Op+LoaderCounters:client/python/forebay."""
     subprocess.run(["protoc", f"--plugin={PLUGIN}", "proto/job.proto",
                     "proto/counters.proto",
                     f"--message_out=python=Op+LoaderCounters:{tmp_path}"],
                    cwd=ROOT, check=True)
-    assert (tmp_path / "messages.py").read_text() == pathlib.Path(
+    assert (tmp_path / "_messages.py").read_text() == pathlib.Path(
         _messages.__file__).read_text()
