@@ -27,7 +27,7 @@ class CenterCrop final : public ImageOp {
   }
   // An image may be smaller than the crop.
   bool may_show_fill() const override { return true; }
-  // As the first op, a crop leaves its variant nearly as large as the decoded
+  // A crop as the first op leaves its variant nearly as large as the decoded
   // image, and of use to fewer pipelines. A prefix therefore never begins with
   // a crop.
   std::vector<std::int64_t> prefix_key() const override {
