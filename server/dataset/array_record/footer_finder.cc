@@ -34,7 +34,7 @@ absl::Status FooterFinder::Parse(absl::Span<const std::uint8_t> bytes) {
   FOREBAY_CHECK(wanted_.has_value() && bytes.size() == wanted_->length);
   const ByteRange seen = *wanted_;
   wanted_ = std::nullopt;
-  if (footer_offset_ > 0) return SeeFooter(bytes);
+  if (footer_offset_ > 0) return ParseFooter(bytes);
   FOREBAY_ASSIGN_OR_RETURN(footer_offset_,
                            FooterOffset(size_, bytes.last(kBlockBytes)));
   if (footer_offset_ < seen.offset) {
@@ -43,10 +43,10 @@ absl::Status FooterFinder::Parse(absl::Span<const std::uint8_t> bytes) {
   }
   bytes.remove_prefix(footer_offset_ - seen.offset);
   bytes.remove_suffix(kBlockBytes);
-  return SeeFooter(bytes);
+  return ParseFooter(bytes);
 }
 
-absl::Status FooterFinder::SeeFooter(absl::Span<const std::uint8_t> bytes) {
+absl::Status FooterFinder::ParseFooter(absl::Span<const std::uint8_t> bytes) {
   auto footer = Footer::Read(footer_offset_, bytes, memory_);
   if (footer.ok()) {
     found_.emplace(*std::move(footer));

@@ -40,7 +40,7 @@ class FooterFinder {
   FooterFinder(std::uint64_t size, std::uint64_t read_bytes,
                base::WorkingMemory* memory);
 
-  absl::Status SeeFooter(absl::Span<const std::uint8_t> bytes);
+  absl::Status ParseFooter(absl::Span<const std::uint8_t> bytes);
 
   std::uint64_t size_;
   base::WorkingMemory* memory_;

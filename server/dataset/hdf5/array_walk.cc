@@ -60,7 +60,7 @@ absl::Status ArrayWalk::Step(FileView& file, Show show) {
   const absl::Cleanup counted = [&] {
     file.memory().Shrink(next.capacity() * sizeof(Item));
   };
-  FOREBAY_RETURN_IF_ERROR(See(file, item, show, &next));
+  FOREBAY_RETURN_IF_ERROR(ReadBlock(file, item, show, &next));
   pending_.pop_back();
   FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(pending_, next.size()));
   pending_.insert(pending_.end(), next.rbegin(), next.rend());
@@ -73,24 +73,24 @@ absl::Status ArrayWalk::Step(FileView& file, Show show) {
   return absl::OkStatus();
 }
 
-absl::Status ArrayWalk::See(FileView& file, const Item& item, Show show,
-                            std::vector<Item>* next) {
+absl::Status ArrayWalk::ReadBlock(FileView& file, const Item& item, Show show,
+                                  std::vector<Item>* next) {
   const bool is_fixed = kind_ == Kind::kFixed;
   switch (item.part) {
     case Part::kHeader:
-      return is_fixed ? SeeFixedHeader(file, item, next)
-                      : SeeHeader(file, item, next);
+      return is_fixed ? ReadFixedHeader(file, item, next)
+                      : ReadHeader(file, item, next);
     case Part::kIndexBlock:
-      return SeeIndexBlock(file, item, show, next);
+      return ReadIndexBlock(file, item, show, next);
     case Part::kSuperBlock:
-      return SeeSuperBlock(file, item, next);
+      return ReadSuperBlock(file, item, next);
     case Part::kDataBlock:
-      return is_fixed ? SeeFixedBlock(file, item, show, next)
-                      : SeeDataBlock(file, item, show);
+      return is_fixed ? ReadFixedBlock(file, item, show, next)
+                      : ReadDataBlock(file, item, show);
     case Part::kPagedBlock:
-      return SeePagedBlock(file, item);
+      return ReadPagedBlock(file, item);
     case Part::kPage:
-      return SeePage(file, item, show);
+      return ReadPage(file, item, show);
   }
   return Damaged();
 }
@@ -159,15 +159,15 @@ absl::Status ArrayWalk::AddPages(FileView& file, const Item& block,
   return absl::OkStatus();
 }
 
-absl::Status ArrayWalk::SeePage(FileView& file, const Item& item, Show show) {
+absl::Status ArrayWalk::ReadPage(FileView& file, const Item& item, Show show) {
   FOREBAY_ASSIGN_OR_RETURN(
       ByteCursor cursor,
       file.Checked(item.address, item.count * element_bytes_ + kChecksum, {}));
   return TakeElements(file, cursor, item, show);
 }
 
-absl::Status ArrayWalk::SeeFixedHeader(FileView& file, const Item& item,
-                                       std::vector<Item>* next) {
+absl::Status ArrayWalk::ReadFixedHeader(FileView& file, const Item& item,
+                                        std::vector<Item>* next) {
   const Widths& widths = file.widths();
   FOREBAY_ASSIGN_OR_RETURN(
       ByteCursor cursor,
@@ -186,8 +186,8 @@ absl::Status ArrayWalk::SeeFixedHeader(FileView& file, const Item& item,
   return Add(file, {Part::kDataBlock, block, 0, count, 0}, next);
 }
 
-absl::Status ArrayWalk::SeeFixedBlock(FileView& file, const Item& item,
-                                      Show show, std::vector<Item>* next) {
+absl::Status ArrayWalk::ReadFixedBlock(FileView& file, const Item& item,
+                                       Show show, std::vector<Item>* next) {
   const std::uint64_t prefix = kPrefix + file.widths().address;
   if (item.count <= page_elements_) {
     FOREBAY_ASSIGN_OR_RETURN(
@@ -207,8 +207,8 @@ absl::Status ArrayWalk::SeeFixedBlock(FileView& file, const Item& item,
                   cursor.TakeBytes(bits), 0, next);
 }
 
-absl::Status ArrayWalk::SeeHeader(FileView& file, const Item& item,
-                                  std::vector<Item>* next) {
+absl::Status ArrayWalk::ReadHeader(FileView& file, const Item& item,
+                                   std::vector<Item>* next) {
   const Widths& widths = file.widths();
   FOREBAY_ASSIGN_OR_RETURN(
       ByteCursor cursor,
@@ -246,8 +246,8 @@ std::uint64_t ArrayWalk::ElementsOf(std::uint64_t super) const {
   return least_elements_ << ((super + 1) / 2);
 }
 
-absl::Status ArrayWalk::SeeIndexBlock(FileView& file, const Item& item,
-                                      Show show, std::vector<Item>* next) {
+absl::Status ArrayWalk::ReadIndexBlock(FileView& file, const Item& item,
+                                       Show show, std::vector<Item>* next) {
   const std::uint64_t address = file.widths().address;
   // The index block has the data block addresses of this many super blocks:
   // those with fewer than `least_blocks_` data blocks.
@@ -288,8 +288,8 @@ absl::Status ArrayWalk::SeeIndexBlock(FileView& file, const Item& item,
   return cursor.ok() ? absl::OkStatus() : Damaged();
 }
 
-absl::Status ArrayWalk::SeeSuperBlock(FileView& file, const Item& item,
-                                      std::vector<Item>* next) {
+absl::Status ArrayWalk::ReadSuperBlock(FileView& file, const Item& item,
+                                       std::vector<Item>* next) {
   const std::uint64_t address = file.widths().address;
   const std::uint64_t prefix = kPrefix + address + offset_bytes_;
   const std::uint64_t blocks = BlocksOf(item.super);
@@ -324,13 +324,13 @@ absl::Status ArrayWalk::SeeSuperBlock(FileView& file, const Item& item,
   return cursor.ok() ? absl::OkStatus() : Damaged();
 }
 
-absl::Status ArrayWalk::SeePagedBlock(FileView& file, const Item& item) const {
+absl::Status ArrayWalk::ReadPagedBlock(FileView& file, const Item& item) const {
   const std::uint64_t prefix = kPrefix + file.widths().address + offset_bytes_;
   return file.Checked(item.address, prefix + kChecksum, "EADB").status();
 }
 
-absl::Status ArrayWalk::SeeDataBlock(FileView& file, const Item& item,
-                                     Show show) {
+absl::Status ArrayWalk::ReadDataBlock(FileView& file, const Item& item,
+                                      Show show) {
   const std::uint64_t prefix = kPrefix + file.widths().address + offset_bytes_;
   FOREBAY_ASSIGN_OR_RETURN(
       ByteCursor cursor,

@@ -75,22 +75,22 @@ class ArrayWalk {
     std::uint64_t super = 0;
   };
 
-  absl::Status See(FileView& file, const Item& item, Show show,
-                   std::vector<Item>* next);
-  absl::Status SeeFixedHeader(FileView& file, const Item& item,
-                              std::vector<Item>* next);
-  absl::Status SeeFixedBlock(FileView& file, const Item& item, Show show,
-                             std::vector<Item>* next);
-  absl::Status SeeHeader(FileView& file, const Item& item,
+  absl::Status ReadBlock(FileView& file, const Item& item, Show show,
                          std::vector<Item>* next);
-  absl::Status SeeIndexBlock(FileView& file, const Item& item, Show show,
-                             std::vector<Item>* next);
-  absl::Status SeeSuperBlock(FileView& file, const Item& item,
-                             std::vector<Item>* next);
-  absl::Status SeeDataBlock(FileView& file, const Item& item, Show show);
+  absl::Status ReadFixedHeader(FileView& file, const Item& item,
+                               std::vector<Item>* next);
+  absl::Status ReadFixedBlock(FileView& file, const Item& item, Show show,
+                              std::vector<Item>* next);
+  absl::Status ReadHeader(FileView& file, const Item& item,
+                          std::vector<Item>* next);
+  absl::Status ReadIndexBlock(FileView& file, const Item& item, Show show,
+                              std::vector<Item>* next);
+  absl::Status ReadSuperBlock(FileView& file, const Item& item,
+                              std::vector<Item>* next);
+  absl::Status ReadDataBlock(FileView& file, const Item& item, Show show);
   // Checks what precedes the pages of a data block, and has no elements.
-  absl::Status SeePagedBlock(FileView& file, const Item& item) const;
-  absl::Status SeePage(FileView& file, const Item& item, Show show);
+  absl::Status ReadPagedBlock(FileView& file, const Item& item) const;
+  absl::Status ReadPage(FileView& file, const Item& item, Show show);
   // Takes the elements of a block off `cursor` and shows them.
   absl::Status TakeElements(const FileView& file, ByteCursor& cursor,
                             const Item& item, Show show);

@@ -74,7 +74,7 @@ absl::Status LmdbWalk::Parse(std::uint64_t offset,
       break;
     }
     const absl::Status status =
-        SeePiece(bytes.subspan(next->offset - offset, next->length), entries);
+        ParsePiece(bytes.subspan(next->offset - offset, next->length), entries);
     if (!status.ok()) {
       stage_ = Stage::kOver;
       return Annotated(status, next->offset);
@@ -83,12 +83,12 @@ absl::Status LmdbWalk::Parse(std::uint64_t offset,
   return absl::OkStatus();
 }
 
-absl::Status LmdbWalk::SeePiece(absl::Span<const std::uint8_t> bytes,
-                                std::vector<LmdbEntry>* entries) {
-  return stage_ == Stage::kTree ? SeePage(bytes, entries) : SeeMeta(bytes);
+absl::Status LmdbWalk::ParsePiece(absl::Span<const std::uint8_t> bytes,
+                                  std::vector<LmdbEntry>* entries) {
+  return stage_ == Stage::kTree ? ParsePage(bytes, entries) : ParseMeta(bytes);
 }
 
-absl::Status LmdbWalk::SeeMeta(absl::Span<const std::uint8_t> bytes) {
+absl::Status LmdbWalk::ParseMeta(absl::Span<const std::uint8_t> bytes) {
   if (stage_ == Stage::kFirstMeta) {
     FOREBAY_ASSIGN_OR_RETURN(meta_, ParseLmdbMeta(bytes, 0));
     if (size_ < meta_.page_bytes + kLmdbMetaBytes) {
@@ -103,24 +103,24 @@ absl::Status LmdbWalk::SeeMeta(absl::Span<const std::uint8_t> bytes) {
   return Start(meta_.tree);
 }
 
-absl::Status LmdbWalk::SeePage(absl::Span<const std::uint8_t> bytes,
-                               std::vector<LmdbEntry>* entries) {
-  if (path_.size() + 1 == tree_.depth) return SeeLeaf(bytes, entries);
+absl::Status LmdbWalk::ParsePage(absl::Span<const std::uint8_t> bytes,
+                                 std::vector<LmdbEntry>* entries) {
+  if (path_.size() + 1 == tree_.depth) return ParseLeaf(bytes, entries);
   Branch branch = {page_, {}, 0};
   FOREBAY_ASSIGN_OR_RETURN(branch.below, ParseLmdbBranch(bytes, page_));
   path_.push_back(std::move(branch));
   return GoOn();
 }
 
-absl::Status LmdbWalk::SeeLeaf(absl::Span<const std::uint8_t> bytes,
-                               std::vector<LmdbEntry>* entries) {
+absl::Status LmdbWalk::ParseLeaf(absl::Span<const std::uint8_t> bytes,
+                                 std::vector<LmdbEntry>* entries) {
   FOREBAY_ASSIGN_OR_RETURN(const auto nodes, ParseLmdbLeaf(bytes, page_));
-  if (nodes.size() > tree_.entries - seen_entries_) {
+  if (nodes.size() > tree_.entries - visited_entries_) {
     return absl::DataLossError(
         absl::StrCat("the database has more than the ", tree_.entries,
                      " entries that its record speaks of"));
   }
-  seen_entries_ += nodes.size();
+  visited_entries_ += nodes.size();
   for (const LmdbNode& node : nodes) {
     if (node.kind == LmdbNodeKind::kDatabase) {
       if (searches_ && node.key == database_) {
@@ -130,7 +130,7 @@ absl::Status LmdbWalk::SeeLeaf(absl::Span<const std::uint8_t> bytes,
             ParseLmdbTree(bytes.subspan(node.offset, node.length)));
         return Start(tree);
       }
-      FOREBAY_RETURN_IF_ERROR(SeeDatabase(node.key));
+      FOREBAY_RETURN_IF_ERROR(AddDatabase(node.key));
       continue;
     }
     FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t offset, OffsetOf(node));
@@ -145,7 +145,7 @@ absl::Status LmdbWalk::SeeLeaf(absl::Span<const std::uint8_t> bytes,
 
 // Records the name of a named database, for errors. Only the unnamed database
 // can contain named ones.
-absl::Status LmdbWalk::SeeDatabase(std::string_view name) {
+absl::Status LmdbWalk::AddDatabase(std::string_view name) {
   if (!searches_ && !database_.empty()) {
     return absl::DataLossError(absl::StrCat(
         "the database has another in it, named ", records::ShownKey(name)));
@@ -187,8 +187,8 @@ absl::Status LmdbWalk::Start(const LmdbTree& tree) {
   // If the walk comes from the unnamed database's tree, that tree's branches
   // are dropped.
   path_.clear();
-  seen_pages_ = 0;
-  seen_entries_ = 0;
+  visited_pages_ = 0;
+  visited_entries_ = 0;
   return tree.depth == 0 ? Finish() : GoTo(tree.root);
 }
 
@@ -212,7 +212,7 @@ absl::Status LmdbWalk::GoTo(std::uint64_t page) {
         absl::StrCat("page ", page, " of the tree lies below itself"));
   }
   // Branches of a damaged file may share a child. This bound ends such a walk.
-  if (++seen_pages_ > file_pages - kLmdbFirstPage) {
+  if (++visited_pages_ > file_pages - kLmdbFirstPage) {
     return absl::DataLossError("the tree has pages that it reaches twice");
   }
   page_ = page;
@@ -230,9 +230,9 @@ absl::Status LmdbWalk::GoOn() {
 }
 
 absl::Status LmdbWalk::Finish() {
-  if (seen_entries_ != tree_.entries) {
+  if (visited_entries_ != tree_.entries) {
     return absl::DataLossError(absl::StrCat(
-        "the database has ", seen_entries_, " entries, and not the ",
+        "the database has ", visited_entries_, " entries, and not the ",
         tree_.entries, " that its record speaks of"));
   }
   if (searches_) {

@@ -89,15 +89,15 @@ class LmdbWalk {
         searches_(!database_.empty()) {}
 
   // Takes the bytes of wanted(), and chooses the next page.
-  absl::Status SeePiece(absl::Span<const std::uint8_t> bytes,
-                        std::vector<LmdbEntry>* entries);
-  absl::Status SeeMeta(absl::Span<const std::uint8_t> bytes);
-  absl::Status SeePage(absl::Span<const std::uint8_t> bytes,
-                       std::vector<LmdbEntry>* entries);
-  absl::Status SeeLeaf(absl::Span<const std::uint8_t> bytes,
-                       std::vector<LmdbEntry>* entries);
+  absl::Status ParsePiece(absl::Span<const std::uint8_t> bytes,
+                          std::vector<LmdbEntry>* entries);
+  absl::Status ParseMeta(absl::Span<const std::uint8_t> bytes);
+  absl::Status ParsePage(absl::Span<const std::uint8_t> bytes,
+                         std::vector<LmdbEntry>* entries);
+  absl::Status ParseLeaf(absl::Span<const std::uint8_t> bytes,
+                         std::vector<LmdbEntry>* entries);
   absl::StatusOr<std::uint64_t> OffsetOf(const LmdbNode& node) const;
-  absl::Status SeeDatabase(std::string_view name);
+  absl::Status AddDatabase(std::string_view name);
   // Begins the walk through a tree, or finishes it if the tree is empty.
   absl::Status Start(const LmdbTree& tree);
   // Makes `page` the next page. Fails if it cannot be a page of the tree.
@@ -124,9 +124,9 @@ class LmdbWalk {
   // The branches from the tree's root down to page_, which is wanted next.
   std::vector<Branch> path_;
   std::uint64_t page_ = 0;
-  std::uint64_t seen_pages_ = 0;    // pages of tree_ visited, page_ included
-  std::uint64_t seen_entries_ = 0;  // entries found in tree_
-  bool has_values_ = false;         // whether any entry was returned
+  std::uint64_t visited_pages_ = 0;    // pages of tree_ visited, page_ included
+  std::uint64_t visited_entries_ = 0;  // entries found in tree_
+  bool has_values_ = false;            // whether any entry was returned
   // `names_` has the names of the first kNamesTold named databases, for errors.
   // `database_count_` is the number of all named databases.
   std::vector<std::string> names_;

@@ -72,15 +72,15 @@ absl::Status MdsShardParser::Take(absl::Span<const std::uint8_t> bytes) {
 absl::Status MdsShardParser::Parse(absl::Span<const std::uint8_t> bytes) {
   switch (part_) {
     case Part::kStart:
-      return SeeStart(bytes);
+      return ParseStart(bytes);
     case Part::kOffsets:
-      return SeeOffsets(bytes);
+      return ParseOffsets(bytes);
     default:
-      return SeeColumns(bytes);
+      return ParseConfiguration(bytes);
   }
 }
 
-absl::Status MdsShardParser::SeeStart(absl::Span<const std::uint8_t> start) {
+absl::Status MdsShardParser::ParseStart(absl::Span<const std::uint8_t> start) {
   if (start.size() < kNumberBytes)
     return absl::DataLossError("is not an MDS shard: it is too short");
   samples_ = NumberAt(start, 0);
@@ -96,7 +96,7 @@ absl::Status MdsShardParser::SeeStart(absl::Span<const std::uint8_t> start) {
   return absl::OkStatus();
 }
 
-absl::Status MdsShardParser::SeeOffsets(
+absl::Status MdsShardParser::ParseOffsets(
     absl::Span<const std::uint8_t> offsets) {
   FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.ends, samples_));
   found_.begin = NumberAt(offsets, 0);
@@ -123,7 +123,8 @@ absl::Status MdsShardParser::SeeOffsets(
   return absl::OkStatus();
 }
 
-absl::Status MdsShardParser::SeeColumns(absl::Span<const std::uint8_t> json) {
+absl::Status MdsShardParser::ParseConfiguration(
+    absl::Span<const std::uint8_t> json) {
   FOREBAY_ASSIGN_OR_RETURN(
       columns_,
       ParseColumns({reinterpret_cast<const char*>(json.data()), json.size()}));

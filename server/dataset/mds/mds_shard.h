@@ -51,11 +51,11 @@ class MdsShardParser final : public records::RecordParser {
   // Returns the part of the table that the parser needs next.
   std::optional<ByteRange> wanted() const;
   absl::Status Parse(absl::Span<const std::uint8_t> bytes);
-  // SeeStart, SeeOffsets and SeeColumns parse one part of the table each, and
-  // set `part_` to the next part.
-  absl::Status SeeStart(absl::Span<const std::uint8_t> start);
-  absl::Status SeeOffsets(absl::Span<const std::uint8_t> offsets);
-  absl::Status SeeColumns(absl::Span<const std::uint8_t> json);
+  // ParseStart, ParseOffsets and ParseConfiguration parse one part of the table
+  // each, and set `part_` to the next part.
+  absl::Status ParseStart(absl::Span<const std::uint8_t> start);
+  absl::Status ParseOffsets(absl::Span<const std::uint8_t> offsets);
+  absl::Status ParseConfiguration(absl::Span<const std::uint8_t> json);
 
   // The part of the table that is wanted next, in the order of the file.
   enum class Part { kStart, kOffsets, kColumns, kEnd };

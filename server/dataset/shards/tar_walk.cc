@@ -43,12 +43,12 @@ std::string_view CompressionOf(absl::Span<const std::uint8_t> block) {
 }  // namespace
 
 absl::StatusOr<TarWalk> TarWalk::Create(std::string object, std::uint64_t size,
-                                        bool sees_gzip) {
+                                        bool reads_gzip_ends) {
   if (size < kTarBlock) {
     return absl::DataLossError(absl::StrCat(
         object, ": is not a tar archive: it has only ", size, " bytes"));
   }
-  return TarWalk(std::move(object), size, sees_gzip);
+  return TarWalk(std::move(object), size, reads_gzip_ends);
 }
 
 std::optional<ByteRange> TarWalk::wanted() const {
@@ -75,10 +75,10 @@ absl::Status TarWalk::Parse(std::uint64_t offset,
       gzipped_->decompressed = DecompressedBytes(piece, gzipped_->length);
       files->push_back(*std::exchange(gzipped_, std::nullopt));
     } else if (open_.has_value()) {
-      status = SeeAttributes(open_->kind, piece);
+      status = ParseAttributes(open_->kind, piece);
       if (status.ok()) status = Skip(piece.size());
     } else {
-      status = SeeHeader(piece, files);
+      status = ParseHeader(piece, files);
     }
     if (!status.ok()) {
       over_ = true;
@@ -114,8 +114,8 @@ absl::Status TarWalk::EndAt(std::uint64_t size) {
   return Annotated(status);
 }
 
-absl::Status TarWalk::SeeHeader(absl::Span<const std::uint8_t> block,
-                                std::vector<TarMember>* files) {
+absl::Status TarWalk::ParseHeader(absl::Span<const std::uint8_t> block,
+                                  std::vector<TarMember>* files) {
   auto header = ParseTarHeader(block);
   if (!header.ok()) {
     const std::string_view compression = CompressionOf(block);
@@ -147,11 +147,11 @@ absl::Status TarWalk::SeeHeader(absl::Span<const std::uint8_t> block,
     case TarKind::kLongLink:
       return Skip((*header)->data_bytes);
     default:
-      return SeeMember(*std::move(*header), files);
+      return AddMember(*std::move(*header), files);
   }
 }
 
-absl::Status TarWalk::SeeMember(TarHeader header,
+absl::Status TarWalk::AddMember(TarHeader header,
                                 std::vector<TarMember>* files) {
   const Overrides overrides = std::exchange(overrides_, {});
   if (overrides.name.has_value()) header.name = *overrides.name;
@@ -174,7 +174,7 @@ absl::Status TarWalk::SeeMember(TarHeader header,
     files->push_back({.name = std::move(header.name), .is_link = true});
   } else if (header.kind == TarKind::kFile) {
     TarMember file = {std::move(header.name), data, header.data_bytes};
-    if (sees_gzip_ && absl::EndsWithIgnoreCase(file.name, ".gz") &&
+    if (reads_gzip_ends_ && absl::EndsWithIgnoreCase(file.name, ".gz") &&
         file.length >= kGzipEndBytes)
       gzipped_ = std::move(file);
     else
@@ -183,8 +183,8 @@ absl::Status TarWalk::SeeMember(TarHeader header,
   return absl::OkStatus();
 }
 
-absl::Status TarWalk::SeeAttributes(TarKind kind,
-                                    absl::Span<const std::uint8_t> data) {
+absl::Status TarWalk::ParseAttributes(TarKind kind,
+                                      absl::Span<const std::uint8_t> data) {
   if (kind == TarKind::kLongName) {
     const std::string_view text(reinterpret_cast<const char*>(data.data()),
                                 data.size());

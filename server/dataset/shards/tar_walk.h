@@ -28,10 +28,10 @@ struct TarMember {
 
 // Walks through a tar archive from header to header. The walk reads nothing
 // itself: it says which bytes it must see next. It asks for a file's data only
-// if `sees_gzip` is set: for the last bytes of gzip-compressed files. It finds
-// the files and links that Python's tarfile finds, in the same order. It is
-// stricter in one way: it refuses an archive that is damaged anywhere. tarfile
-// may return the files before the damage.
+// if `reads_gzip_ends` is set: for the last bytes of gzip-compressed files. It
+// finds the files and links that Python's tarfile finds, in the same order. It
+// is stricter in one way: it refuses an archive that is damaged anywhere.
+// tarfile may return the files before the damage.
 //
 // Not thread-safe. Owns what it stores. Never blocks. Errors name the archive
 // and the offset, and end the walk: DATA_LOSS: the archive is truncated, or is
@@ -40,10 +40,10 @@ struct TarMember {
 class TarWalk {
  public:
   // Begins a walk. `object` is the archive's name, `size` its size in bytes.
-  // `sees_gzip` says whether to read the ends of members whose names end in
-  // ".gz".
+  // `reads_gzip_ends` says whether to read the ends of members whose names end
+  // in ".gz".
   static absl::StatusOr<TarWalk> Create(std::string object, std::uint64_t size,
-                                        bool sees_gzip = false);
+                                        bool reads_gzip_ends = false);
 
   // Returns the range that the walk must see next, within the archive. Returns
   // nothing when the walk is over.
@@ -68,17 +68,20 @@ class TarWalk {
     bool any = false;  // whether a member must follow
   };
 
-  TarWalk(std::string object, std::uint64_t size, bool sees_gzip)
-      : object_(std::move(object)), size_(size), sees_gzip_(sees_gzip) {}
+  TarWalk(std::string object, std::uint64_t size, bool reads_gzip_ends)
+      : object_(std::move(object)),
+        size_(size),
+        reads_gzip_ends_(reads_gzip_ends) {}
 
   // Parses the header at at_.
-  absl::Status SeeHeader(absl::Span<const std::uint8_t> block,
-                         std::vector<TarMember>* files);
+  absl::Status ParseHeader(absl::Span<const std::uint8_t> block,
+                           std::vector<TarMember>* files);
   // Adds a member to `files`. If the end of a gzip-compressed file must be read
   // first, remembers the file instead. Then goes on to the next header.
-  absl::Status SeeMember(TarHeader header, std::vector<TarMember>* files);
+  absl::Status AddMember(TarHeader header, std::vector<TarMember>* files);
   // Parses the data of an extended header, into overrides_.
-  absl::Status SeeAttributes(TarKind kind, absl::Span<const std::uint8_t> data);
+  absl::Status ParseAttributes(TarKind kind,
+                               absl::Span<const std::uint8_t> data);
   // Goes on to the next header, behind the data of the present header.
   absl::Status Skip(std::uint64_t data_bytes);
   // Adds the archive's name and the offset to an error.
@@ -86,7 +89,7 @@ class TarWalk {
 
   std::string object_;
   std::uint64_t size_ = 0;
-  bool sees_gzip_ = false;
+  bool reads_gzip_ends_ = false;
   // The offset of the header that is parsed next, or was parsed last.
   std::uint64_t at_ = 0;
   // The header at at_, while the walk waits for that header's data.

@@ -35,14 +35,14 @@ constexpr std::size_t kMostNamed = 16;
 constexpr std::size_t kNamedBytes = 64;
 
 // A summary of the values that records have of a feature.
-struct Seen {
+struct FeatureSummary {
   ValueKind kind = ValueKind::kNone;
   bool is_list = false;
   std::uint64_t records = 0;  // number of records that have the feature
   std::size_t last_record = SIZE_MAX;  // number of the last record that has it
   bool single = true;                  // whether each record has one value
   // Number of values in each step of a feature list; 0 if steps have different
-  // numbers of values. Unset until a list with values is seen.
+  // numbers of values. Unset until a list with values is read.
   std::optional<std::uint64_t> each = std::nullopt;
   // Whether any value of type bytes is not empty, and whether all values that
   // are not empty are images, audio files or printable text.
@@ -54,47 +54,47 @@ struct Seen {
 };
 
 // Adds a record's values of a feature to the feature's summary.
-void Note(const FeatureValues& values, Seen* seen) {
+void Note(const FeatureValues& values, FeatureSummary* summary) {
   if (values.kind() == ValueKind::kNone) {
-    seen->single = false;
+    summary->single = false;
     return;
   }
-  if (seen->kind != ValueKind::kNone && seen->kind != values.kind())
-    seen->mixed = true;
-  seen->kind = values.kind();
-  if (values.count() != 1) seen->single = false;
-  if (seen->is_list && values.count() > 0) {
-    const std::uint64_t each = seen->each.value_or(values.count_each());
-    seen->each = each == values.count_each() ? each : 0;
+  if (summary->kind != ValueKind::kNone && summary->kind != values.kind())
+    summary->mixed = true;
+  summary->kind = values.kind();
+  if (values.count() != 1) summary->single = false;
+  if (summary->is_list && values.count() > 0) {
+    const std::uint64_t each = summary->each.value_or(values.count_each());
+    summary->each = each == values.count_each() ? each : 0;
   }
   if (values.kind() == ValueKind::kBytes && !values.last_bytes().empty()) {
-    seen->any_bytes = true;
-    seen->images = seen->images && records::IsImage(values.last_bytes());
-    seen->audio = seen->audio && records::IsAudio(values.last_bytes());
-    seen->printable =
-        seen->printable && records::IsPrintable(values.last_bytes());
+    summary->any_bytes = true;
+    summary->images = summary->images && records::IsImage(values.last_bytes());
+    summary->audio = summary->audio && records::IsAudio(values.last_bytes());
+    summary->printable =
+        summary->printable && records::IsPrintable(values.last_bytes());
   }
 }
 
-using SeenFeatures = std::map<std::string, Seen>;
+using FeatureSummaries = std::map<std::string, FeatureSummary>;
 
 // Adds the features of one record. Returns false if the payload is not an
 // Example.
-bool SeeRecord(Bytes payload, std::size_t record, SeenFeatures* features) {
+bool AddRecord(Bytes payload, std::size_t record, FeatureSummaries* features) {
   bool well_formed = true;
   const absl::Status read = ReadFeatures(payload, [&](const Feature& feature) {
     const auto values = FeatureValues::Read(feature);
     if (absl::IsDataLoss(values.status())) well_formed = false;
     const std::string name(feature.name);
     if (features->size() >= kMostFeatures && !features->contains(name)) return;
-    Seen& seen = (*features)[name];
-    seen.is_list = feature.is_list;
-    if (seen.last_record != record) ++seen.records;
-    seen.last_record = record;
+    FeatureSummary& summary = (*features)[name];
+    summary.is_list = feature.is_list;
+    if (summary.last_record != record) ++summary.records;
+    summary.last_record = record;
     if (values.ok()) {
-      Note(*values, &seen);
+      Note(*values, &summary);
     } else {
-      seen.mixed = true;
+      summary.mixed = true;
     }
   });
   return read.ok() && well_formed;
@@ -102,10 +102,11 @@ bool SeeRecord(Bytes payload, std::size_t record, SeenFeatures* features) {
 
 // Returns the features of all payloads. Returns nothing if a payload is not an
 // Example, or no payload has features.
-std::optional<SeenFeatures> SeeFeatures(absl::Span<const Bytes> payloads) {
-  SeenFeatures features;
+std::optional<FeatureSummaries> SummarizeFeatures(
+    absl::Span<const Bytes> payloads) {
+  FeatureSummaries features;
   for (std::size_t i = 0; i < payloads.size(); ++i) {
-    if (!SeeRecord(payloads[i], i, &features)) return std::nullopt;
+    if (!AddRecord(payloads[i], i, &features)) return std::nullopt;
   }
   if (features.empty()) return std::nullopt;
   return features;
@@ -114,26 +115,26 @@ std::optional<SeenFeatures> SeeFeatures(absl::Span<const Bytes> payloads) {
 // Returns the type of the field that a feature becomes. `in_all` tells whether
 // all records have the feature. If the feature cannot be a field, returns
 // nothing and sets `why`.
-std::optional<std::string> TypeOf(const Seen& seen, bool in_all,
+std::optional<std::string> TypeOf(const FeatureSummary& summary, bool in_all,
                                   std::string* why) {
-  if (seen.mixed) {
+  if (summary.mixed) {
     *why = "has values of several types";
-  } else if (seen.kind == ValueKind::kNone) {
+  } else if (summary.kind == ValueKind::kNone) {
     *why = "has no values";
-  } else if (seen.kind == ValueKind::kBytes) {
-    if (seen.single && in_all && !seen.is_list) {
-      if (!seen.any_bytes) return "bytes";
-      if (seen.images) return "image";
-      return seen.audio ? "audio" : seen.printable ? "text" : "bytes";
+  } else if (summary.kind == ValueKind::kBytes) {
+    if (summary.single && in_all && !summary.is_list) {
+      if (!summary.any_bytes) return "bytes";
+      if (summary.images) return "image";
+      return summary.audio ? "audio" : summary.printable ? "text" : "bytes";
     }
     *why = "is a list of bytes, or lacks in some records";
   } else {
     const std::string name =
-        seen.kind == ValueKind::kFloat ? "float32" : "int64";
-    if (seen.single && in_all && !seen.is_list) return name;
-    const std::uint64_t each = seen.each.value_or(1);
-    return each <= 1 || !seen.is_list ? absl::StrCat(name, "[n]")
-                                      : absl::StrCat(name, "[n,", each, "]");
+        summary.kind == ValueKind::kFloat ? "float32" : "int64";
+    if (summary.single && in_all && !summary.is_list) return name;
+    const std::uint64_t each = summary.each.value_or(1);
+    return each <= 1 || !summary.is_list ? absl::StrCat(name, "[n]")
+                                         : absl::StrCat(name, "[n,", each, "]");
   }
   return std::nullopt;
 }
@@ -154,17 +155,17 @@ FieldGuess OfPayloads(absl::Span<const Bytes> payloads) {
 }  // namespace
 
 FieldGuess GuessFields(absl::Span<const Bytes> payloads) {
-  const auto features = SeeFeatures(payloads);
+  const auto features = SummarizeFeatures(payloads);
   if (!features.has_value()) return OfPayloads(payloads);
   std::vector<std::string> names;
   std::vector<std::string> types;
   std::vector<std::string> left_out;
   std::size_t left_out_count = 0;
   bool has_image = false;
-  for (const auto& [name, seen] : *features) {
+  for (const auto& [name, summary] : *features) {
     std::string why;
     std::optional<std::string> type =
-        TypeOf(seen, seen.records == payloads.size(), &why);
+        TypeOf(summary, summary.records == payloads.size(), &why);
     if (type == "image" && std::exchange(has_image, true)) type = "bytes";
     if (type.has_value() && !IsFieldName(name)) {
       why = absl::StrCat("has a name that is not of 1 to ",

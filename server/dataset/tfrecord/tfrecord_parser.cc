@@ -33,11 +33,12 @@ absl::Status TfrecordParser::Take(absl::Span<const std::uint8_t> bytes) {
   auto next = wanted();
   while (next.has_value() && next->offset <= read->offset + bytes.size() &&
          next->length <= read->offset + bytes.size() - next->offset) {
-    absl::Status seen =
+    absl::Status status =
         Parse(bytes.subspan(next->offset - read->offset, next->length));
-    if (absl::IsResourceExhausted(seen)) return seen;
-    if (!seen.ok()) {
-      return base::Annotate(seen, absl::StrCat(file_.name, ": at byte ", at_));
+    if (absl::IsResourceExhausted(status)) return summary;
+    if (!status.ok()) {
+      return base::Annotate(status,
+                            absl::StrCat(file_.name, ": at byte ", at_));
     }
     next = wanted();
   }
@@ -63,7 +64,7 @@ absl::Status TfrecordParser::EndAt(std::uint64_t size) {
 }
 
 absl::Status TfrecordParser::Parse(absl::Span<const std::uint8_t> bytes) {
-  if (open_ == 0) return SeeHeader(bytes);
+  if (open_ == 0) return ParseHeader(bytes);
   // A damaged record does not fail the scan: reading it will report the error.
   if (const auto payload = PayloadOf(bytes); payload.ok())
     measured_->Measure(*payload, &found_.bounds);
@@ -71,7 +72,8 @@ absl::Status TfrecordParser::Parse(absl::Span<const std::uint8_t> bytes) {
   return Add(bytes.size());
 }
 
-absl::Status TfrecordParser::SeeHeader(absl::Span<const std::uint8_t> header) {
+absl::Status TfrecordParser::ParseHeader(
+    absl::Span<const std::uint8_t> header) {
   const std::uint64_t left = size() - at_;
   if (left < kFrameBytes) {
     return absl::DataLossError(absl::StrCat(

@@ -46,7 +46,7 @@ class TfrecordParser final : public records::RecordParser {
   // Takes the bytes of wanted().
   absl::Status Parse(absl::Span<const std::uint8_t> bytes);
   // Takes the header of a frame, which must end within the file.
-  absl::Status SeeHeader(absl::Span<const std::uint8_t> header);
+  absl::Status ParseHeader(absl::Span<const std::uint8_t> header);
   // Adds a record whose frame has `frame_bytes` bytes. Goes on to the next
   // frame.
   absl::Status Add(std::uint64_t frame_bytes);

@@ -153,11 +153,11 @@ absl::Status ZipDirectory::Parse(std::uint64_t offset,
     const auto piece = bytes.subspan(next->offset - offset, next->length);
     absl::Status status;
     if (part_ == Part::kTail) {
-      status = SeeTail(piece);
+      status = ParseTail(piece);
     } else if (part_ == Part::kEocd64) {
       status = ParseEocd64Record(piece);
     } else {
-      status = SeeEntries(piece, members);
+      status = ParseEntries(piece, members);
     }
     if (!status.ok()) {
       part_ = Part::kNone;
@@ -167,7 +167,7 @@ absl::Status ZipDirectory::Parse(std::uint64_t offset,
   return absl::OkStatus();
 }
 
-absl::Status ZipDirectory::SeeTail(absl::Span<const std::uint8_t> tail) {
+absl::Status ZipDirectory::ParseTail(absl::Span<const std::uint8_t> tail) {
   const std::optional<FoundEocd> found = FindEocd(tail);
   // The longer read is needed in three cases. The short read has no EOCD; or
   // has bytes behind the comment, which may be part of a longer comment; or
@@ -190,7 +190,8 @@ absl::Status ZipDirectory::SeeTail(absl::Span<const std::uint8_t> tail) {
         const auto end64,
         ParseEocd64Locator(tail.subspan(found->offset - kEocd64LocatorBytes,
                                         kEocd64LocatorBytes)));
-    if (end64.has_value()) return SeeLocator(*end64, at_ - kEocd64LocatorBytes);
+    if (end64.has_value())
+      return ParseLocator(*end64, at_ - kEocd64LocatorBytes);
   }
   FOREBAY_ASSIGN_OR_RETURN(const Eocd end,
                            ParseEocd(tail.subspan(found->offset, kEocdBytes)));
@@ -199,8 +200,8 @@ absl::Status ZipDirectory::SeeTail(absl::Span<const std::uint8_t> tail) {
 
 // All known writers put the EOCD64 right before its locator. Otherwise it lies
 // where the locator says, and is longer than kEocd64Bytes.
-absl::Status ZipDirectory::SeeLocator(std::uint64_t eocd64_offset,
-                                      std::uint64_t locator) {
+absl::Status ZipDirectory::ParseLocator(std::uint64_t eocd64_offset,
+                                        std::uint64_t locator) {
   if (locator < kEocd64Bytes || eocd64_offset > locator - kEocd64Bytes) {
     return absl::DataLossError(
         "the zip64 locator says that its record lies behind it");
@@ -251,8 +252,8 @@ absl::Status ZipDirectory::Begin(const Eocd& end, std::uint64_t directory_end) {
   return end.directory_bytes == 0 ? Finish() : absl::OkStatus();
 }
 
-absl::Status ZipDirectory::SeeEntries(absl::Span<const std::uint8_t> bytes,
-                                      std::vector<ZipMember>* members) {
+absl::Status ZipDirectory::ParseEntries(absl::Span<const std::uint8_t> bytes,
+                                        std::vector<ZipMember>* members) {
   while (!bytes.empty()) {
     FOREBAY_ASSIGN_OR_RETURN(const auto entry, ParseDirectoryEntry(bytes));
     if (!entry.has_value()) {

@@ -63,18 +63,18 @@ class ZipDirectory {
   ZipDirectory(std::string object, std::uint64_t size);
 
   // Finds the EOCD and its locator in the archive's end.
-  absl::Status SeeTail(absl::Span<const std::uint8_t> tail);
+  absl::Status ParseTail(absl::Span<const std::uint8_t> tail);
   // Begins to read the EOCD64. `eocd64_offset` is the offset that the locator
   // gives for it; this is too small if other bytes precede the archive.
   // `locator` is the offset at which the locator was found.
-  absl::Status SeeLocator(std::uint64_t eocd64_offset, std::uint64_t locator);
+  absl::Status ParseLocator(std::uint64_t eocd64_offset, std::uint64_t locator);
   // Parses `record`, which may be the EOCD64, and begins the directory.
   absl::Status ParseEocd64Record(absl::Span<const std::uint8_t> record);
   // Begins to read the directory, which ends at the offset `directory_end`.
   absl::Status Begin(const Eocd& end, std::uint64_t directory_end);
   // Parses all complete entries in `bytes`.
-  absl::Status SeeEntries(absl::Span<const std::uint8_t> bytes,
-                          std::vector<ZipMember>* members);
+  absl::Status ParseEntries(absl::Span<const std::uint8_t> bytes,
+                            std::vector<ZipMember>* members);
   // Checks an entry, and returns the member that it describes.
   absl::StatusOr<ZipMember> MemberOf(const DirectoryEntry& entry);
   // Checks that there are as many entries as the EOCD or EOCD64 says.
