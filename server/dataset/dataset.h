@@ -88,7 +88,7 @@ struct FieldRange {
 };
 
 // Bytes that were computed from a sample's bytes, such as decompressed numbers.
-struct MadeBytes {
+struct ComputedBytes {
   absl::Span<const std::uint8_t> bytes;
 };
 
@@ -101,9 +101,9 @@ struct CompressedRange {
 // A sample's value of a field. A FieldRange says where the value's bytes lie;
 // they are then read and decoded. An integer or a text is the value itself,
 // from the index; the text lives as long as the dataset. ReadValues makes
-// MadeBytes. Decompress decompresses a CompressedRange.
+// ComputedBytes. Decompress decompresses a CompressedRange.
 using FieldValue = std::variant<FieldRange, std::int64_t, std::string_view,
-                                MadeBytes, CompressedRange>;
+                                ComputedBytes, CompressedRange>;
 
 // Returns a buffer of the given number of bytes, for Decompress, or the reason
 // why there is no such buffer.
@@ -114,19 +114,20 @@ using DecompressionRoom =
 //
 // Not thread-safe. Owns the buffers that Add returns. Never blocks. Only
 // AddDecompressed has errors: those of the room.
-class MadeValues {
+class ValueBuffers {
  public:
-  MadeValues() = default;
+  ValueBuffers() = default;
   // Makes AddDecompressed take its buffer from `room`, which outlives every
   // call of AddDecompressed.
-  explicit MadeValues(const DecompressionRoom* room) : room_(room) {}
+  explicit ValueBuffers(const DecompressionRoom* room) : room_(room) {}
 
   // Returns a buffer of `bytes` bytes, which lives as long as this object and
   // is aligned for any number.
   absl::Span<std::uint8_t> Add(std::size_t bytes) {
-    auto& made = made_.emplace_back(std::make_unique<std::uint8_t[]>(bytes));
+    auto& buffer =
+        buffers_.emplace_back(std::make_unique<std::uint8_t[]>(bytes));
     bytes_ += bytes;
-    return {made.get(), bytes};
+    return {buffer.get(), bytes};
   }
   // Returns a buffer of `bytes` bytes to decompress a sample into. Callers ask
   // at most once. The buffer lives until an image is decoded, since decoding
@@ -141,7 +142,7 @@ class MadeValues {
 
  private:
   const DecompressionRoom* room_ = nullptr;
-  std::vector<std::unique_ptr<std::uint8_t[]>> made_;
+  std::vector<std::unique_ptr<std::uint8_t[]>> buffers_;
   std::uint64_t bytes_ = 0;
 };
 
@@ -188,14 +189,15 @@ class Dataset {
   // finds them.
   virtual bool is_self_describing() const { return false; }
   // Fills `values` as ValuesOf does, but from `read`, the bytes of the sample's
-  // whole extent. `made` keeps bytes that are computed from `read`. The values
-  // point into `read` and `made`. Errors give the reason alone. DATA_LOSS: the
-  // sample is damaged, or lacks a field that others have. INVALID_ARGUMENT: the
-  // sample's value of a field has another type than the field.
+  // whole extent. `buffers` keeps bytes that are computed from `read`. The
+  // values point into `read` and `buffers`. Errors give the reason alone.
+  // DATA_LOSS: the sample is damaged, or lacks a field that others have.
+  // INVALID_ARGUMENT: the sample's value of a field has another type than the
+  // field.
   virtual absl::Status ReadValues(std::uint64_t id,
                                   absl::Span<const std::uint8_t> read,
                                   absl::Span<FieldValue> values,
-                                  MadeValues* made) const;
+                                  ValueBuffers* buffers) const;
   // Returns the image or clip that a CompressedRange stands for; `compressed`
   // has the range's bytes. The result is a part of `compressed`, or the whole
   // buffer from `room`, which is asked at most once. Called only if the sample
@@ -257,7 +259,7 @@ class Dataset {
 inline absl::Status Dataset::ReadValues(std::uint64_t id,
                                         absl::Span<const std::uint8_t>,
                                         absl::Span<FieldValue> values,
-                                        MadeValues*) const {
+                                        ValueBuffers*) const {
   ValuesOf(id, values);
   return absl::OkStatus();
 }

@@ -144,11 +144,11 @@ class Measurement final : public sample::FieldTarget {
 
 absl::StatusOr<std::vector<Content>> MeasureSample(
     const ReaderSpec& spec, std::uint64_t id,
-    absl::Span<const std::uint8_t> read, dataset::MadeValues& made,
+    absl::Span<const std::uint8_t> read, dataset::ValueBuffers& buffers,
     dataset::DecompressionRoom room, pipeline::Workspace& workspace) {
   Measurement measurement(&spec, id, read, room, &workspace);
   FOREBAY_RETURN_IF_ERROR(
-      sample::DecodeFields(*spec.dataset, id, read, made, measurement));
+      sample::DecodeFields(*spec.dataset, id, read, buffers, measurement));
   return measurement.Take();
 }
 

@@ -29,7 +29,7 @@ struct ReaderSpec {
 // field is made.
 struct Content {
   proto::FetchedField field = {};  // complete except for `offset`
-  // Points into the sample's bytes, MadeValues, or the dataset. Empty if
+  // Points into the sample's bytes, ValueBuffers, or the dataset. Empty if
   // `number` is the value.
   absl::Span<const std::uint8_t> bytes;
   std::int64_t number = 0;
@@ -40,13 +40,13 @@ struct Content {
 };
 
 // Measures each field of sample `id`. `read` has the bytes of the sample's
-// extent. The contents point into `read`, into `made`, which keeps bytes
+// extent. The contents point into `read`, into `buffers`, which keeps bytes
 // computed from `read`, and into `room`, which holds decompressed images.
 // Thread-safe if each caller has a workspace of its own. Does not block. Errors
 // are those of sample::DecodeFields and sample::ImageBytes.
 absl::StatusOr<std::vector<Content>> MeasureSample(
     const ReaderSpec& spec, std::uint64_t id,
-    absl::Span<const std::uint8_t> read, dataset::MadeValues& made,
+    absl::Span<const std::uint8_t> read, dataset::ValueBuffers& buffers,
     dataset::DecompressionRoom room, pipeline::Workspace& workspace);
 
 // Whether MakeContent has to decode the content, and so takes long.

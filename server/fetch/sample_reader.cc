@@ -50,7 +50,7 @@ struct SampleReader::Work {
     absl::Status status;  // the sample's first error
     // An item for each field; empty if the sample failed.
     std::vector<Content> contents;
-    dataset::MadeValues made = {};  // values that the contents point to
+    dataset::ValueBuffers buffers = {};  // values that the contents point to
   };
 
   std::shared_ptr<const ReaderSpec> spec;
@@ -63,7 +63,7 @@ struct SampleReader::Work {
   void GiveBack() {
     for (Piece& piece : pieces) {
       piece.bytes = {};
-      piece.made = {};
+      piece.buffers = {};
     }
     reservation.Release();
   }
@@ -196,22 +196,22 @@ std::uint64_t SampleReader::LayOut(Work* work) {
       FOREBAY_RETURN_IF_ERROR(deps_.budget->Extend(&work->reservation, bytes,
                                                    "decompressing a sample"));
       counted += bytes;
-      return piece.made.Add(bytes);
+      return piece.buffers.Add(bytes);
     };
     const dataset::DecompressionRoom decompress = room;
-    piece.made = dataset::MadeValues(&decompress);
+    piece.buffers = dataset::ValueBuffers(&decompress);
     auto contents = MeasureSample(*spec_, piece.id, piece.bytes.span(),
-                                  piece.made, room, measuring_);
+                                  piece.buffers, room, measuring_);
     if (contents.ok()) {
       // The values that are made take at most a few times as much memory as the
       // bytes read. They are therefore counted only after they are made.
-      const absl::Status kept =
-          deps_.budget->Extend(&work->reservation, piece.made.bytes() - counted,
-                               "values made of samples");
+      const absl::Status kept = deps_.budget->Extend(
+          &work->reservation, piece.buffers.bytes() - counted,
+          "values made of samples");
       if (!kept.ok()) contents = kept;
     }
     if (!contents.ok()) {
-      piece.made = {};
+      piece.buffers = {};
       piece.status = contents.status();
       continue;
     }
@@ -242,12 +242,12 @@ absl::Status SampleReader::MakeWindow(std::uint64_t bytes, Fetched* fetched) {
       reservation_,
       deps_.budget->Reserve(wanted, "a window for fetched samples"));
   FOREBAY_ASSIGN_OR_RETURN(
-      slots::SharedMemory made,
+      slots::SharedMemory memory,
       slots::SharedMemory::Create("forebay-window", wanted,
                                   slots::ClientAccess::kRead));
-  FOREBAY_ASSIGN_OR_RETURN(fetched->window, base::Duplicate(made.fd()));
-  fetched->window_bytes = made.bytes();
-  window_ = std::make_shared<slots::SharedMemory>(std::move(made));
+  FOREBAY_ASSIGN_OR_RETURN(fetched->window, base::Duplicate(memory.fd()));
+  fetched->window_bytes = memory.bytes();
+  window_ = std::make_shared<slots::SharedMemory>(std::move(memory));
   return absl::OkStatus();
 }
 

@@ -112,7 +112,7 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesBySample(
     const stream::FieldPipelines& pipelines, const stream::StreamDeps& deps,
     const dataset::Opening& opening) {
   base::WorkingMemory memory(deps.budget, "decompressing the first sample");
-  dataset::MadeValues decompressed;
+  dataset::ValueBuffers decompressed;
   base::Bytes first;
   if (stream::NeedsFirstSample(dataset)) {
     storage::ReadRequest request =

@@ -41,9 +41,10 @@ absl::StatusOr<ValueSize> MeasureValue(const dataset::Dataset& dataset,
                                        absl::Span<const std::uint8_t> read,
                                        dataset::DecompressionRoom room) {
   std::array<FieldValue, dataset::kMaxDatasetFields> values;
-  dataset::MadeValues made(&room);
+  dataset::ValueBuffers buffers(&room);
   const absl::Status found = dataset.ReadValues(
-      id, read, absl::MakeSpan(values.data(), dataset.fields().size()), &made);
+      id, read, absl::MakeSpan(values.data(), dataset.fields().size()),
+      &buffers);
   if (!found.ok()) {
     return sample::AnnotateSampleError(
         dataset, id, base::Annotate(found, dataset.At(id).object));

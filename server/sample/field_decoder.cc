@@ -100,8 +100,8 @@ absl::Status DecodeField(const dataset::Field& type, std::size_t field,
         {reinterpret_cast<const std::uint8_t*>(text->data()), text->size()},
         target);
   }
-  if (const auto* const made = std::get_if<dataset::MadeBytes>(&value))
-    return DecodeBytes(type, field, made->bytes, target);
+  if (const auto* const computed = std::get_if<dataset::ComputedBytes>(&value))
+    return DecodeBytes(type, field, computed->bytes, target);
   const auto* const range = std::get_if<dataset::FieldRange>(&value);
   if (range == nullptr) return NoSuchField();
   FOREBAY_ASSIGN_OR_RETURN(const auto bytes, BytesOf(read, *range));
@@ -113,11 +113,12 @@ absl::Status DecodeCompressed(const dataset::Dataset& dataset, std::uint64_t id,
                               std::size_t field,
                               const dataset::FieldValue& value,
                               absl::Span<const std::uint8_t> read,
-                              dataset::MadeValues& made, FieldTarget& target) {
+                              dataset::ValueBuffers& buffers,
+                              FieldTarget& target) {
   FOREBAY_ASSIGN_OR_RETURN(
       const auto bytes,
-      ImageBytes(dataset, id, read, value, [&made](std::uint64_t length) {
-        return made.AddDecompressed(length);
+      ImageBytes(dataset, id, read, value, [&buffers](std::uint64_t length) {
+        return buffers.AddDecompressed(length);
       }));
   return DecodeBytes(dataset.fields()[field], field, bytes, target);
 }
@@ -140,8 +141,8 @@ absl::StatusOr<absl::Span<const std::uint8_t>> ImageBytes(
     dataset::DecompressionRoom room) {
   if (const auto* const range = std::get_if<dataset::FieldRange>(&image))
     return BytesOf(read, *range);
-  if (const auto* const made = std::get_if<dataset::MadeBytes>(&image))
-    return made->bytes;
+  if (const auto* const computed = std::get_if<dataset::ComputedBytes>(&image))
+    return computed->bytes;
   const auto* const compressed = std::get_if<dataset::CompressedRange>(&image);
   if (compressed == nullptr) return NoSuchField();
   FOREBAY_ASSIGN_OR_RETURN(const auto bytes, BytesOf(read, compressed->range));
@@ -150,11 +151,11 @@ absl::StatusOr<absl::Span<const std::uint8_t>> ImageBytes(
 
 absl::Status DecodeFields(const dataset::Dataset& dataset, std::uint64_t id,
                           absl::Span<const std::uint8_t> read,
-                          dataset::MadeValues& made, FieldTarget& target) {
+                          dataset::ValueBuffers& buffers, FieldTarget& target) {
   const std::vector<dataset::Field>& fields = dataset.fields();
   std::array<dataset::FieldValue, dataset::kMaxDatasetFields> values;
   const absl::Status found = dataset.ReadValues(
-      id, read, absl::MakeSpan(values.data(), fields.size()), &made);
+      id, read, absl::MakeSpan(values.data(), fields.size()), &buffers);
   if (!found.ok()) {
     return AnnotateSampleError(dataset, id,
                                base::Annotate(found, dataset.At(id).object));
@@ -168,9 +169,9 @@ absl::Status DecodeFields(const dataset::Dataset& dataset, std::uint64_t id,
           fields[i].kind == FieldKind::kAudio &&
           std::holds_alternative<dataset::CompressedRange>(values[i]);
       const absl::Status status =
-          is_packed_clip
-              ? DecodeCompressed(dataset, id, i, values[i], read, made, target)
-              : DecodeField(fields[i], i, values[i], read, target);
+          is_packed_clip ? DecodeCompressed(dataset, id, i, values[i], read,
+                                            buffers, target)
+                         : DecodeField(fields[i], i, values[i], read, target);
       if (!status.ok()) return AnnotateFieldError(dataset, id, i, status);
     }
   }

@@ -14,7 +14,7 @@ namespace forebay::sample {
 
 // Takes the fields of one sample as they are decoded. `field` is a field's
 // index in the dataset. Used by one thread. Does not own the bytes passed: they
-// lie in the bytes that were read for the sample, in MadeValues, or in the
+// lie in the bytes that were read for the sample, in ValueBuffers, or in the
 // dataset. Errors give the reason alone.
 class FieldTarget {
  public:
@@ -51,7 +51,7 @@ absl::StatusOr<absl::Span<const std::uint8_t>> BytesOf(
 // Returns the bytes of sample `id`'s image or clip that has the value `image`.
 // They lie in `read`, which has the bytes of the sample's extent. If they were
 // decompressed, they lie in a buffer that `room` returned; if `image` is a
-// MadeBytes, they lie where it points. Errors are those of BytesOf and
+// ComputedBytes, they lie where it points. Errors are those of BytesOf and
 // Dataset::Decompress.
 absl::StatusOr<absl::Span<const std::uint8_t>> ImageBytes(
     const dataset::Dataset& dataset, std::uint64_t id,
@@ -59,13 +59,13 @@ absl::StatusOr<absl::Span<const std::uint8_t>> ImageBytes(
     dataset::DecompressionRoom room);
 
 // Decodes all fields of sample `id` into `target`, images last. `read` and
-// `made` are those of Dataset::ReadValues. Stops at the first error.
+// `buffers` are those of Dataset::ReadValues. Stops at the first error.
 // Thread-safe; never blocks by itself, but takes the CPU time of the target's
 // decoding. Errors name sample, object and field: those of BytesOf, of the
 // target and of the fields' decoders.
 absl::Status DecodeFields(const dataset::Dataset& dataset, std::uint64_t id,
                           absl::Span<const std::uint8_t> read,
-                          dataset::MadeValues& made, FieldTarget& target);
+                          dataset::ValueBuffers& buffers, FieldTarget& target);
 
 }  // namespace forebay::sample
 

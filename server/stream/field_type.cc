@@ -34,8 +34,8 @@ constexpr std::uint64_t kMostFrames = std::uint64_t{1} << 40;
 // sample.
 absl::StatusOr<absl::Span<const std::uint8_t>> FirstBytes(
     const FieldValue& value, absl::Span<const std::uint8_t> first_sample) {
-  if (const auto* const made = std::get_if<dataset::MadeBytes>(&value))
-    return made->bytes;
+  if (const auto* const computed = std::get_if<dataset::ComputedBytes>(&value))
+    return computed->bytes;
   const auto* const part = std::get_if<dataset::FieldRange>(&value);
   FOREBAY_CHECK(part != nullptr);
   if (part->offset > first_sample.size() ||
@@ -46,17 +46,18 @@ absl::StatusOr<absl::Span<const std::uint8_t>> FirstBytes(
 }
 
 // Returns the bytes of a clip of the first sample, which may be compressed.
-// `made` keeps decompressed bytes.
+// `buffers` keeps decompressed bytes.
 absl::StatusOr<absl::Span<const std::uint8_t>> FirstClip(
     const dataset::Dataset& dataset, const FieldValue& value,
-    const FirstSample& first, dataset::MadeValues* made) {
+    const FirstSample& first, dataset::ValueBuffers* buffers) {
   const auto* const compressed = std::get_if<dataset::CompressedRange>(&value);
   if (compressed == nullptr) return FirstBytes(value, first.bytes);
   FOREBAY_ASSIGN_OR_RETURN(const auto bytes,
                            FirstBytes(compressed->range, first.bytes));
   const auto room =
-      [made](std::uint64_t length) -> absl::StatusOr<absl::Span<std::uint8_t>> {
-    if (length <= kLongestFirstClip) return made->Add(length);
+      [buffers](
+          std::uint64_t length) -> absl::StatusOr<absl::Span<std::uint8_t>> {
+    if (length <= kLongestFirstClip) return buffers->Add(length);
     return absl::ResourceExhaustedError(
         absl::StrCat("has ", length, " bytes when it is decompressed"));
   };
@@ -290,11 +291,11 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
   const std::vector<Field>& fields = dataset.fields();
   FOREBAY_CHECK(!fields.empty() && fields.size() <= dataset::kMaxDatasetFields);
   std::array<FieldValue, dataset::kMaxDatasetFields> values;
-  dataset::MadeValues made(&room);
+  dataset::ValueBuffers buffers(&room);
   if (NeedsFirstSample(dataset)) {
-    const absl::Status found =
-        dataset.ReadValues(first.id, first.bytes,
-                           absl::MakeSpan(values.data(), fields.size()), &made);
+    const absl::Status found = dataset.ReadValues(
+        first.id, first.bytes, absl::MakeSpan(values.data(), fields.size()),
+        &buffers);
     if (!found.ok()) {
       return sample::AnnotateSampleError(
           dataset, first.id,
@@ -320,7 +321,7 @@ absl::StatusOr<std::vector<FieldType>> TypesOf(
       FOREBAY_RETURN_IF_ERROR(
           SetArray(dataset, i, value, LongestOf(field), 0, pipelines, &type));
     } else if (field.kind == FieldKind::kAudio) {
-      const auto file = FirstClip(dataset, values[i], first, &made);
+      const auto file = FirstClip(dataset, values[i], first, &buffers);
       if (!file.ok())
         return sample::AnnotateFieldError(dataset, first.id, i, file.status());
       FOREBAY_RETURN_IF_ERROR(

@@ -119,19 +119,19 @@ absl::Status SampleMaker::Decode(const PendingSample& pending,
   layout_->SetSampleId(pending.batch->memory, pending.index,
                        static_cast<std::int64_t>(pending.id));
   Row row(this, &pending, read, &workspace);
-  dataset::MadeValues made;
+  dataset::ValueBuffers buffers;
   const auto decompress =
       [&](std::uint64_t bytes) -> absl::StatusOr<absl::Span<std::uint8_t>> {
     auto scratch = workspace.RoomToDecompress(bytes);
     // The workspace's scratch memory is overwritten when a field is made there.
     // Decompressed values that would be lost thus get memory of their own.
     if (scratch.ok() && (spec_->share_scratch() || spec_->decodes_arrays()))
-      return made.Add(bytes);
+      return buffers.Add(bytes);
     return scratch;
   };
   const dataset::DecompressionRoom room = decompress;
-  made = dataset::MadeValues(&room);
-  return sample::DecodeFields(*spec_->dataset, pending.id, read, made, row);
+  buffers = dataset::ValueBuffers(&room);
+  return sample::DecodeFields(*spec_->dataset, pending.id, read, buffers, row);
 }
 
 void SampleMaker::PutInUserBuffer(ReadSample* sample,

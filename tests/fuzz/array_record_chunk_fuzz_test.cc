@@ -14,7 +14,7 @@
 
 namespace {
 
-using forebay::dataset::MadeValues;
+using forebay::dataset::ValueBuffers;
 using forebay::dataset::array_record::Chunk;
 using forebay::dataset::array_record::FileOf;
 using forebay::dataset::array_record::kChunkHeaderBytes;
@@ -26,11 +26,12 @@ using Bytes = absl::Span<const std::uint8_t>;
 constexpr std::uint64_t kMost = 1 << 16;
 constexpr std::uint64_t kSignatureBytes = 64;
 
-absl::StatusOr<Chunk> Read(Bytes bytes, MadeValues* made, std::uint64_t* room) {
+absl::StatusOr<Chunk> Read(Bytes bytes, ValueBuffers* buffers,
+                           std::uint64_t* room) {
   return Chunk::Read(kSignatureBytes, bytes, kMost, [&](std::uint64_t length) {
     Require(*room == 0 && length > 0);
     *room = length;
-    return made->AddDecompressed(length);
+    return buffers->AddDecompressed(length);
   });
 }
 
@@ -38,9 +39,9 @@ void ReadMended(const MadeChunk& made_chunk) {
   const std::string file = FileOf({made_chunk});
   const Bytes bytes(reinterpret_cast<const std::uint8_t*>(file.data()),
                     file.size());
-  MadeValues made;
+  ValueBuffers buffers;
   std::uint64_t room = 0;
-  auto chunk = Read(bytes.subspan(kSignatureBytes), &made, &room);
+  auto chunk = Read(bytes.subspan(kSignatureBytes), &buffers, &room);
   Require(room <= made_chunk.data.size() + made_chunk.decoded_bytes +
                       3 * made_chunk.records);
   if (!chunk.ok()) return;
@@ -59,9 +60,9 @@ void ReadMended(const MadeChunk& made_chunk) {
 // Takes the number of records (u8), of their bytes (u16), and the chunk's data.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
-  MadeValues made;
+  ValueBuffers buffers;
   std::uint64_t room = 0;
-  if (const auto chunk = Read({data, size}, &made, &room); chunk.ok())
+  if (const auto chunk = Read({data, size}, &buffers, &room); chunk.ok())
     Require(size >= kChunkHeaderBytes);
   if (size < 3) return 0;
   ReadMended({.records = data[0],

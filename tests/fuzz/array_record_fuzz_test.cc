@@ -24,11 +24,11 @@
 namespace {
 
 using forebay::base::WorkingMemory;
+using forebay::dataset::ComputedBytes;
 using forebay::dataset::FieldRange;
 using forebay::dataset::FieldValue;
-using forebay::dataset::MadeBytes;
-using forebay::dataset::MadeValues;
 using forebay::dataset::ReadSizes;
+using forebay::dataset::ValueBuffers;
 using forebay::dataset::array_record::ArrayRecordFormat;
 using forebay::dataset::array_record::ChunkOf;
 using forebay::dataset::array_record::FileOf;
@@ -74,8 +74,9 @@ std::vector<std::string> ReadRecord(const ArrayRecordFormat& format,
   const RecordIndex::Extent extent = index.ExtentOf(number);
   const Bytes chunk = file.subspan(extent.offset, extent.length);
   std::vector<FieldValue> values(format.FieldsOf(index).size());
-  MadeValues made;
-  if (!format.ReadValuesOf(index, number, chunk, absl::MakeSpan(values), &made)
+  ValueBuffers buffers;
+  if (!format
+           .ReadValuesOf(index, number, chunk, absl::MakeSpan(values), &buffers)
            .ok())
     return {};
   std::vector<std::string> texts;
@@ -85,7 +86,7 @@ std::vector<std::string> ReadRecord(const ArrayRecordFormat& format,
       Require(range->offset <= chunk.size() &&
               range->length <= chunk.size() - range->offset);
       bytes = chunk.subspan(range->offset, range->length);
-    } else if (const auto* const here = std::get_if<MadeBytes>(&value)) {
+    } else if (const auto* const here = std::get_if<ComputedBytes>(&value)) {
       bytes = here->bytes;
     }
     Touch(bytes.data(), bytes.size());

@@ -14,9 +14,9 @@
 namespace {
 
 using forebay::dataset::BytesOf;
+using forebay::dataset::ComputedBytes;
 using forebay::dataset::FieldRange;
-using forebay::dataset::MadeBytes;
-using forebay::dataset::MadeValues;
+using forebay::dataset::ValueBuffers;
 using forebay::dataset::lmdb::ContentOf;
 using forebay::dataset::lmdb::Datum;
 using forebay::dataset::lmdb::DescriptionOf;
@@ -31,15 +31,15 @@ using forebay::fuzz::Touch;
 using Bytes = absl::Span<const std::uint8_t>;
 
 void CheckContent(const Datum& datum, const ValueType& type, Bytes bytes) {
-  MadeValues made;
-  const auto content = ContentOf(datum, type, bytes, &made);
+  ValueBuffers buffers;
+  const auto content = ContentOf(datum, type, bytes, &buffers);
   Require(content.ok());
   if (const auto* const range = std::get_if<FieldRange>(&*content)) {
     Require(range->offset <= bytes.size() &&
             range->length <= bytes.size() - range->offset);
     return;
   }
-  const Bytes elements = std::get<MadeBytes>(*content).bytes;
+  const Bytes elements = std::get<ComputedBytes>(*content).bytes;
   Require(elements.size() == BytesOf(*type.array));
   Touch(elements.data(), elements.size());
 }
@@ -62,8 +62,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   const auto again = ParseValueType(TextOf(*type));
   Require(again.ok() && *again == *type);
   CheckContent(*datum, *type, bytes);
-  MadeValues made;
+  ValueBuffers buffers;
   const ValueType other = {.kind = forebay::proto::FieldKind::kText};
-  Require(!ContentOf(*datum, other, bytes, &made).ok());
+  Require(!ContentOf(*datum, other, bytes, &buffers).ok());
   return 0;
 }

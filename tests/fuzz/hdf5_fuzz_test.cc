@@ -26,11 +26,11 @@ namespace {
 
 using forebay::base::MemoryBudget;
 using forebay::base::WorkingMemory;
+using forebay::dataset::ComputedBytes;
 using forebay::dataset::FieldRange;
 using forebay::dataset::FieldValue;
-using forebay::dataset::MadeBytes;
-using forebay::dataset::MadeValues;
 using forebay::dataset::ReadSizes;
+using forebay::dataset::ValueBuffers;
 using forebay::dataset::hdf5::ArrayLister;
 using forebay::dataset::hdf5::ColumnOf;
 using forebay::dataset::hdf5::FileView;
@@ -150,16 +150,17 @@ void ReadRows(const Hdf5Format& format, std::size_t columns, Bytes file,
     Require(records.begins[i] < records.ends[i] && keys.Next());
     const std::vector<std::uint8_t> record =
         RecordOf(format, file, keys.key(), records.begins[i], records.ends[i]);
-    MadeValues made;
+    ValueBuffers buffers;
     if (!format
-             .ReadKeyedValues(keys.key(), record, absl::MakeSpan(values), &made)
+             .ReadKeyedValues(keys.key(), record, absl::MakeSpan(values),
+                              &buffers)
              .ok())
       continue;
     for (const FieldValue& value : values) {
       if (const auto* const range = std::get_if<FieldRange>(&value)) {
         Require(range->offset <= record.size() &&
                 range->length <= record.size() - range->offset);
-      } else if (const auto* const bytes = std::get_if<MadeBytes>(&value)) {
+      } else if (const auto* const bytes = std::get_if<ComputedBytes>(&value)) {
         Touch(bytes->bytes.data(), bytes->bytes.size());
       }
     }

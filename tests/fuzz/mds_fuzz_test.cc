@@ -18,11 +18,11 @@
 namespace {
 
 using forebay::base::WorkingMemory;
+using forebay::dataset::ComputedBytes;
 using forebay::dataset::FieldRange;
 using forebay::dataset::FieldValue;
-using forebay::dataset::MadeBytes;
-using forebay::dataset::MadeValues;
 using forebay::dataset::ReadSizes;
+using forebay::dataset::ValueBuffers;
 using forebay::dataset::mds::ChosenColumn;
 using forebay::dataset::mds::MdsColumn;
 using forebay::dataset::mds::MdsFormat;
@@ -73,13 +73,13 @@ std::vector<ChosenColumn> Choose(const std::vector<MdsColumn>& columns) {
 
 void ReadSample(const MdsFormat& format, std::size_t fields, Bytes sample) {
   std::vector<FieldValue> values(fields);
-  MadeValues made;
-  if (!format.ReadValues(sample, absl::MakeSpan(values), &made).ok()) return;
+  ValueBuffers buffers;
+  if (!format.ReadValues(sample, absl::MakeSpan(values), &buffers).ok()) return;
   for (const FieldValue& value : values) {
     if (const auto* const range = std::get_if<FieldRange>(&value)) {
       Require(range->offset <= sample.size() &&
               range->length <= sample.size() - range->offset);
-    } else if (const auto* const bytes = std::get_if<MadeBytes>(&value)) {
+    } else if (const auto* const bytes = std::get_if<ComputedBytes>(&value)) {
       Touch(bytes->bytes.data(), bytes->bytes.size());
     }
   }

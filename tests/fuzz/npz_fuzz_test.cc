@@ -21,10 +21,10 @@ namespace {
 
 using forebay::base::AmpleBudget;
 using forebay::base::WorkingMemory;
+using forebay::dataset::ComputedBytes;
 using forebay::dataset::FieldRange;
 using forebay::dataset::FieldValue;
-using forebay::dataset::MadeBytes;
-using forebay::dataset::MadeValues;
+using forebay::dataset::ValueBuffers;
 using forebay::dataset::npz::ArrayNamesOf;
 using forebay::dataset::npz::LoadNpzRows;
 using forebay::dataset::npz::NpzFormat;
@@ -59,8 +59,9 @@ void ReadSample(Bytes file, const std::vector<std::string>& names) {
   FileRecords records;
   const bool is_parsed = Parse(file, names, &records);
   std::vector<FieldValue> values(names.size());
-  MadeValues made;
-  if (!(*format)->ReadValues(file, absl::MakeSpan(values), &made).ok()) return;
+  ValueBuffers buffers;
+  if (!(*format)->ReadValues(file, absl::MakeSpan(values), &buffers).ok())
+    return;
   Require(is_parsed && records.bounds.size() == names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
     std::uint64_t length = 0;
@@ -69,7 +70,7 @@ void ReadSample(Bytes file, const std::vector<std::string>& names) {
               range->length <= file.size() - range->offset);
       length = range->length;
     } else {
-      const Bytes bytes = std::get<MadeBytes>(values[i]).bytes;
+      const Bytes bytes = std::get<ComputedBytes>(values[i]).bytes;
       Touch(bytes.data(), bytes.size());
       length = bytes.size();
     }

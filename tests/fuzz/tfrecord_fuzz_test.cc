@@ -21,11 +21,11 @@
 namespace {
 
 using forebay::base::WorkingMemory;
+using forebay::dataset::ComputedBytes;
 using forebay::dataset::FieldRange;
 using forebay::dataset::FieldValue;
-using forebay::dataset::MadeBytes;
-using forebay::dataset::MadeValues;
 using forebay::dataset::ReadSizes;
+using forebay::dataset::ValueBuffers;
 using forebay::dataset::records::FileRecords;
 using forebay::dataset::tfrecord::FieldGuess;
 using forebay::dataset::tfrecord::Frame;
@@ -74,13 +74,13 @@ FileRecords ParseTwice(const TfrecordFormat& format, Bytes file) {
 void ReadRecord(const TfrecordFormat& format, std::size_t fields,
                 Bytes record) {
   std::vector<FieldValue> values(fields);
-  MadeValues made;
-  if (!format.ReadValues(record, absl::MakeSpan(values), &made).ok()) return;
+  ValueBuffers buffers;
+  if (!format.ReadValues(record, absl::MakeSpan(values), &buffers).ok()) return;
   for (const FieldValue& value : values) {
     if (const auto* const range = std::get_if<FieldRange>(&value)) {
       Require(range->offset <= record.size() &&
               range->length <= record.size() - range->offset);
-    } else if (const auto* const bytes = std::get_if<MadeBytes>(&value)) {
+    } else if (const auto* const bytes = std::get_if<ComputedBytes>(&value)) {
       Touch(bytes->bytes.data(), bytes->bytes.size());
     }
   }

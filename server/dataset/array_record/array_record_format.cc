@@ -5,7 +5,7 @@
 // keep these bytes now.
 //
 // Where possible, values point into the chunk as it was read, so that nothing
-// is copied. All other values point into memory that MadeValues keeps.
+// is copied. All other values point into memory that ValueBuffers keeps.
 #include "server/dataset/array_record/array_record_format.h"
 
 #include <algorithm>
@@ -29,7 +29,8 @@ constexpr std::string_view kName = "array_record ";
 
 // Turns a value of `record` into a value of the sample, whose bytes are
 // `chunk`. A range of a record that lies in the chunk becomes a range of the
-// chunk. A range of any other record becomes MadeBytes, which `made` keeps.
+// chunk. A range of any other record becomes ComputedBytes, which `buffers`
+// keeps.
 FieldValue InChunk(const FieldValue& value, Bytes record, Bytes chunk) {
   const auto* const range = std::get_if<FieldRange>(&value);
   if (range == nullptr) return value;
@@ -37,7 +38,7 @@ FieldValue InChunk(const FieldValue& value, Bytes record, Bytes chunk) {
   const bool is_there =
       bytes.data() >= chunk.data() &&
       bytes.data() + bytes.size() <= chunk.data() + chunk.size();
-  if (!is_there) return MadeBytes{bytes};
+  if (!is_there) return ComputedBytes{bytes};
   return FieldRange{static_cast<std::uint64_t>(bytes.data() - chunk.data()),
                     bytes.size()};
 }
@@ -84,7 +85,7 @@ std::vector<Field> ArrayRecordFormat::FieldsOf(
 
 absl::StatusOr<Bytes> ArrayRecordFormat::FindPayload(
     const records::RecordIndex& index, std::uint64_t number, Bytes chunk,
-    MadeValues* made) const {
+    ValueBuffers* buffers) const {
   const std::uint64_t place = index.PlaceOf(number);
   const auto lacks = [](std::uint64_t records) {
     return absl::DataLossError(
@@ -99,11 +100,11 @@ absl::StatusOr<Bytes> ArrayRecordFormat::FindPayload(
     if (const auto kept = chunks_.Find(digest); kept.has_value()) {
       if (place >= kept->size()) return lacks(kept->size());
       const Bytes payload = kept->At(place);
-      // The chunk may be evicted at any time, so `made` gets a copy of the
+      // The chunk may be evicted at any time, so `buffers` gets a copy of the
       // record.
       if (payload.empty()) return Bytes();
       FOREBAY_ASSIGN_OR_RETURN(const auto copy,
-                               made->AddDecompressed(payload.size()));
+                               buffers->AddDecompressed(payload.size()));
       std::copy(payload.begin(), payload.end(), copy.begin());
       return copy;
     }
@@ -115,8 +116,8 @@ absl::StatusOr<Bytes> ArrayRecordFormat::FindPayload(
       index.bounds().empty() ? 0 : index.bounds().back().longest;
   FOREBAY_ASSIGN_OR_RETURN(
       Chunk records, Chunk::Read(index.ExtentOf(number).offset, chunk, most,
-                                 [made](std::uint64_t bytes) {
-                                   return made->AddDecompressed(bytes);
+                                 [buffers](std::uint64_t bytes) {
+                                   return buffers->AddDecompressed(bytes);
                                  }));
   if (place >= records.left()) return lacks(records.left());
   if (has_others) chunks_.Add(digest, records);
@@ -127,15 +128,15 @@ absl::StatusOr<Bytes> ArrayRecordFormat::FindPayload(
 absl::Status ArrayRecordFormat::ReadValuesOf(const records::RecordIndex& index,
                                              std::uint64_t number, Bytes record,
                                              absl::Span<FieldValue> values,
-                                             MadeValues* made) const {
+                                             ValueBuffers* buffers) const {
   FOREBAY_ASSIGN_OR_RETURN(const Bytes payload,
-                           FindPayload(index, number, record, made));
+                           FindPayload(index, number, record, buffers));
   if (payload.size() > index.BytesOf(number)) {
     return absl::DataLossError(absl::StrCat("has ", payload.size(),
                                             " bytes, but when it was indexed ",
                                             index.BytesOf(number)));
   }
-  FOREBAY_RETURN_IF_ERROR(fields_.Read(payload, payload, values, made));
+  FOREBAY_RETURN_IF_ERROR(fields_.Read(payload, payload, values, buffers));
   for (FieldValue& value : values) value = InChunk(value, payload, record);
   return absl::OkStatus();
 }

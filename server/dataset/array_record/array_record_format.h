@@ -47,15 +47,15 @@ class ArrayRecordFormat final : public records::RecordFormat {
                             std::uint64_t number,
                             absl::Span<const std::uint8_t> record,
                             absl::Span<FieldValue> values,
-                            MadeValues* made) const override;
+                            ValueBuffers* buffers) const override;
 
  private:
   // Returns the bytes of record `number` of the index. `chunk` has the bytes of
-  // the record's extent. The result lies in `chunk` or in memory that `made`
+  // the record's extent. The result lies in `chunk` or in memory that `buffers`
   // keeps.
   absl::StatusOr<absl::Span<const std::uint8_t>> FindPayload(
       const records::RecordIndex& index, std::uint64_t number,
-      absl::Span<const std::uint8_t> chunk, MadeValues* made) const;
+      absl::Span<const std::uint8_t> chunk, ValueBuffers* buffers) const;
 
   const tfrecord::RecordFields fields_;
   const std::string text_;

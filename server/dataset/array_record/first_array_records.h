@@ -19,7 +19,7 @@ namespace forebay::dataset::array_record {
 struct FirstArrayRecords {
   // The bytes that `records` point into: as read, or as decompressed.
   std::vector<base::Bytes> read;
-  MadeValues decompressed;
+  ValueBuffers decompressed;
   std::vector<absl::Span<const std::uint8_t>> records;
 };
 

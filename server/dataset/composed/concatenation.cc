@@ -129,9 +129,9 @@ bool Concatenation::is_self_describing() const {
 absl::Status Concatenation::ReadValues(std::uint64_t id,
                                        absl::Span<const std::uint8_t> read,
                                        absl::Span<FieldValue> values,
-                                       MadeValues* made) const {
+                                       ValueBuffers* buffers) const {
   const SampleInPart sample = Locate(id);
-  return parts_[sample.part]->ReadValues(sample.id, read, values, made);
+  return parts_[sample.part]->ReadValues(sample.id, read, values, buffers);
 }
 
 void Concatenation::MostBytesOf(std::uint64_t id,

@@ -32,7 +32,7 @@ class Concatenation final : public Dataset {
   bool is_self_describing() const override;
   absl::Status ReadValues(std::uint64_t id, absl::Span<const std::uint8_t> read,
                           absl::Span<FieldValue> values,
-                          MadeValues* made) const override;
+                          ValueBuffers* buffers) const override;
   void MostBytesOf(std::uint64_t id,
                    absl::Span<std::uint64_t> bytes) const override;
   bool shares_extents() const override;

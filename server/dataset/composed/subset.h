@@ -39,8 +39,8 @@ class Subset final : public Dataset {
   }
   absl::Status ReadValues(std::uint64_t id, absl::Span<const std::uint8_t> read,
                           absl::Span<FieldValue> values,
-                          MadeValues* made) const override {
-    return whole_->ReadValues(list_->At(id), read, values, made);
+                          ValueBuffers* buffers) const override {
+    return whole_->ReadValues(list_->At(id), read, values, buffers);
   }
   void MostBytesOf(std::uint64_t id,
                    absl::Span<std::uint64_t> bytes) const override {

@@ -40,25 +40,25 @@ std::uint64_t LongestFilled(const std::vector<Hdf5Column>& columns) {
 }
 
 // The output buffer of one sample. All values of the sample use this one
-// buffer, one after the other, because MadeValues::AddDecompressed may be
+// buffer, one after the other, because ValueBuffers::AddDecompressed may be
 // called only once for a sample.
 class SharedRoom {
  public:
   // The first call of Give makes the buffer. Its size is `most`, or the size
   // that the call asks for, if that is larger.
-  SharedRoom(MadeValues* made, std::uint64_t most)
-      : made_(*made), most_(most) {}
+  SharedRoom(ValueBuffers* buffers, std::uint64_t most)
+      : buffers_(*buffers), most_(most) {}
 
   absl::StatusOr<absl::Span<std::uint8_t>> Give(std::uint64_t bytes) {
     if (room_.size() < bytes) {
-      FOREBAY_ASSIGN_OR_RETURN(room_,
-                               made_.AddDecompressed(std::max(most_, bytes)));
+      FOREBAY_ASSIGN_OR_RETURN(
+          room_, buffers_.AddDecompressed(std::max(most_, bytes)));
     }
     return room_.first(bytes);
   }
 
  private:
-  MadeValues& made_;
+  ValueBuffers& buffers_;
   const std::uint64_t most_;
   absl::Span<std::uint8_t> room_;
 };
@@ -77,7 +77,7 @@ struct RowPart {
 absl::StatusOr<FieldValue> ReadColumn(const Hdf5Column& column,
                                       const RowPart& part,
                                       DecompressionRoom room,
-                                      MadeValues* made) {
+                                      ValueBuffers* buffers) {
   Bytes bytes = part.row;
   if (part.place.kind == RowPlace::Kind::kFilled) {
     FOREBAY_ASSIGN_OR_RETURN(const absl::Span<std::uint8_t> filled,
@@ -90,7 +90,7 @@ absl::StatusOr<FieldValue> ReadColumn(const Hdf5Column& column,
       return absl::DataLossError("is indexed as a shorter row");
     bytes = bytes.subspan(column.offset, length);
   }
-  return RowValue(column, bytes, part.record, made);
+  return RowValue(column, bytes, part.record, buffers);
 }
 
 }  // namespace
@@ -145,21 +145,21 @@ absl::Status Hdf5Format::ReadValuesOf(const records::RecordIndex& index,
                                       std::uint64_t number,
                                       absl::Span<const std::uint8_t> record,
                                       absl::Span<FieldValue> values,
-                                      MadeValues* made) const {
+                                      ValueBuffers* buffers) const {
   const std::string key =
       index.has_keys() ? index.KeyOf(number) : std::string();
-  return ReadKeyedValues(key, record, values, made);
+  return ReadKeyedValues(key, record, values, buffers);
 }
 
 absl::Status Hdf5Format::ReadKeyedValues(std::string_view key,
                                          absl::Span<const std::uint8_t> record,
                                          absl::Span<FieldValue> values,
-                                         MadeValues* made) const {
+                                         ValueBuffers* buffers) const {
   FOREBAY_ASSIGN_OR_RETURN(const RowKey row_key, DecodeRowKey(key));
   const bool is_gathered = !row_key.pieces.empty();
   if (row_key.places.size() != row_bytes_.size())
     return absl::DataLossError("is indexed as a row of other datasets");
-  FOREBAY_RETURN_IF_ERROR(ReadKept(row_key, values, made));
+  FOREBAY_RETURN_IF_ERROR(ReadKept(row_key, values, buffers));
   // With several datasets, `most` is the largest size that any of them needs,
   // because the buffer is made only once. With one dataset, `most` is 0: the
   // buffer gets the size that the only call of `room` asks for. This size is
@@ -171,7 +171,7 @@ absl::Status Hdf5Format::ReadKeyedValues(std::string_view key,
                               ? LongestFilled(columns_)
                               : MostRoomOf(place, row_bytes_[i]));
   }
-  SharedRoom shared(made, most);
+  SharedRoom shared(buffers, most);
   const auto room = [&shared](std::uint64_t bytes) {
     return shared.Give(bytes);
   };
@@ -190,7 +190,7 @@ absl::Status Hdf5Format::ReadKeyedValues(std::string_view key,
     for (std::size_t k = 0; k < columns_.size(); ++k) {
       if (place_of_[k] != i) continue;
       const RowPart row_part{place, *row, record};
-      auto value = ReadColumn(columns_[k], row_part, room, made);
+      auto value = ReadColumn(columns_[k], row_part, room, buffers);
       if (!value.ok())
         return base::Annotate(value.status(), columns_[k].name());
       values[k] = *std::move(value);
@@ -201,14 +201,14 @@ absl::Status Hdf5Format::ReadKeyedValues(std::string_view key,
 
 absl::Status Hdf5Format::ReadKept(const RowKey& row,
                                   absl::Span<FieldValue> values,
-                                  MadeValues* made) const {
+                                  ValueBuffers* buffers) const {
   std::size_t next_kept = 0;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     if (!columns_[i].is_kept) continue;
     if (next_kept == row.kept.size())
       return absl::DataLossError("is indexed without some of its values");
     auto value =
-        RowValue(columns_[i], AsBytes(row.kept[next_kept++]), {}, made);
+        RowValue(columns_[i], AsBytes(row.kept[next_kept++]), {}, buffers);
     if (!value.ok()) return base::Annotate(value.status(), columns_[i].name());
     values[i] = *std::move(value);
   }

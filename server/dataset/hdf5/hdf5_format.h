@@ -57,13 +57,13 @@ class Hdf5Format final : public records::RecordFormat {
                             std::uint64_t number,
                             absl::Span<const std::uint8_t> record,
                             absl::Span<FieldValue> values,
-                            MadeValues* made) const override;
+                            ValueBuffers* buffers) const override;
   // Reads the values of the record whose key is `key`, as ReadValues does.
   // `key` need not outlive the call.
   absl::Status ReadKeyedValues(std::string_view key,
                                absl::Span<const std::uint8_t> record,
                                absl::Span<FieldValue> values,
-                               MadeValues* made) const;
+                               ValueBuffers* buffers) const;
   absl::StatusOr<std::vector<storage::gathered::Piece>> PiecesOf(
       std::string_view key) const override;
   // Whether samples have values outside of their extents. Always true, because
@@ -77,7 +77,7 @@ class Hdf5Format final : public records::RecordFormat {
  private:
   // Reads the values that the key stores.
   absl::Status ReadKept(const RowKey& row, absl::Span<FieldValue> values,
-                        MadeValues* made) const;
+                        ValueBuffers* buffers) const;
 
   const std::vector<Hdf5Column> columns_;
   const std::string text_;

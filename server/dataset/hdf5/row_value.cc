@@ -51,7 +51,8 @@ void CopyElements(const ElementType& type, Bytes elements,
 }
 
 // Makes the bytes of a raw image: a header and the pixels.
-MadeBytes MakeImage(const Hdf5Column& column, Bytes pixels, MadeValues* made) {
+ComputedBytes MakeImage(const Hdf5Column& column, Bytes pixels,
+                        ValueBuffers* buffers) {
   const proto::RawImageHeader header{
       .magic = proto::kRawImageMagic,
       .width = static_cast<std::uint32_t>(column.shape[1]),
@@ -60,7 +61,7 @@ MadeBytes MakeImage(const Hdf5Column& column, Bytes pixels, MadeValues* made) {
                       ? 1
                       : static_cast<std::uint32_t>(column.shape[2])};
   const absl::Span<std::uint8_t> room =
-      made->Add(sizeof(header) + pixels.size());
+      buffers->Add(sizeof(header) + pixels.size());
   std::memcpy(room.data(), &header, sizeof(header));
   std::copy(pixels.begin(), pixels.end(),
             room.begin() + static_cast<std::ptrdiff_t>(sizeof(header)));
@@ -96,17 +97,17 @@ FieldRange RangeOf(Bytes bytes, Bytes read) {
 
 // Returns bytes unchanged: as a range if they are in `read`, otherwise as a
 // copy.
-FieldValue AsTheyAre(Bytes bytes, Bytes read, MadeValues* made) {
+FieldValue AsTheyAre(Bytes bytes, Bytes read, ValueBuffers* buffers) {
   if (Has(read, bytes)) return RangeOf(bytes, read);
-  const absl::Span<std::uint8_t> copy = made->Add(bytes.size());
+  const absl::Span<std::uint8_t> copy = buffers->Add(bytes.size());
   std::copy(bytes.begin(), bytes.end(), copy.begin());
-  return MadeBytes{copy};
+  return ComputedBytes{copy};
 }
 
 }  // namespace
 
 absl::StatusOr<FieldValue> RowValue(const Hdf5Column& column, Bytes bytes,
-                                    Bytes read, MadeValues* made) {
+                                    Bytes read, ValueBuffers* buffers) {
   const ElementType& type = column.type;
   const bool is_fixed = !column.has_any_length();
   if (is_fixed && bytes.size() != column.value_bytes()) {
@@ -117,7 +118,7 @@ absl::StatusOr<FieldValue> RowValue(const Hdf5Column& column, Bytes bytes,
   if (column.value.kind == FieldKind::kLabel && is_number)
     return IntegerOf(type, bytes);
   if (column.value.kind == FieldKind::kImage && is_number)
-    return MakeImage(column, bytes, made);
+    return MakeImage(column, bytes, buffers);
   if (column.value.array.has_value()) {
     const std::uint64_t width = proto::SizeOf(type.dtype);
     if (bytes.size() % width != 0)
@@ -128,13 +129,14 @@ absl::StatusOr<FieldValue> RowValue(const Hdf5Column& column, Bytes bytes,
                           Has(read, bytes) && !type.big_endian &&
                           type.dtype != DType::kBool;
     if (can_stay) return RangeOf(bytes, read);
-    const absl::Span<std::uint8_t> copy = made->Add(bytes.size());
+    const absl::Span<std::uint8_t> copy = buffers->Add(bytes.size());
     CopyElements(type, bytes, copy);
-    return MadeBytes{copy};
+    return ComputedBytes{copy};
   }
   const bool is_text =
       type.kind == Kind::kText || type.kind == Kind::kVariableText;
-  return AsTheyAre(is_text ? WithoutPadding(type, bytes) : bytes, read, made);
+  return AsTheyAre(is_text ? WithoutPadding(type, bytes) : bytes, read,
+                   buffers);
 }
 
 }  // namespace forebay::dataset::hdf5

@@ -13,11 +13,11 @@ namespace forebay::dataset::hdf5 {
 // Returns the value of a column in a row. `bytes` are the column's bytes, and
 // `read` has all bytes that were read for the sample. The value points into
 // `read` only if `bytes` do. Every other value is returned as a number or
-// points into `made`, so that `bytes` need not outlive the call. The error
+// points into `buffers`, so that `bytes` need not outlive the call. The error
 // gives the reason alone. DATA_LOSS: `bytes` are not a value of the column.
 // Thread-safe; owns nothing; never blocks.
 absl::StatusOr<FieldValue> RowValue(const Hdf5Column& column, Bytes bytes,
-                                    Bytes read, MadeValues* made);
+                                    Bytes read, ValueBuffers* buffers);
 
 }  // namespace forebay::dataset::hdf5
 

@@ -191,7 +191,7 @@ std::optional<records::ValueType> GuessDatumType(
 
 absl::StatusOr<FieldValue> ContentOf(const Datum& datum,
                                      const records::ValueType& type,
-                                     Bytes record, MadeValues* made) {
+                                     Bytes record, ValueBuffers* buffers) {
   if (TypeOf(datum) != type) {
     return absl::InvalidArgumentError(
         absl::StrCat("is a Datum of ", DescriptionOf(datum),
@@ -200,11 +200,11 @@ absl::StatusOr<FieldValue> ContentOf(const Datum& datum,
   if (datum.is_encoded && datum.data.empty()) return FieldRange{};
   // Floats beside an encoded image have no use and are ignored.
   if (datum.is_encoded || datum.float_count == 0)
-    return records::WholeValue(type, record, datum.data, made);
+    return records::WholeValue(type, record, datum.data, buffers);
   const absl::Span<std::uint8_t> room =
-      made->Add(datum.float_count * sizeof(float));
+      buffers->Add(datum.float_count * sizeof(float));
   CopyFloats(datum, room);
-  return MadeBytes{room};
+  return ComputedBytes{room};
 }
 
 }  // namespace forebay::dataset::lmdb

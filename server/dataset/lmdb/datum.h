@@ -47,12 +47,12 @@ std::optional<records::ValueType> GuessDatumType(
     absl::Span<const absl::Span<const std::uint8_t>> values);
 
 // Returns the content of a Datum of `type`. The content points into `record`,
-// which holds the Datum's bytes, or into memory that `made` keeps. Fails with
-// INVALID_ARGUMENT if the Datum is of another type.
+// which holds the Datum's bytes, or into memory that `buffers` keeps. Fails
+// with INVALID_ARGUMENT if the Datum is of another type.
 absl::StatusOr<FieldValue> ContentOf(const Datum& datum,
                                      const records::ValueType& type,
                                      absl::Span<const std::uint8_t> record,
-                                     MadeValues* made);
+                                     ValueBuffers* buffers);
 
 }  // namespace forebay::dataset::lmdb
 

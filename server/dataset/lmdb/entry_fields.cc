@@ -172,24 +172,24 @@ std::vector<Field> EntryFields::FieldsOf(
 absl::Status EntryFields::Read(absl::Span<const std::uint8_t> record,
                                absl::Span<const std::uint8_t> value,
                                absl::Span<FieldValue> values,
-                               MadeValues* made) const {
+                               ValueBuffers* buffers) const {
   FOREBAY_CHECK(values.size() == ValueFields() + (key_.has_value() ? 1 : 0));
   if (key_.has_value() && !key_->is_last) values.remove_prefix(1);
   values = values.first(ValueFields());
   if (const auto* const plain = std::get_if<Plain>(&value_)) {
     FOREBAY_ASSIGN_OR_RETURN(
-        values[0], records::WholeValue(plain->type, record, value, made));
+        values[0], records::WholeValue(plain->type, record, value, buffers));
   } else if (const auto* const of = std::get_if<OfDatum>(&value_)) {
     FOREBAY_ASSIGN_OR_RETURN(const Datum datum, ParseDatum(value));
     FOREBAY_ASSIGN_OR_RETURN(values[0],
-                             ContentOf(datum, of->type, record, made));
+                             ContentOf(datum, of->type, record, buffers));
     values[1] = datum.label;
   } else if (std::holds_alternative<OfLsun>(value_)) {
     FOREBAY_ASSIGN_OR_RETURN(
-        values[0], records::WholeValue(ImageType(), record, value, made));
+        values[0], records::WholeValue(ImageType(), record, value, buffers));
   } else if (const auto* const features =
                  std::get_if<tfrecord::RecordFields>(&value_)) {
-    return features->Read(record, value, values, made);
+    return features->Read(record, value, values, buffers);
   }
   return absl::OkStatus();
 }

@@ -77,11 +77,11 @@ class EntryFields {
 
   // Fills `values` from an entry's `value`, except for the fields of
   // key_field() and file_field(). The filled values point into `record`, which
-  // holds `value`, or into memory that `made` keeps. DATA_LOSS: `value` is
+  // holds `value`, or into memory that `buffers` keeps. DATA_LOSS: `value` is
   // damaged. INVALID_ARGUMENT: `value` is of another type.
   absl::Status Read(absl::Span<const std::uint8_t> record,
                     absl::Span<const std::uint8_t> value,
-                    absl::Span<FieldValue> values, MadeValues* made) const;
+                    absl::Span<FieldValue> values, ValueBuffers* buffers) const;
 
  private:
   // Returns the number of fields that do not come from the key.

@@ -72,10 +72,11 @@ std::vector<Field> LmdbFormat::FieldsOf(
 
 absl::Status LmdbFormat::ReadValues(absl::Span<const std::uint8_t> record,
                                     absl::Span<FieldValue> values,
-                                    MadeValues* made) const {
+                                    ValueBuffers* buffers) const {
   if (record.size() < kBytesBeforeValue)
     return absl::DataLossError("is not a value of LMDB");
-  return fields_.Read(record, record.subspan(kBytesBeforeValue), values, made);
+  return fields_.Read(record, record.subspan(kBytesBeforeValue), values,
+                      buffers);
 }
 
 std::string LmdbFormat::NameOf(const records::RecordIndex& index,

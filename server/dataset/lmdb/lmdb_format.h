@@ -55,7 +55,7 @@ class LmdbFormat final : public records::RecordFormat {
   std::vector<Field> FieldsOf(const records::RecordIndex& index) const override;
   absl::Status ReadValues(absl::Span<const std::uint8_t> record,
                           absl::Span<FieldValue> values,
-                          MadeValues* made) const override;
+                          ValueBuffers* buffers) const override;
   std::optional<std::size_t> key_field() const override {
     return fields_.key_field();
   }

@@ -166,12 +166,12 @@ std::vector<Field> MdsFormat::FieldsOf(
 
 absl::Status MdsFormat::ReadValues(absl::Span<const std::uint8_t> record,
                                    absl::Span<FieldValue> values,
-                                   MadeValues* made) const {
+                                   ValueBuffers* buffers) const {
   std::vector<FieldRange> parts(columns_.size());
   FOREBAY_RETURN_IF_ERROR(SplitSample(columns_, record, absl::MakeSpan(parts)));
   for (std::size_t i = 0; i < chosen_.size(); ++i) {
     const std::size_t column = chosen_[i].column;
-    auto value = ReadValue(chosen_[i], record, parts[column], made);
+    auto value = ReadValue(chosen_[i], record, parts[column], buffers);
     if (!value.ok())
       return base::Annotate(value.status(), columns_[column].name);
     values[i] = *std::move(value);
@@ -181,7 +181,7 @@ absl::Status MdsFormat::ReadValues(absl::Span<const std::uint8_t> record,
 
 absl::StatusOr<FieldValue> MdsFormat::ReadValue(
     const ChosenColumn& chosen, absl::Span<const std::uint8_t> record,
-    const FieldRange& part, MadeValues* made) const {
+    const FieldRange& part, ValueBuffers* buffers) const {
   const MdsColumn& column = columns_[chosen.column];
   const auto bytes = record.subspan(part.offset, part.length);
   if (chosen.kind == FieldKind::kLabel && !column.in_digits) {
@@ -203,9 +203,9 @@ absl::StatusOr<FieldValue> MdsFormat::ReadValue(
                      ", which is not an array like those of the first sample"));
   }
   // The elements are copied, since elements in a sample may not be aligned.
-  const absl::Span<std::uint8_t> room = made->Add(array.elements.size());
+  const absl::Span<std::uint8_t> room = buffers->Add(array.elements.size());
   std::copy(array.elements.begin(), array.elements.end(), room.begin());
-  return MadeBytes{room};
+  return ComputedBytes{room};
 }
 
 }  // namespace forebay::dataset::mds

@@ -54,14 +54,14 @@ class MdsFormat final : public records::RecordFormat {
   std::vector<Field> FieldsOf(const records::RecordIndex& index) const override;
   absl::Status ReadValues(absl::Span<const std::uint8_t> record,
                           absl::Span<FieldValue> values,
-                          MadeValues* made) const override;
+                          ValueBuffers* buffers) const override;
 
  private:
   // Reads the value of a chosen column, whose range in `record` is `part`.
   absl::StatusOr<FieldValue> ReadValue(const ChosenColumn& chosen,
                                        absl::Span<const std::uint8_t> record,
                                        const FieldRange& part,
-                                       MadeValues* made) const;
+                                       ValueBuffers* buffers) const;
 
   const std::vector<MdsColumn> columns_;
   const std::vector<ChosenColumn> chosen_;

@@ -47,7 +47,7 @@ absl::StatusOr<FieldValue> ReadArray(const zip::ZipMember& member,
   room = room.first(is_stored ? 0 : member.length);
   FOREBAY_RETURN_IF_ERROR(Decompress(member, data, room).status());
   if (is_stored) return range;
-  return MadeBytes{room};
+  return ComputedBytes{room};
 }
 
 }  // namespace
@@ -135,7 +135,7 @@ std::vector<Field> NpzFormat::FieldsOf(
 
 absl::Status NpzFormat::ReadValues(absl::Span<const std::uint8_t> record,
                                    absl::Span<FieldValue> values,
-                                   MadeValues* made) const {
+                                   ValueBuffers* buffers) const {
   FOREBAY_ASSIGN_OR_RETURN(const std::vector<zip::ZipMember> members,
                            ReadMembers(record));
   // The lengths are added up first, because the buffer for all arrays can be
@@ -151,7 +151,7 @@ absl::Status NpzFormat::ReadValues(absl::Span<const std::uint8_t> record,
   }
   absl::Span<std::uint8_t> room;
   if (bytes > 0) {
-    FOREBAY_ASSIGN_OR_RETURN(room, made->AddDecompressed(bytes));
+    FOREBAY_ASSIGN_OR_RETURN(room, buffers->AddDecompressed(bytes));
   }
   for (std::size_t i = 0; i < names_.size(); ++i) {
     auto value = ReadArray(*arrays[i], record, room);

@@ -47,7 +47,7 @@ class NpzFormat final : public records::RecordFormat {
   std::vector<Field> FieldsOf(const records::RecordIndex& index) const override;
   absl::Status ReadValues(absl::Span<const std::uint8_t> record,
                           absl::Span<FieldValue> values,
-                          MadeValues* made) const override;
+                          ValueBuffers* buffers) const override;
   std::optional<std::size_t> class_field() const override {
     if (!has_labels_) return std::nullopt;
     return names_.size();

@@ -69,7 +69,7 @@ void StoredRows::ValuesOf(std::uint64_t, absl::Span<FieldValue>) const {
 absl::Status StoredRows::ReadValues(std::uint64_t id,
                                     absl::Span<const std::uint8_t>,
                                     absl::Span<FieldValue> values,
-                                    MadeValues*) const {
+                                    ValueBuffers*) const {
   FOREBAY_CHECK(id < size() && values.size() == fields_.size());
   std::uint64_t at = id * record_bytes_;
   for (std::size_t i = 0; i < fields_.size(); ++i) {
@@ -77,7 +77,7 @@ absl::Status StoredRows::ReadValues(std::uint64_t id,
     if (i == stored_) {
       values[i] = FieldRange{.offset = 0, .length = length};
     } else {
-      values[i] = MadeBytes{memory_->bytes().subspan(at, length)};
+      values[i] = ComputedBytes{memory_->bytes().subspan(at, length)};
       at += length;
     }
   }

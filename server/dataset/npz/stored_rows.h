@@ -44,7 +44,7 @@ class StoredRows final : public Dataset {
   bool is_self_describing() const override { return true; }
   absl::Status ReadValues(std::uint64_t id, absl::Span<const std::uint8_t> read,
                           absl::Span<FieldValue> values,
-                          MadeValues* made) const override;
+                          ValueBuffers* buffers) const override;
   std::string NameOf(std::uint64_t id) const override;
   std::uint64_t largest_sample() const override {
     return size() == 0 ? 0 : index_->row_bytes();

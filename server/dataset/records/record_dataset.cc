@@ -18,8 +18,8 @@ namespace {
 std::uint64_t LengthOf(const FieldValue& value) {
   if (const auto* const range = std::get_if<FieldRange>(&value))
     return range->length;
-  if (const auto* const made = std::get_if<MadeBytes>(&value))
-    return made->bytes.size();
+  if (const auto* const computed = std::get_if<ComputedBytes>(&value))
+    return computed->bytes.size();
   return 0;
 }
 
@@ -56,7 +56,7 @@ void RecordDataset::ValuesOf(std::uint64_t, absl::Span<FieldValue>) const {
 absl::Status RecordDataset::ReadValues(std::uint64_t id,
                                        absl::Span<const std::uint8_t> read,
                                        absl::Span<FieldValue> values,
-                                       MadeValues* made) const {
+                                       ValueBuffers* buffers) const {
   FOREBAY_CHECK(values.size() == fields_.size());
   const RecordIndex::Extent extent = index_->ExtentOf(id);
   if (read.size() < extent.length) {
@@ -65,12 +65,12 @@ absl::Status RecordDataset::ReadValues(std::uint64_t id,
   }
   // `read` may be longer than the extent: a cached variant may follow it.
   FOREBAY_RETURN_IF_ERROR(format_->ReadValuesOf(
-      *index_, id, read.first(extent.length), values, made));
+      *index_, id, read.first(extent.length), values, buffers));
   if (const auto field = format_->key_field(); field.has_value()) {
     const std::string key = index_->KeyOf(id);
-    const absl::Span<std::uint8_t> copy = made->Add(key.size());
+    const absl::Span<std::uint8_t> copy = buffers->Add(key.size());
     std::copy(key.begin(), key.end(), copy.begin());
-    values[*field] = MadeBytes{copy};
+    values[*field] = ComputedBytes{copy};
   }
   if (const auto field = format_->file_field(); field.has_value())
     values[*field] = static_cast<std::int64_t>(extent.file);

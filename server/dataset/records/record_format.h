@@ -72,7 +72,7 @@ class RecordFormat {
   // is the whole extent. A format overrides either ReadValues or ReadValuesOf.
   virtual absl::Status ReadValues(absl::Span<const std::uint8_t> record,
                                   absl::Span<FieldValue> values,
-                                  MadeValues* made) const;
+                                  ValueBuffers* buffers) const;
   // Does the same as ReadValues for record number `number` of `index`. A format
   // overrides this method if it needs the number to find the record in its
   // extent.
@@ -80,7 +80,7 @@ class RecordFormat {
                                     std::uint64_t number,
                                     absl::Span<const std::uint8_t> record,
                                     absl::Span<FieldValue> values,
-                                    MadeValues* made) const;
+                                    ValueBuffers* buffers) const;
   // Lowers each item of `bytes` to the best upper bound that the index has for
   // that field in the record. Returns false if the caller must also bound
   // values by the record's length. In this case each value is a part of the
@@ -120,13 +120,13 @@ class RecordFormat {
 
 inline absl::Status RecordFormat::ReadValues(absl::Span<const std::uint8_t>,
                                              absl::Span<FieldValue>,
-                                             MadeValues*) const {
+                                             ValueBuffers*) const {
   return absl::InternalError("has records that are known by number alone");
 }
 inline absl::Status RecordFormat::ReadValuesOf(
     const RecordIndex&, std::uint64_t, absl::Span<const std::uint8_t> record,
-    absl::Span<FieldValue> values, MadeValues* made) const {
-  return ReadValues(record, values, made);
+    absl::Span<FieldValue> values, ValueBuffers* buffers) const {
+  return ReadValues(record, values, buffers);
 }
 inline std::string RecordFormat::NameOf(const RecordIndex& index,
                                         std::uint64_t record) const {

@@ -24,7 +24,7 @@ Field FieldOf(std::string name, const ValueType& type, std::uint64_t longest) {
 absl::StatusOr<FieldValue> WholeValue(const ValueType& type,
                                       absl::Span<const std::uint8_t> record,
                                       absl::Span<const std::uint8_t> payload,
-                                      MadeValues* made) {
+                                      ValueBuffers* buffers) {
   if (!type.array.has_value()) {
     return FieldRange{
         static_cast<std::uint64_t>(payload.data() - record.data()),
@@ -39,9 +39,9 @@ absl::StatusOr<FieldValue> WholeValue(const ValueType& type,
   }
   // Elements in a record may not be aligned, so they are copied to aligned
   // memory.
-  const absl::Span<std::uint8_t> copy = made->Add(payload.size());
+  const absl::Span<std::uint8_t> copy = buffers->Add(payload.size());
   std::copy(payload.begin(), payload.end(), copy.begin());
-  return MadeBytes{copy};
+  return ComputedBytes{copy};
 }
 
 }  // namespace forebay::dataset::records

@@ -19,13 +19,13 @@ namespace forebay::dataset::records {
 Field FieldOf(std::string name, const ValueType& type, std::uint64_t longest);
 
 // Returns the value of a field that is a whole payload. `payload` lies in
-// `record`. The value is a range of `record`, or a copy in `made`.
+// `record`. The value is a range of `record`, or a copy in `buffers`.
 // INVALID_ARGUMENT: the payload's length does not fit the array's type; the
 // error gives the reason alone.
 absl::StatusOr<FieldValue> WholeValue(const ValueType& type,
                                       absl::Span<const std::uint8_t> record,
                                       absl::Span<const std::uint8_t> payload,
-                                      MadeValues* made);
+                                      ValueBuffers* buffers);
 
 }  // namespace forebay::dataset::records
 

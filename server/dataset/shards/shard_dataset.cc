@@ -81,7 +81,7 @@ absl::Status ShardDataset::CheckFields(std::uint64_t id) const {
 absl::Status ShardDataset::ReadValues(std::uint64_t id,
                                       absl::Span<const std::uint8_t> read,
                                       absl::Span<FieldValue> values,
-                                      MadeValues* made) const {
+                                      ValueBuffers* buffers) const {
   FOREBAY_CHECK(values.size() == fields_.size());
   FOREBAY_RETURN_IF_ERROR(CheckFields(id));
   // The size of `read` is not compared with the extent's length here: if the
@@ -104,7 +104,7 @@ absl::Status ShardDataset::ReadValues(std::uint64_t id,
   }
   absl::Span<std::uint8_t> room;
   if (decompressed > 0) {
-    FOREBAY_ASSIGN_OR_RETURN(room, made->AddDecompressed(decompressed));
+    FOREBAY_ASSIGN_OR_RETURN(room, buffers->AddDecompressed(decompressed));
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!IsGzipped(id, i)) continue;
@@ -114,7 +114,7 @@ absl::Status ShardDataset::ReadValues(std::uint64_t id,
     const absl::Status status =
         Gunzip(read.subspan(range.offset, range.length), value);
     if (!status.ok()) return base::Annotate(status, fields_[i].name);
-    values[i] = MadeBytes{value};
+    values[i] = ComputedBytes{value};
   }
   return absl::OkStatus();
 }

@@ -35,7 +35,7 @@ class ShardDataset final : public Dataset {
   }
   absl::Status ReadValues(std::uint64_t id, absl::Span<const std::uint8_t> read,
                           absl::Span<FieldValue> values,
-                          MadeValues* made) const override;
+                          ValueBuffers* buffers) const override;
   void MostBytesOf(std::uint64_t id,
                    absl::Span<std::uint64_t> bytes) const override;
   std::string NameOf(std::uint64_t id) const override {

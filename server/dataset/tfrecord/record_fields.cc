@@ -1,9 +1,9 @@
 // A feature and a field match by name. Read finds the features of all fields in
 // one pass over the record. Then it reads the values of each feature. A label
 // is a single int64. Bytes are a single value. An array is a list of numbers,
-// or the bytes of its elements. Numbers are decoded into memory of MadeValues.
-// The bytes of elements are copied there, for alignment. Other bytes stay
-// ranges of the record.
+// or the bytes of its elements. Numbers are decoded into memory of
+// ValueBuffers. The bytes of elements are copied there, for alignment. Other
+// bytes stay ranges of the record.
 //
 // A record that lacks a feature counts as damaged. The exception is a field
 // that is an array whose first axis may have any length: its array is then
@@ -131,7 +131,8 @@ std::optional<std::uint64_t> ElementBytes(const records::ValueType& type,
 // Makes the fields' values from one payload in `record`.
 class RecordFields::Reader {
  public:
-  Reader(Bytes record, MadeValues* made) : record_(record), made_(made) {}
+  Reader(Bytes record, ValueBuffers* buffers)
+      : record_(record), buffers_(buffers) {}
 
   absl::StatusOr<FieldValue> Value(const TfrecordField& field,
                                    const FeatureValues& values) const {
@@ -155,9 +156,9 @@ class RecordFields::Reader {
 
   // Copies elements, since elements in a record may not be aligned.
   FieldValue Copy(Bytes part) const {
-    const absl::Span<std::uint8_t> room = made_->Add(part.size());
+    const absl::Span<std::uint8_t> room = buffers_->Add(part.size());
     std::copy(part.begin(), part.end(), room.begin());
-    return MadeBytes{room};
+    return ComputedBytes{room};
   }
 
   absl::StatusOr<FieldValue> Elements(const TfrecordField& field,
@@ -165,13 +166,13 @@ class RecordFields::Reader {
     const auto bytes = ElementBytes(field.type, values);
     if (!bytes.has_value()) return Unlike(field, values);
     if (!AreNumbers(values)) return Copy(values.last_bytes());
-    const absl::Span<std::uint8_t> room = made_->Add(*bytes);
+    const absl::Span<std::uint8_t> room = buffers_->Add(*bytes);
     values.CopyNumbers(room);
-    return MadeBytes{room};
+    return ComputedBytes{room};
   }
 
   const Bytes record_;
-  MadeValues* const made_;
+  ValueBuffers* const buffers_;
 };
 
 absl::StatusOr<RecordFields> RecordFields::OfExamples(
@@ -248,14 +249,15 @@ bool RecordFields::has_rows() const {
 
 absl::Status RecordFields::Read(Bytes record, Bytes payload,
                                 absl::Span<FieldValue> values,
-                                MadeValues* made) const {
+                                ValueBuffers* buffers) const {
   FOREBAY_CHECK(values.size() == fields_.size());
   if (is_payload_) {
     FOREBAY_ASSIGN_OR_RETURN(
-        values[0], records::WholeValue(fields_[0].type, record, payload, made));
+        values[0],
+        records::WholeValue(fields_[0].type, record, payload, buffers));
     return absl::OkStatus();
   }
-  const Reader reader(record, made);
+  const Reader reader(record, buffers);
   FOREBAY_ASSIGN_OR_RETURN(const Features found,
                            FindFeatures(fields_, payload));
   for (std::size_t i = 0; i < fields_.size(); ++i) {

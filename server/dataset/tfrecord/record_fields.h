@@ -56,12 +56,12 @@ class RecordFields {
   bool has_rows() const;
 
   // Fills `values` with each field's value, from a payload. The values point
-  // into `record`, which holds the payload, or into bytes that `made` keeps.
+  // into `record`, which holds the payload, or into bytes that `buffers` keeps.
   // DATA_LOSS: the payload is damaged, or lacks a field, which the error names.
   // INVALID_ARGUMENT: a field, which the error names, is of another type.
   absl::Status Read(absl::Span<const std::uint8_t> record,
                     absl::Span<const std::uint8_t> payload,
-                    absl::Span<FieldValue> values, MadeValues* made) const;
+                    absl::Span<FieldValue> values, ValueBuffers* buffers) const;
   // Adds the length of each field's value in the payload, in bytes, to the
   // field's `bounds`. Ignores a malformed payload: Read will report its error.
   void Measure(absl::Span<const std::uint8_t> payload,

@@ -42,11 +42,11 @@ std::vector<Field> TfrecordFormat::FieldsOf(
 
 absl::Status TfrecordFormat::ReadValues(absl::Span<const std::uint8_t> record,
                                         absl::Span<FieldValue> values,
-                                        MadeValues* made) const {
+                                        ValueBuffers* buffers) const {
   if (record.size() < kFrameBytes)
     return absl::DataLossError("is not a TFRecord file");
   FOREBAY_ASSIGN_OR_RETURN(const auto payload, PayloadOf(record));
-  return fields_.Read(record, payload, values, made);
+  return fields_.Read(record, payload, values, buffers);
 }
 
 }  // namespace forebay::dataset::tfrecord

@@ -46,7 +46,7 @@ class TfrecordFormat final : public records::RecordFormat {
   std::vector<Field> FieldsOf(const records::RecordIndex& index) const override;
   absl::Status ReadValues(absl::Span<const std::uint8_t> record,
                           absl::Span<FieldValue> values,
-                          MadeValues* made) const override;
+                          ValueBuffers* buffers) const override;
 
  private:
   // Whether the scan must read the payloads, to measure arrays whose first axis

@@ -35,7 +35,7 @@ absl::Status TfrecordParser::Take(absl::Span<const std::uint8_t> bytes) {
          next->length <= read->offset + bytes.size() - next->offset) {
     absl::Status status =
         Parse(bytes.subspan(next->offset - read->offset, next->length));
-    if (absl::IsResourceExhausted(status)) return summary;
+    if (absl::IsResourceExhausted(status)) return status;
     if (!status.ok()) {
       return base::Annotate(status,
                             absl::StrCat(file_.name, ": at byte ", at_));

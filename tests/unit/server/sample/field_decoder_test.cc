@@ -79,11 +79,11 @@ class Notes final : public FieldTarget {
 absl::Status Decode(Field field, std::string_view read) {
   const TableDataset table({std::move(field)}, {FieldRange{0, read.size()}});
   Notes notes;
-  dataset::MadeValues made;
+  dataset::ValueBuffers buffers;
   return DecodeFields(
       table, 5,
-      {reinterpret_cast<const std::uint8_t*>(read.data()), read.size()}, made,
-      notes);
+      {reinterpret_cast<const std::uint8_t*>(read.data()), read.size()},
+      buffers, notes);
 }
 
 TEST_CASE("The field decoder decodes each kind of field",
@@ -112,11 +112,11 @@ TEST_CASE("The field decoder decodes each kind of field",
        FieldRange{8, 2}, FieldRange{10, 1}, FieldRange{11, 2},
        FieldRange{small.size(), npy.size()}});
   Notes notes;
-  dataset::MadeValues made;
+  dataset::ValueBuffers buffers;
   CHECK_THAT(DecodeFields(table, 5,
                           {reinterpret_cast<const std::uint8_t*>(read.data()),
                            read.size()},
-                          made, notes),
+                          buffers, notes),
              IsOk());
   // The image comes last: decoding it takes the room that other values may lie
   // in.
@@ -132,8 +132,8 @@ TEST_CASE("A field that the index knows needs no bytes",
       {{"label", FieldKind::kLabel}, {"text", FieldKind::kText}},
       {std::int64_t{-3}, std::string_view("a cat")});
   Notes notes;
-  dataset::MadeValues made;
-  CHECK_THAT(DecodeFields(table, 5, {}, made, notes), IsOk());
+  dataset::ValueBuffers buffers;
+  CHECK_THAT(DecodeFields(table, 5, {}, buffers, notes), IsOk());
   CHECK(notes.taken ==
         std::vector<std::string>{"0 number -3", "1 bytes a cat"});
 }
@@ -156,8 +156,8 @@ TEST_CASE(
   const TableDataset text({{"text", FieldKind::kText}},
                           {std::string_view("\x80")});
   Notes notes;
-  dataset::MadeValues made;
-  CHECK_THAT(DecodeFields(text, 5, {}, made, notes),
+  dataset::ValueBuffers buffers;
+  CHECK_THAT(DecodeFields(text, 5, {}, buffers, notes),
              HasCode(absl::StatusCode::kDataLoss));
   CHECK(notes.taken.empty());
 }
@@ -169,8 +169,8 @@ TEST_CASE("Bytes of a field that were not read are an error",
        {FieldRange{0, 10}, FieldRange{8, 2}, FieldRange{10, 0}}) {
     const TableDataset table({{"bytes", FieldKind::kBytes}}, {range});
     Notes notes;
-    dataset::MadeValues made;
-    const absl::Status status = DecodeFields(table, 5, read, made, notes);
+    dataset::ValueBuffers buffers;
+    const absl::Status status = DecodeFields(table, 5, read, buffers, notes);
     CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
     CHECK(status.message() ==
           "sample 5 of table: photo: bytes: has only 9 of 10 bytes");
@@ -187,9 +187,9 @@ TEST_CASE("The field decoder stops at the target's error",
        {"other", FieldKind::kImage}},
       {std::int64_t{1}, FieldRange{0, 0}, FieldRange{0, 0}});
   Notes notes;
-  dataset::MadeValues made;
+  dataset::ValueBuffers buffers;
   notes.image_status = absl::UnimplementedError("is not a JPEG");
-  const absl::Status status = DecodeFields(table, 5, {}, made, notes);
+  const absl::Status status = DecodeFields(table, 5, {}, buffers, notes);
   CHECK_THAT(status, HasCode(absl::StatusCode::kUnimplemented));
   CHECK(status.message() == "sample 5 of table: photo: is not a JPEG");
   CHECK(notes.taken == std::vector<std::string>{"0 number 1", "1 image 0 0"});
@@ -233,9 +233,9 @@ TEST_CASE("An image's bytes are read or made or decompressed",
         });
     return bytes.ok() ? TextOf(*bytes) : std::string(bytes.status().message());
   };
-  const std::vector<std::uint8_t> made = {'a', 'b'};
+  const std::vector<std::uint8_t> computed = {'a', 'b'};
   CHECK(bytes_of("kitten", FieldRange{1, 3}) == "itt");
-  CHECK(bytes_of("kitten", dataset::MadeBytes{made}) == "ab");
+  CHECK(bytes_of("kitten", dataset::ComputedBytes{computed}) == "ab");
   CHECK(bytes_of("k!tten", dataset::CompressedRange{{1, 4}}) == "ett");
   CHECK(bytes_of("kitten", dataset::CompressedRange{{1, 4}}) == "itte");
   CHECK(bytes_of("k!tt", dataset::CompressedRange{{1, 4}}) ==
@@ -246,7 +246,7 @@ TEST_CASE("An image's bytes are read or made or decompressed",
 
 TEST_CASE("Decompressed samples lie in the room that is given for them",
           "[sample][field_decoder]") {
-  dataset::MadeValues own;
+  dataset::ValueBuffers own;
   REQUIRE_THAT(own.AddDecompressed(5), IsOk());
   CHECK(own.bytes() == 5);
   std::vector<std::uint8_t> bytes(7);
@@ -256,7 +256,7 @@ TEST_CASE("Decompressed samples lie in the room that is given for them",
     return absl::MakeSpan(bytes).first(size);
   };
   const dataset::DecompressionRoom room = give;
-  dataset::MadeValues other(&room);
+  dataset::ValueBuffers other(&room);
   CHECK(other.AddDecompressed(5)->data() == bytes.data());
   CHECK(other.AddDecompressed(8).status().message() == "is full");
   CHECK(other.bytes() == 0);
@@ -268,19 +268,19 @@ TEST_CASE(
     "A target decompresses images and clips alone are decompressed for it",
     "[sample][field_decoder]") {
   Notes notes;
-  dataset::MadeValues made;
+  dataset::ValueBuffers buffers;
   CHECK_THAT(
-      DecodeFields(CompressedTable(FieldKind::kImage), 0, {}, made, notes),
+      DecodeFields(CompressedTable(FieldKind::kImage), 0, {}, buffers, notes),
       IsOk());
   CHECK(notes.taken == std::vector<std::string>{"0 other image"});
   CHECK_THAT(
-      DecodeFields(CompressedTable(FieldKind::kBytes), 0, {}, made, notes),
+      DecodeFields(CompressedTable(FieldKind::kBytes), 0, {}, buffers, notes),
       HasCode(absl::StatusCode::kInternal));
   const std::string read = "kitten";
   const absl::Status decompressed = DecodeFields(
       CompressedTable(FieldKind::kAudio), 0,
-      {reinterpret_cast<const std::uint8_t*>(read.data()), read.size()}, made,
-      notes);
+      {reinterpret_cast<const std::uint8_t*>(read.data()), read.size()},
+      buffers, notes);
   CHECK_THAT(decompressed, IsOk());
   CHECK(notes.taken.back().substr(0, 7) == "0 audio");
 }

@@ -320,8 +320,8 @@ inline StreamSpec FakeStreamSpec(
   const auto dataset =
       std::make_shared<NumberedDataset>(dataset_size, sample_bytes);
   const auto pipeline = std::make_shared<FakePipeline>();
-  dataset::MadeValues made;
-  const auto room = [&](std::uint64_t bytes) { return made.Add(bytes); };
+  dataset::ValueBuffers buffers;
+  const auto room = [&](std::uint64_t bytes) { return buffers.Add(bytes); };
   return {.dataset = dataset,
           .sampler = *sampler::Sampler::Create(spec.sampler(), dataset_size),
           .pipeline = pipeline,

@@ -59,9 +59,9 @@ class Arrays final : public dataset::FakeDataset {
 
 absl::StatusOr<std::vector<FieldType>> TypesIn(
     const Arrays& arrays, const FieldPipelines& pipelines) {
-  dataset::MadeValues made;
+  dataset::ValueBuffers buffers;
   return TypesOf(arrays, {}, pipelines, {0, arrays.first()},
-                 [&](std::uint64_t bytes) { return made.Add(bytes); });
+                 [&](std::uint64_t bytes) { return buffers.Add(bytes); });
 }
 
 FieldType TypeOf(const Arrays& arrays) {
@@ -166,12 +166,12 @@ class Clips final : public dataset::FakeDataset {
   }
   absl::StatusOr<std::vector<FieldType>> Types(
       const FieldPipelines& pipelines) const {
-    dataset::MadeValues made;
+    dataset::ValueBuffers buffers;
     return TypesOf(
         *this, {}, pipelines,
         {0,
          {reinterpret_cast<const std::uint8_t*>(first_.data()), first_.size()}},
-        [&](std::uint64_t bytes) { return made.Add(bytes); });
+        [&](std::uint64_t bytes) { return buffers.Add(bytes); });
   }
 
  private:

@@ -55,21 +55,21 @@ class Indexed {
   std::vector<Field> fields() const { return format_.FieldsOf(*index_); }
   std::string& file(std::size_t number) { return files_[number]; }
 
-  // Returns the values of a record as text. `made` owns them.
+  // Returns the values of a record as text. `buffers` owns them.
   absl::StatusOr<std::vector<std::string>> Read(std::uint64_t record,
-                                                MadeValues* made) const {
+                                                ValueBuffers* buffers) const {
     const RecordIndex::Extent extent = index_->ExtentOf(record);
     const auto bytes =
         AsBytes(files_[extent.file]).subspan(extent.offset, extent.length);
     std::vector<FieldValue> values(fields().size());
     const absl::Status read = format_.ReadValuesOf(
-        *index_, record, bytes, absl::MakeSpan(values), made);
+        *index_, record, bytes, absl::MakeSpan(values), buffers);
     if (!read.ok()) return read;
     std::vector<std::string> texts;
     for (const FieldValue& value : values) {
       if (const auto* const range = std::get_if<FieldRange>(&value)) {
         texts.emplace_back(AsText(bytes.subspan(range->offset, range->length)));
-      } else if (const auto* const here = std::get_if<MadeBytes>(&value)) {
+      } else if (const auto* const here = std::get_if<ComputedBytes>(&value)) {
         texts.emplace_back(AsText(here->bytes));
       } else {
         texts.push_back(std::to_string(std::get<std::int64_t>(value)));
@@ -79,8 +79,8 @@ class Indexed {
   }
 
   std::string ErrorOf(std::uint64_t record) const {
-    MadeValues made;
-    const auto values = Read(record, &made);
+    ValueBuffers buffers;
+    const auto values = Read(record, &buffers);
     CHECK_FALSE(values.ok());
     return std::string(values.status().message());
   }
@@ -113,8 +113,8 @@ TEST_CASE("The ArrayRecord format reads what ArrayRecord's own reader reads",
   const Indexed indexed(Whole("bytes"), std::move(files));
   REQUIRE(indexed.index().size() == expected.size());
   for (std::uint64_t i = 0; i < expected.size(); ++i) {
-    MadeValues made;
-    const auto values = indexed.Read(i, &made);
+    ValueBuffers buffers;
+    const auto values = indexed.Read(i, &buffers);
     UNSCOPED_INFO(i << ": " << values.status());
     REQUIRE_THAT(values, IsOk());
     CAPTURE(i);
@@ -131,8 +131,8 @@ TEST_CASE("The ArrayRecord format finds features by name",
         {GoldenBytes(name)});
     REQUIRE(indexed.index().size() == 20);
     for (std::uint64_t i = 0; i < 20; ++i) {
-      MadeValues made;
-      const auto values = indexed.Read(i, &made);
+      ValueBuffers buffers;
+      const auto values = indexed.Read(i, &buffers);
       REQUIRE_THAT(values, IsOk());
       CHECK((*values)[0] == std::to_string(i));
       CHECK((*values)[1] == "sample " + std::to_string(i));
@@ -150,8 +150,8 @@ TEST_CASE("The ArrayRecord format tells of damaged chunks",
   indexed.file(0)[110] ^= 1;
   CHECK_THAT(indexed.ErrorOf(0), Contains("hash of a chunk's data"));
   CHECK_THAT(indexed.ErrorOf(1), Contains("hash of a chunk's data"));
-  MadeValues made;
-  CHECK_THAT(indexed.Read(2, &made), IsOk());
+  ValueBuffers buffers;
+  CHECK_THAT(indexed.Read(2, &buffers), IsOk());
 }
 
 TEST_CASE(
@@ -160,8 +160,8 @@ TEST_CASE(
   MadeFile more_records;
   more_records.List({more_records.Add(ChunkOf({"abc"})), 3, 2});
   const Indexed few(Whole("image"), {more_records.End()});
-  MadeValues made;
-  CHECK_THAT(few.Read(0, &made), IsOk());
+  ValueBuffers buffers;
+  CHECK_THAT(few.Read(0, &buffers), IsOk());
   CHECK_THAT(few.ErrorOf(1), Contains("has only 1 records"));
   MadeFile fewer_bytes;
   fewer_bytes.List({fewer_bytes.Add(ChunkOf({"abc"})), 2, 1});

@@ -31,7 +31,7 @@ class ReadChunk {
                                room_ = length;
                                if (length > 16 * kMost)
                                  return absl::ResourceExhaustedError("full");
-                               return made_.Add(length);
+                               return buffers_.Add(length);
                              });
     status_ = chunk.status();
     while (chunk.ok() && chunk->left() > 0)
@@ -44,7 +44,7 @@ class ReadChunk {
   std::uint64_t room() const { return room_; }
 
  private:
-  MadeValues made_;
+  ValueBuffers buffers_;
   std::uint64_t room_ = 0;
   absl::Status status_;
   std::vector<std::string> records_;

@@ -128,13 +128,13 @@ TEST_CASE_METHOD(Hdf5ParserTest,
   REQUIRE_THAT(found, IsOk());
   records::KeyReader keys(found->keys.bytes);
   REQUIRE(keys.Next());
-  MadeValues made;
+  ValueBuffers buffers;
   FieldValue value;
   REQUIRE_THAT(format.ReadKeyedValues(keys.key(), AsBytes(file).first(1),
-                                      absl::MakeSpan(&value, 1), &made),
+                                      absl::MakeSpan(&value, 1), &buffers),
                IsOk());
   CHECK(std::get<std::int64_t>(value) == 513);
-  CHECK(made.bytes() <= 4u);
+  CHECK(buffers.bytes() <= 4u);
 }
 
 // Decompressed chunks lie in the caller's room for them.
@@ -158,15 +158,15 @@ TEST_CASE_METHOD(Hdf5ParserTest,
       return absl::MakeSpan(scratch);
     };
     const DecompressionRoom room = ask;
-    MadeValues made(&room);
+    ValueBuffers buffers(&room);
     FieldValue value;
     const auto record = AsBytes(file).subspan(
         found->begins[0], found->ends[0] - found->begins[0]);
     REQUIRE_THAT(format.ReadKeyedValues(keys.key(), record,
-                                        absl::MakeSpan(&value, 1), &made),
+                                        absl::MakeSpan(&value, 1), &buffers),
                  IsOk());
     CHECK(scratch.size() >= column->row_bytes);
-    CHECK(made.bytes() == column->row_bytes);
+    CHECK(buffers.bytes() == column->row_bytes);
   }
 }
 

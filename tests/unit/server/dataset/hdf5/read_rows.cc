@@ -20,7 +20,7 @@ void AddValue(const FieldValue& value, const std::string& record,
     *all += record.substr(range->offset, range->length);
   } else if (const auto* number = std::get_if<std::int64_t>(&value)) {
     all->append(reinterpret_cast<const char*>(number), sizeof(*number));
-  } else if (const auto* bytes = std::get_if<MadeBytes>(&value)) {
+  } else if (const auto* bytes = std::get_if<ComputedBytes>(&value)) {
     all->append(bytes->bytes.begin(), bytes->bytes.end());
   }
 }
@@ -82,9 +82,9 @@ absl::StatusOr<std::vector<std::string>> ReadRows(
         record += file.substr(piece.offset, piece.length);
     }
     CHECK(record.size() == length);
-    MadeValues made;
+    ValueBuffers buffers;
     FOREBAY_RETURN_IF_ERROR(format.ReadKeyedValues(
-        keys.key(), AsBytes(record), absl::MakeSpan(values), &made));
+        keys.key(), AsBytes(record), absl::MakeSpan(values), &buffers));
     for (std::size_t k = 0; k < columns; ++k)
       AddValue(values[k], record, &all[k]);
   }

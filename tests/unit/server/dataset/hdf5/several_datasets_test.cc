@@ -184,9 +184,9 @@ TEST_CASE_METHOD(SeveralDatasetsTest,
       return absl::MakeSpan(scratch);
     };
     const DecompressionRoom room = ask;
-    MadeValues made(&room);
+    ValueBuffers buffers(&room);
     const absl::Status status = format.ReadKeyedValues(
-        key, AsBytes(record), absl::MakeSpan(values), &made);
+        key, AsBytes(record), absl::MakeSpan(values), &buffers);
     CHECK((pieces.ok() || !status.ok()));
   }
 }
@@ -222,12 +222,12 @@ TEST_CASE_METHOD(
     return absl::MakeSpan(scratch);
   };
   const DecompressionRoom room = ask;
-  MadeValues made(&room);
+  ValueBuffers buffers(&room);
   std::vector<FieldValue> values(3);
   REQUIRE_THAT(format.ReadKeyedValues(keys.key(), AsBytes(record),
-                                      absl::MakeSpan(values), &made),
+                                      absl::MakeSpan(values), &buffers),
                IsOk());
-  CHECK(made.bytes() == 3 * columns[0].row_bytes);
+  CHECK(buffers.bytes() == 3 * columns[0].row_bytes);
   // The room is no larger than the largest dataset needs.
   CHECK(scratch.size() < 4000u);
 }

@@ -42,11 +42,11 @@ TEST_CASE("The bytes of a Caffe Datum are an array", "[lmdb][datum]") {
   REQUIRE_THAT(datum, IsOk());
   CHECK(datum->label == -1);
   CHECK(TypeOf(*datum) == Type("uint8[1,2,3]"));
-  MadeValues made;
+  ValueBuffers buffers;
   const auto content =
-      ContentOf(*datum, Type("uint8[1,2,3]"), AsBytes(kBytes), &made);
+      ContentOf(*datum, Type("uint8[1,2,3]"), AsBytes(kBytes), &buffers);
   REQUIRE_THAT(content, IsOk());
-  CHECK(std::get<MadeBytes>(*content).bytes == AsBytes("abcdef"));
+  CHECK(std::get<ComputedBytes>(*content).bytes == AsBytes("abcdef"));
 }
 
 TEST_CASE("The numbers of a Caffe Datum are an array", "[lmdb][datum]") {
@@ -54,11 +54,11 @@ TEST_CASE("The numbers of a Caffe Datum are an array", "[lmdb][datum]") {
     const auto datum = ParseDatum(AsBytes(message));
     REQUIRE_THAT(datum, IsOk());
     CHECK(datum->label == 7);
-    MadeValues made;
+    ValueBuffers buffers;
     const auto content =
-        ContentOf(*datum, Type("float32[2,1,1]"), AsBytes(message), &made);
+        ContentOf(*datum, Type("float32[2,1,1]"), AsBytes(message), &buffers);
     REQUIRE_THAT(content, IsOk());
-    const auto bytes = std::get<MadeBytes>(*content).bytes;
+    const auto bytes = std::get<ComputedBytes>(*content).bytes;
     REQUIRE(bytes.size() == 8u);
     float numbers[2];
     std::memcpy(numbers, bytes.data(), sizeof(numbers));
@@ -70,9 +70,9 @@ TEST_CASE("The numbers of a Caffe Datum are an array", "[lmdb][datum]") {
 TEST_CASE("A file in a Caffe Datum is an image", "[lmdb][datum]") {
   const auto datum = ParseDatum(AsBytes(kEncoded));
   REQUIRE_THAT(datum, IsOk());
-  MadeValues made;
+  ValueBuffers buffers;
   const auto content =
-      ContentOf(*datum, Type("image"), AsBytes(kEncoded), &made);
+      ContentOf(*datum, Type("image"), AsBytes(kEncoded), &buffers);
   REQUIRE_THAT(content, IsOk());
   CHECK(std::get<FieldRange>(*content).offset == 2u);
   CHECK(std::get<FieldRange>(*content).length == 3u);
@@ -85,8 +85,9 @@ TEST_CASE("Numbers beside a file in a Caffe Datum are ignored",
       "\x22\x03\xff\xd8\xff\x38\x01\x35\x00\x00\x80\x3f", 12);
   const auto datum = ParseDatum(AsBytes(kBoth));
   REQUIRE_THAT(datum, IsOk());
-  MadeValues made;
-  const auto content = ContentOf(*datum, Type("image"), AsBytes(kBoth), &made);
+  ValueBuffers buffers;
+  const auto content =
+      ContentOf(*datum, Type("image"), AsBytes(kBoth), &buffers);
   REQUIRE_THAT(content, IsOk());
   CHECK(std::get<FieldRange>(*content).length == 3u);
 }
@@ -96,19 +97,21 @@ TEST_CASE("A file without bytes in a Caffe Datum has no place",
   constexpr std::string_view kEmpty = "\x38\x01";  // encoded: true
   const auto datum = ParseDatum(AsBytes(kEmpty));
   REQUIRE_THAT(datum, IsOk());
-  MadeValues made;
-  const auto content = ContentOf(*datum, Type("image"), AsBytes(kEmpty), &made);
+  ValueBuffers buffers;
+  const auto content =
+      ContentOf(*datum, Type("image"), AsBytes(kEmpty), &buffers);
   REQUIRE_THAT(content, IsOk());
   CHECK(std::get<FieldRange>(*content).offset == 0u);
   CHECK(std::get<FieldRange>(*content).length == 0u);
 }
 
 TEST_CASE("A Caffe Datum refuses types other than its own", "[lmdb][datum]") {
-  MadeValues made;
+  ValueBuffers buffers;
   const auto datum = ParseDatum(AsBytes(kBytes));
   REQUIRE_THAT(datum, IsOk());
   for (const char* const type : {"image", "uint8[3,2,1]", "float32[1,2,3]"}) {
-    const auto content = ContentOf(*datum, Type(type), AsBytes(kBytes), &made);
+    const auto content =
+        ContentOf(*datum, Type(type), AsBytes(kBytes), &buffers);
     CHECK_THAT(content, HasCode(absl::StatusCode::kInvalidArgument));
   }
 }

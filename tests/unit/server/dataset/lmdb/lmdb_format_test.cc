@@ -137,17 +137,17 @@ TEST_CASE("An LMDB record's values begin behind a byte",
           "[lmdb][lmdb_format]") {
   const LmdbFormat format("", EntryFields(Key("text"), Plain("bytes")));
   std::vector<FieldValue> values(2);
-  MadeValues made;
+  ValueBuffers buffers;
   const auto record = AsBytes("xvalue");
-  REQUIRE_THAT(format.ReadValues(record, absl::MakeSpan(values), &made),
+  REQUIRE_THAT(format.ReadValues(record, absl::MakeSpan(values), &buffers),
                IsOk());
   CHECK(std::get<FieldRange>(values[1]).offset == 1u);
   CHECK(std::get<FieldRange>(values[1]).length == 5u);
   REQUIRE_THAT(
-      format.ReadValues(record.first(1), absl::MakeSpan(values), &made),
+      format.ReadValues(record.first(1), absl::MakeSpan(values), &buffers),
       IsOk());
   CHECK(std::get<FieldRange>(values[1]).length == 0u);
-  CHECK_THAT(format.ReadValues({}, absl::MakeSpan(values), &made),
+  CHECK_THAT(format.ReadValues({}, absl::MakeSpan(values), &buffers),
              HasCode(absl::StatusCode::kDataLoss));
 }
 

@@ -126,9 +126,9 @@ TEST_CASE("An MDS format's text makes the format again", "[mds][mds_shard]") {
   CHECK((*again)->text() == format.text());
   const std::string sample = Number(5) + "hello" + Number(7) + Number(0);
   std::vector<FieldValue> values(2);
-  MadeValues made;
+  ValueBuffers buffers;
   REQUIRE_THAT(
-      (*again)->ReadValues(AsBytes(sample), absl::MakeSpan(values), &made),
+      (*again)->ReadValues(AsBytes(sample), absl::MakeSpan(values), &buffers),
       IsOk());
   CHECK(std::get<std::int64_t>(values[0]) == 7);
   const auto text = std::get<FieldRange>(values[1]);

@@ -192,10 +192,11 @@ TEST_CASE_METHOD(
     const std::string read = GoldenNpz(id < 5 ? "stored.npz" : "rows.npz")
                                  .substr(sample.offset, sample.length);
     std::vector<FieldValue> values(2);
-    MadeValues made;
-    REQUIRE_THAT((*dataset)->ReadValues(id, {}, absl::MakeSpan(values), &made),
-                 IsOk());
-    CHECK_THAT(std::get<MadeBytes>(values[0]).bytes, ElementsAre(id % 5));
+    ValueBuffers buffers;
+    REQUIRE_THAT(
+        (*dataset)->ReadValues(id, {}, absl::MakeSpan(values), &buffers),
+        IsOk());
+    CHECK_THAT(std::get<ComputedBytes>(values[0]).bytes, ElementsAre(id % 5));
     CHECK(std::get<FieldRange>(values[1]).length == 24);
     float first = 0;
     std::memcpy(&first, read.data(), sizeof(first));

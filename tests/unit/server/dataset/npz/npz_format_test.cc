@@ -37,16 +37,16 @@ std::vector<std::string> Values(const std::vector<std::string>& names,
                                 const std::string& file) {
   const auto format = *NpzFormat::Create(names, false);
   std::vector<FieldValue> values(names.size());
-  MadeValues made;
+  ValueBuffers buffers;
   const absl::Status status =
-      format->ReadValues(AsBytes(file), absl::MakeSpan(values), &made);
+      format->ReadValues(AsBytes(file), absl::MakeSpan(values), &buffers);
   if (!status.ok()) return {std::string(status.message())};
   std::vector<std::string> found;
   for (const FieldValue& value : values) {
     if (const auto* const range = std::get_if<FieldRange>(&value)) {
       found.push_back(file.substr(range->offset, range->length));
     } else {
-      found.push_back(TextOf(std::get<MadeBytes>(value).bytes));
+      found.push_back(TextOf(std::get<ComputedBytes>(value).bytes));
     }
   }
   return found;
@@ -102,13 +102,14 @@ TEST_CASE("The npz format decompresses the arrays of a sample into one buffer",
     return absl::MakeSpan(scratch);
   };
   const DecompressionRoom room = ask;
-  MadeValues made(&room);
+  ValueBuffers buffers(&room);
   std::vector<FieldValue> values(2);
-  REQUIRE_THAT(format->ReadValues(AsBytes(file), absl::MakeSpan(values), &made),
-               IsOk());
-  CHECK(made.bytes() == 0u);
-  CHECK(std::get<MadeBytes>(values[0]).bytes.data() == scratch.data());
-  CHECK(TextOf(std::get<MadeBytes>(values[1]).bytes).substr(128) ==
+  REQUIRE_THAT(
+      format->ReadValues(AsBytes(file), absl::MakeSpan(values), &buffers),
+      IsOk());
+  CHECK(buffers.bytes() == 0u);
+  CHECK(std::get<ComputedBytes>(values[0]).bytes.data() == scratch.data());
+  CHECK(TextOf(std::get<ComputedBytes>(values[1]).bytes).substr(128) ==
         std::string("\0\1\2\3\4\5", 6));
 }
 

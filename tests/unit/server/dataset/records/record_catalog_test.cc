@@ -113,10 +113,10 @@ TEST_CASE_METHOD(RecordCatalogTest,
   CHECK((*dataset)->NameOf(1) == "record 1");
   const std::string bytes = Frame("333") + "pixels of a variant";
   FieldValue value;
-  MadeValues made;
-  REQUIRE_THAT(
-      (*dataset)->ReadValues(2, tfrecord::AsBytes(bytes), {&value, 1}, &made),
-      IsOk());
+  ValueBuffers buffers;
+  REQUIRE_THAT((*dataset)->ReadValues(2, tfrecord::AsBytes(bytes), {&value, 1},
+                                      &buffers),
+               IsOk());
   const auto range = std::get<FieldRange>(value);
   CHECK(bytes.substr(range.offset, range.length) == "333");
 }
@@ -129,9 +129,9 @@ TEST_CASE_METHOD(
   const auto dataset = Open({""}, {"bytes"});
   REQUIRE_THAT(dataset, IsOk());
   FieldValue value;
-  MadeValues made;
+  ValueBuffers buffers;
   CHECK((*dataset)->ReadValues(1, tfrecord::AsBytes(Frame("1")), {&value, 1},
-                               &made) ==
+                               &buffers) ==
         absl::DataLossError("has only 17 of 18 bytes"));
 }
 
@@ -147,12 +147,12 @@ TEST_CASE_METHOD(RecordCatalogTest,
   const auto dataset = Open({"a"}, {"int64[n]"});
   REQUIRE_THAT(dataset, IsOk());
   FieldValue value;
-  MadeValues made;
+  ValueBuffers buffers;
   CHECK_THAT((*dataset)->ReadValues(0, tfrecord::AsBytes(Frame(before)),
-                                    {&value, 1}, &made),
+                                    {&value, 1}, &buffers),
              IsOk());
   CHECK((*dataset)->ReadValues(0, tfrecord::AsBytes(Frame(after)), {&value, 1},
-                               &made) ==
+                               &buffers) ==
         absl::DataLossError(
             "a: has 32 bytes, but when it was indexed at most 16"));
 }

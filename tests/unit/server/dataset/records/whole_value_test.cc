@@ -21,14 +21,14 @@ ValueType TypeOf(std::string_view text) { return *ParseValueType(text); }
 
 TEST_CASE("A whole value is a part of the record", "[records][whole_value]") {
   const auto record = AsBytes("xvalue");
-  MadeValues made;
+  ValueBuffers buffers;
   const auto value =
-      WholeValue(TypeOf("bytes"), record, record.subspan(1), &made);
+      WholeValue(TypeOf("bytes"), record, record.subspan(1), &buffers);
   REQUIRE_THAT(value, IsOk());
   CHECK(std::get<FieldRange>(*value).offset == 1u);
   CHECK(std::get<FieldRange>(*value).length == 5u);
-  const auto empty =
-      WholeValue(TypeOf("text"), record.first(1), record.subspan(1, 0), &made);
+  const auto empty = WholeValue(TypeOf("text"), record.first(1),
+                                record.subspan(1, 0), &buffers);
   REQUIRE_THAT(empty, IsOk());
   CHECK(std::get<FieldRange>(*empty).length == 0u);
 }
@@ -36,19 +36,19 @@ TEST_CASE("A whole value is a part of the record", "[records][whole_value]") {
 TEST_CASE("A whole value's array elements are copied",
           "[records][whole_value]") {
   const auto record = AsBytes("x01234567");
-  MadeValues made;
+  ValueBuffers buffers;
   for (const char* const type : {"float32[2]", "int16[n,2]", "uint8[n]"}) {
     const auto value =
-        WholeValue(TypeOf(type), record, record.subspan(1), &made);
+        WholeValue(TypeOf(type), record, record.subspan(1), &buffers);
     REQUIRE_THAT(value, IsOk());
-    CHECK(std::get<MadeBytes>(*value).bytes == record.subspan(1));
+    CHECK(std::get<ComputedBytes>(*value).bytes == record.subspan(1));
   }
   const auto other =
-      WholeValue(TypeOf("float32[3]"), record, record.subspan(1), &made);
+      WholeValue(TypeOf("float32[3]"), record, record.subspan(1), &buffers);
   CHECK(other.status() ==
         absl::InvalidArgumentError("has 8 bytes, which are not float32[3]"));
   CHECK_FALSE(
-      WholeValue(TypeOf("float64[n,3]"), record, record.subspan(1), &made)
+      WholeValue(TypeOf("float64[n,3]"), record, record.subspan(1), &buffers)
           .ok());
 }
 

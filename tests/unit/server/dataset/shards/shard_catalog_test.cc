@@ -94,9 +94,9 @@ TEST_CASE_METHOD(
   // A variant may be shorter than the image.
   const std::vector<std::uint8_t> variant(dataset->At(0).length - 1);
   std::vector<FieldValue> values(1);
-  MadeValues made;
+  ValueBuffers buffers;
   const absl::Status status =
-      dataset->ReadValues(0, variant, absl::MakeSpan(values), &made);
+      dataset->ReadValues(0, variant, absl::MakeSpan(values), &buffers);
   CHECK_THAT(status, IsOk());
   CHECK(std::holds_alternative<FieldRange>(values[0]));
 }
@@ -319,11 +319,11 @@ TEST_CASE_METHOD(ShardCatalogTest,
                ElementsAre(Contains(" samples lack a field and count as ")));
     warnings_.clear();
     std::vector<FieldValue> values(2);
-    MadeValues made;
-    CHECK_THAT(dataset->ReadValues(0, {}, absl::MakeSpan(values), &made),
+    ValueBuffers buffers;
+    CHECK_THAT(dataset->ReadValues(0, {}, absl::MakeSpan(values), &buffers),
                IsOk());
     const absl::Status lacks = dataset->ReadValues(
-        dataset->size() - 1, {}, absl::MakeSpan(values), &made);
+        dataset->size() - 1, {}, absl::MakeSpan(values), &buffers);
     CHECK_THAT(lacks, HasCode(absl::StatusCode::kDataLoss));
     CHECK(lacks.message() == "has no field cls, which other samples have");
   }

@@ -31,17 +31,18 @@ std::vector<std::string> Read(const RecordFields& fields,
   const std::string record = "before" + payload;
   const auto bytes = AsBytes(record);
   std::vector<FieldValue> values(fields.fields().size());
-  MadeValues made;
+  ValueBuffers buffers;
   const absl::Status status =
-      fields.Read(bytes, bytes.subspan(6), absl::MakeSpan(values), &made);
+      fields.Read(bytes, bytes.subspan(6), absl::MakeSpan(values), &buffers);
   if (!status.ok()) return {std::string(status.message())};
   std::vector<std::string> found;
   for (const FieldValue& value : values) {
     if (const auto* const number = std::get_if<std::int64_t>(&value)) {
       found.push_back("number " + std::to_string(*number));
-    } else if (const auto* const made_of = std::get_if<MadeBytes>(&value)) {
-      found.push_back(
-          "made " + std::string(made_of->bytes.begin(), made_of->bytes.end()));
+    } else if (const auto* const computed =
+                   std::get_if<ComputedBytes>(&value)) {
+      found.push_back("made " + std::string(computed->bytes.begin(),
+                                            computed->bytes.end()));
     } else {
       const auto& range = std::get<FieldRange>(value);
       found.push_back("bytes " + record.substr(range.offset, range.length));
