@@ -19,7 +19,7 @@
 #include "server/dataset/hdf5/checksum.h"
 #include "server/dataset/hdf5/hdf5_format.h"
 #include "server/dataset/hdf5/tree.h"
-#include "server/dataset/records/packed_keys.h"
+#include "server/dataset/records/compressed_keys.h"
 #include "tests/fuzz/require.h"
 
 namespace {

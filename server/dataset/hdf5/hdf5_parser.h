@@ -22,7 +22,7 @@
 #include "server/dataset/hdf5/row_key.h"
 #include "server/dataset/hdf5/tree.h"
 #include "server/dataset/object_parser.h"
-#include "server/dataset/records/packed_keys.h"
+#include "server/dataset/records/compressed_keys.h"
 #include "server/dataset/records/record_format.h"
 #include "server/dataset/records/record_index.h"
 #include "server/storage/gathered/pieces.h"
@@ -153,7 +153,7 @@ class Hdf5Parser final : public records::RecordParser {
   // Offset in bytes at which the gathered extents end so far; 0 if no row was
   // gathered. The first of these extents begins at the file's end.
   std::uint64_t gathered_end_ = 0;
-  records::KeyPacker keys_;
+  records::KeyCompressor keys_;
 };
 
 }  // namespace forebay::dataset::hdf5

@@ -14,7 +14,7 @@
 #include "server/base/working_memory.h"
 #include "server/dataset/lmdb/lmdb_walk.h"
 #include "server/dataset/object_parser.h"
-#include "server/dataset/records/packed_keys.h"
+#include "server/dataset/records/compressed_keys.h"
 #include "server/dataset/records/record_format.h"
 #include "server/dataset/records/record_index.h"
 #include "server/storage/object_lister.h"
@@ -78,7 +78,7 @@ class LmdbParser final : public records::RecordParser {
   bool over_ = false;               // whether the meta pages were read again
   std::vector<LmdbEntry> entries_;  // entries of one page
   records::FileRecords found_;
-  records::KeyPacker keys_;
+  records::KeyCompressor keys_;
 };
 
 // Checks that `transaction` is still the last one of the file `object`. `metas`

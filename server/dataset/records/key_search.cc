@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
-#include "server/dataset/records/packed_keys.h"
+#include "server/dataset/records/compressed_keys.h"
 #include "server/dataset/records/shown_key.h"
 
 namespace forebay::dataset::records {

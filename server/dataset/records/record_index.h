@@ -16,7 +16,7 @@
 #include "server/base/memory_budget.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/path_lookup.h"
-#include "server/dataset/records/packed_keys.h"
+#include "server/dataset/records/compressed_keys.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/compressed/file_points.h"
 #include "server/storage/object_lister.h"
@@ -53,7 +53,7 @@ struct FileRecords {
   // are not compressed.
   std::vector<std::uint64_t> decompressed;
   // The key of each record. Empty if records have no keys.
-  PackedKeys keys;
+  CompressedKeys keys;
   // The transaction id of the file's version (see storage::Revision).
   std::uint64_t transaction_id = 0;
   // The bounds of each field's values; empty if the format does not measure
@@ -91,7 +91,7 @@ struct RecordIndexParts {
   std::vector<LengthBounds> bounds;  // of all files together
   // The keys of all files' records, if records have keys. Each file's keys
   // begin a new block.
-  PackedKeys keys;
+  CompressedKeys keys;
   std::string names;  // the files' paths, concatenated
   // The access points by which compressed files are read. Null if no file is
   // compressed.

@@ -25,7 +25,7 @@
 //   format       bytes
 //   begins       8 bytes each: u64
 //   key blocks   8 bytes each: u64
-//   keys         bytes, see packed_keys.h
+//   keys         bytes, see compressed_keys.h
 //   lengths      8 bytes each: u64, of records once they are decompressed
 //   points       of compressed files alone: 16 bytes, the digest of their
 //                access points, see ../compressed/point_file.h

@@ -31,7 +31,7 @@ class KeyListTest {
                                          bool has_keys = true) {
     base::WorkingMemory memory(&budget_, "a test");
     std::vector<records::FileRecords> records(1);
-    records::KeyPacker keys;
+    records::KeyCompressor keys;
     for (const std::string& name : names) {
       records[0].ends.push_back(records[0].ends.size() + 1);
       CHECK_THAT(keys.Add(name, memory), IsOk());

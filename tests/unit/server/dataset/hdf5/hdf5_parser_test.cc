@@ -11,7 +11,7 @@
 
 #include "server/base/memory_budget.h"
 #include "server/dataset/hdf5/hdf5_format.h"
-#include "server/dataset/records/packed_keys.h"
+#include "server/dataset/records/compressed_keys.h"
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/hdf5/golden_hdf5.h"

@@ -6,7 +6,7 @@
 
 #include "server/base/status.h"
 #include "server/dataset/hdf5/tree.h"
-#include "server/dataset/records/packed_keys.h"
+#include "server/dataset/records/compressed_keys.h"
 #include "server/dataset/records/value_type.h"
 #include "tests/catch/catch.h"
 #include "tests/unit/server/dataset/hdf5/golden_hdf5.h"

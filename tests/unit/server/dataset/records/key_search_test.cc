@@ -24,7 +24,7 @@ class KeySearchTest {
  protected:
   FileRecords RecordsWith(const std::vector<std::string>& names) {
     FileRecords records;
-    KeyPacker keys;
+    KeyCompressor keys;
     for (const std::string& name : names) {
       records.begins.push_back(10 * records.ends.size());
       records.ends.push_back(records.begins.back() + 1);

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "server/dataset/records/build_record_index.h"
-#include "server/dataset/records/packed_keys.h"
+#include "server/dataset/records/compressed_keys.h"
 #include "server/storage/gathered/gathered_root.h"
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
@@ -63,7 +63,7 @@ struct Row {
 FileRecords RecordsOf(const std::vector<Row>& rows,
                       base::WorkingMemory& memory) {
   FileRecords records;
-  KeyPacker keys;
+  KeyCompressor keys;
   for (const Row& row : rows) {
     records.begins.push_back(row.begin);
     records.ends.push_back(row.end);

@@ -35,7 +35,7 @@ class RecordsApartTest {
   // `name`.
   FileRecords Apart(const std::string& name, std::uint64_t count) {
     FileRecords records;
-    KeyPacker keys;
+    KeyCompressor keys;
     for (std::uint64_t i = 0; i < count; ++i) {
       records.begins.push_back(900 - 10 * i);
       records.ends.push_back(901 - 10 * i + i % 9);

@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_DATASET_RECORDS_PACKED_KEYS_H_
-#define FOREBAY_SERVER_DATASET_RECORDS_PACKED_KEYS_H_
+#ifndef FOREBAY_SERVER_DATASET_RECORDS_COMPRESSED_KEYS_H_
+#define FOREBAY_SERVER_DATASET_RECORDS_COMPRESSED_KEYS_H_
 
 #include <cstdint>
 #include <optional>
@@ -26,24 +26,24 @@ inline constexpr std::uint64_t kKeysTogether = 32;
 inline constexpr std::uint64_t kLongestKey = std::uint64_t{1} << 16;  // bytes
 
 // Compressed keys, in the order of their records.
-struct PackedKeys {
+struct CompressedKeys {
   std::string bytes;
   std::vector<std::uint64_t> blocks;  // offset of each block in `bytes`
 };
 
 // Compresses keys, one after another. Owns the result. Used by one thread;
 // never blocks.
-class KeyPacker {
+class KeyCompressor {
  public:
   // Appends a key, and counts the memory that it takes in `memory`.
   // INVALID_ARGUMENT: the key has over kLongestKey bytes; others: those of
   // `memory`.
   absl::Status Add(std::string_view key, base::WorkingMemory& memory);
-  // Returns the compressed keys. The packer has no keys afterwards.
-  PackedKeys Take();
+  // Returns the compressed keys. The compressor has no keys afterwards.
+  CompressedKeys Take();
 
  private:
-  PackedKeys compressed_;
+  CompressedKeys compressed_;
   std::string last_;  // the last added key, if it is in the present block
   std::uint64_t count_ = 0;
 };
@@ -78,4 +78,4 @@ class KeyReader {
 
 }  // namespace forebay::dataset::records
 
-#endif  // FOREBAY_SERVER_DATASET_RECORDS_PACKED_KEYS_H_
+#endif  // FOREBAY_SERVER_DATASET_RECORDS_COMPRESSED_KEYS_H_

@@ -1,4 +1,4 @@
-#include "server/dataset/records/packed_keys.h"
+#include "server/dataset/records/compressed_keys.h"
 
 #include <cstdint>
 #include <optional>
@@ -17,26 +17,27 @@ namespace {
 using tests::HasCode;
 using tests::IsOk;
 
-class PackedKeysTest {
+class CompressedKeysTest {
  protected:
-  PackedKeys Pack(const std::vector<std::string>& keys) {
-    KeyPacker packer;
+  CompressedKeys Compress(const std::vector<std::string>& keys) {
+    KeyCompressor compressor;
     for (const std::string& key : keys) {
-      CHECK_THAT(packer.Add(key, memory_), IsOk());
+      CHECK_THAT(compressor.Add(key, memory_), IsOk());
     }
-    return packer.Take();
+    return compressor.Take();
   }
 
   base::MemoryBudget budget_{1 << 20};
   base::WorkingMemory memory_{&budget_, "a test"};
 };
 
-TEST_CASE_METHOD(PackedKeysTest, "Compressed keys are read from their block",
-                 "[records][packed_keys]") {
+TEST_CASE_METHOD(CompressedKeysTest,
+                 "Compressed keys are read from their block",
+                 "[records][compressed_keys]") {
   std::vector<std::string> keys = {"", std::string(kLongestKey, 'k'),
                                    std::string("\0\xff", 2)};
   for (int i = 0; i < 100; ++i) keys.push_back(absl::StrCat("key-", 1000 + i));
-  const PackedKeys compressed = Pack(keys);
+  const CompressedKeys compressed = Compress(keys);
   REQUIRE(compressed.blocks.size() ==
           (keys.size() + kKeysTogether - 1) / kKeysTogether);
   for (std::size_t block = 0; block < compressed.blocks.size(); ++block) {
@@ -50,11 +51,11 @@ TEST_CASE_METHOD(PackedKeysTest, "Compressed keys are read from their block",
   }
 }
 
-TEST_CASE_METHOD(PackedKeysTest, "A block of compressed keys is measured",
-                 "[records][packed_keys]") {
+TEST_CASE_METHOD(CompressedKeysTest, "A block of compressed keys is measured",
+                 "[records][compressed_keys]") {
   std::vector<std::string> keys = {"", std::string(300, 'k')};
   for (int i = 0; i < 40; ++i) keys.push_back(absl::StrCat("key-", 1000 + i));
-  const PackedKeys compressed = Pack(keys);
+  const CompressedKeys compressed = Compress(keys);
   const std::string_view bytes = compressed.bytes;
   std::uint64_t longest = 7;
   CHECK(MeasureBlock(bytes, kKeysTogether, &longest) == compressed.blocks[1]);
@@ -66,10 +67,10 @@ TEST_CASE_METHOD(PackedKeysTest, "A block of compressed keys is measured",
   CHECK(longest == 8u);
 }
 
-TEST_CASE_METHOD(PackedKeysTest,
+TEST_CASE_METHOD(CompressedKeysTest,
                  "A malformed block of compressed keys is not measured",
-                 "[records][packed_keys]") {
-  const PackedKeys compressed = Pack({"one", "only"});
+                 "[records][compressed_keys]") {
+  const CompressedKeys compressed = Compress({"one", "only"});
   std::uint64_t longest = 0;
   CHECK(MeasureBlock(compressed.bytes, 3, &longest) == std::nullopt);
   for (std::size_t size = 0; size < compressed.bytes.size(); ++size) {
@@ -84,37 +85,37 @@ TEST_CASE_METHOD(PackedKeysTest,
 }
 
 TEST_CASE_METHOD(
-    PackedKeysTest,
+    CompressedKeysTest,
     "Neighbouring compressed keys take only the bytes that they differ in",
-    "[records][packed_keys]") {
+    "[records][compressed_keys]") {
   std::vector<std::string> keys;
   for (int i = 0; i < 1000; ++i)
     keys.push_back(absl::StrCat("some/long/path/of/images/", 10000 + i));
-  CHECK(Pack(keys).bytes.size() < 5 * keys.size());
+  CHECK(Compress(keys).bytes.size() < 5 * keys.size());
 }
 
-TEST_CASE_METHOD(PackedKeysTest,
-                 "The key packer refuses keys that are too long",
-                 "[records][packed_keys]") {
-  KeyPacker packer;
-  CHECK_THAT(packer.Add(std::string(kLongestKey + 1, 'k'), memory_),
+TEST_CASE_METHOD(CompressedKeysTest,
+                 "The key compressor refuses keys that are too long",
+                 "[records][compressed_keys]") {
+  KeyCompressor compressor;
+  CHECK_THAT(compressor.Add(std::string(kLongestKey + 1, 'k'), memory_),
              HasCode(absl::StatusCode::kInvalidArgument));
 }
 
-TEST_CASE_METHOD(PackedKeysTest, "The key packer counts its memory",
-                 "[records][packed_keys]") {
+TEST_CASE_METHOD(CompressedKeysTest, "The key compressor counts its memory",
+                 "[records][compressed_keys]") {
   base::MemoryBudget budget(1 << 16);
   base::WorkingMemory memory(&budget, "a test");
-  KeyPacker packer;
+  KeyCompressor compressor;
   absl::Status status;
   for (int i = 0; i < 100 && status.ok(); ++i)
-    status = packer.Add(absl::StrCat(i, std::string(4000, 'k')), memory);
+    status = compressor.Add(absl::StrCat(i, std::string(4000, 'k')), memory);
   CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
 }
 
-TEST_CASE_METHOD(PackedKeysTest,
+TEST_CASE_METHOD(CompressedKeysTest,
                  "The reader of compressed keys ends at malformed keys",
-                 "[records][packed_keys]") {
+                 "[records][compressed_keys]") {
   for (const std::string_view compressed :
        {std::string_view("\x01\x01k", 3), std::string_view("\x00", 1),
         std::string_view("\x00\x02k", 3),

@@ -1,4 +1,4 @@
-#include "server/dataset/records/packed_keys.h"
+#include "server/dataset/records/compressed_keys.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -78,7 +78,8 @@ inline bool SkipShortKey(std::uint64_t* last, std::string_view* bytes) {
 
 }  // namespace
 
-absl::Status KeyPacker::Add(std::string_view key, base::WorkingMemory& memory) {
+absl::Status KeyCompressor::Add(std::string_view key,
+                                base::WorkingMemory& memory) {
   if (key.size() > kLongestKey) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a key has ", key.size(), " bytes, more than ", kLongestKey));
@@ -100,7 +101,7 @@ absl::Status KeyPacker::Add(std::string_view key, base::WorkingMemory& memory) {
   return absl::OkStatus();
 }
 
-PackedKeys KeyPacker::Take() { return std::exchange(compressed_, {}); }
+CompressedKeys KeyCompressor::Take() { return std::exchange(compressed_, {}); }
 
 std::optional<std::uint64_t> MeasureBlock(std::string_view compressed,
                                           std::uint64_t count,
