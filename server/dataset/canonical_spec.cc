@@ -130,11 +130,11 @@ absl::Status SetTokens(DatasetSpec& old, proto::Tokens* tokens) {
   return absl::OkStatus();
 }
 
-template <typename Made>
-Made* SetFields(DatasetSpec& old, Made* made) {
-  made->mutable_fields()->Swap(old.mutable_v3_arrays());
-  made->set_samples(old.v3_samples());
-  return made;
+template <typename Message>
+Message* SetFields(DatasetSpec& old, Message* message) {
+  message->mutable_fields()->Swap(old.mutable_v3_arrays());
+  message->set_samples(old.v3_samples());
+  return message;
 }
 
 absl::Status SetProduced(DatasetSpec& old, DatasetSpec* spec) {

@@ -121,16 +121,16 @@ absl::StatusOr<storage::ObjectVersion> StatRegularFile(
 
 Catalog::Catalog(CatalogOptions options)
     : options_(std::move(options)),
-      kept_(options_.budget,
-            [] { return base::Clock::Monotonic()->NowNanos(); }),
-      folders_(options_, &kept_),
-      shards_(options_.index_directory, options_.budget, &kept_),
+      index_cache_(options_.budget,
+                   [] { return base::Clock::Monotonic()->NowNanos(); }),
+      folders_(options_, &index_cache_),
+      shards_(options_.index_directory, options_.budget, &index_cache_),
       manifests_(options_.budget),
       npy_files_(options_.index_directory, options_.budget),
       npz_files_(options_.budget),
-      records_(options_.index_directory, options_.budget, &kept_),
+      records_(options_.index_directory, options_.budget, &index_cache_),
       tokens_(options_.budget),
-      zips_(options_.index_directory, options_.budget, &kept_) {
+      zips_(options_.index_directory, options_.budget, &index_cache_) {
   FOREBAY_CHECK(options_.scan_threads >= 1 && options_.wall_clock != nullptr &&
                 options_.budget != nullptr);
 }

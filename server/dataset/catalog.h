@@ -14,7 +14,7 @@
 #include "server/dataset/catalog_options.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/folder/folder_catalog.h"
-#include "server/dataset/kept_indexes.h"
+#include "server/dataset/index_cache.h"
 #include "server/dataset/manifest/manifest_catalog.h"
 #include "server/dataset/npy/npy_catalog.h"
 #include "server/dataset/npz/npz_catalog.h"
@@ -84,7 +84,7 @@ class Catalog {
   // kIdleNanos ago. Removes the files of indexes that were marked stale. To be
   // called periodically.
   void FreeIdle() {
-    kept_.GiveUpIdle(kIdleNanos);
+    index_cache_.GiveUpIdle(kIdleNanos);
     folders_.RemoveStale();
   }
 
@@ -139,7 +139,7 @@ class Catalog {
       base::WorkingMemory& memory, const std::stop_token& stop) const;
 
   const CatalogOptions options_;
-  KeptIndexes kept_;
+  IndexCache index_cache_;
   folder::FolderCatalog folders_;
   shards::ShardCatalog shards_;
   manifest::ManifestCatalog manifests_;

@@ -24,7 +24,7 @@ constexpr std::string_view kDigits = "0123456789abcdef";
 constexpr std::size_t kDigestDigits = 32;
 
 // An index file in the folder.
-struct KeptFile {
+struct StoredIndex {
   std::string name;
   std::pair<std::int64_t, std::int64_t> used;  // seconds and nanoseconds
   std::uint64_t bytes = 0;
@@ -43,8 +43,8 @@ bool IsIndex(std::string_view name) {
 }
 
 // Returns the indexes in an open directory, the most recently used one first.
-std::vector<KeptFile> FilesIn(DIR* directory) {
-  std::vector<KeptFile> files;
+std::vector<StoredIndex> FilesIn(DIR* directory) {
+  std::vector<StoredIndex> files;
   while (const dirent* const entry = readdir(directory)) {
     struct stat stat = {};
     if (!IsIndex(entry->d_name) ||
@@ -59,9 +59,10 @@ std::vector<KeptFile> FilesIn(DIR* directory) {
                   std::pair(stat.st_mtim.tv_sec, stat.st_mtim.tv_nsec)),
          static_cast<std::uint64_t>(stat.st_size)});
   }
-  std::sort(
-      files.begin(), files.end(),
-      [](const KeptFile& a, const KeptFile& b) { return a.used > b.used; });
+  std::sort(files.begin(), files.end(),
+            [](const StoredIndex& a, const StoredIndex& b) {
+              return a.used > b.used;
+            });
   return files;
 }
 
@@ -77,14 +78,14 @@ std::uint64_t RoomInIndexFolder(const std::string& directory) {
   if (opened == nullptr || fstatvfs(dirfd(opened.get()), &disk) != 0)
     return UINT64_MAX;
   std::uint64_t bytes = std::uint64_t{disk.f_bavail} * disk.f_frsize;
-  for (const KeptFile& file : FilesIn(opened.get())) bytes += file.bytes;
+  for (const StoredIndex& file : FilesIn(opened.get())) bytes += file.bytes;
   return bytes / kDiskPart;
 }
 
 void TrimIndexFolder(const std::string& directory, std::uint64_t most_bytes) {
   const auto opened = Open(directory);
   if (opened == nullptr) return;
-  const std::vector<KeptFile> files = FilesIn(opened.get());
+  const std::vector<StoredIndex> files = FilesIn(opened.get());
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < files.size(); ++i) {
     bytes += files[i].bytes;

@@ -40,8 +40,8 @@ void ObjectRevalidation::Begin() {
   if (++scans_ > kMaxScans) return Fail("is changed again and again");
   // A ctime of 0 means that the ctime is unknown. So the first read accepts the
   // present revision.
-  seen_ = version_.revision;
-  seen_.ctime_nanos = 0;
+  revision_ = version_.revision;
+  revision_.ctime_nanos = 0;
   const auto parser = Parse(&memory_);
   if (!parser.ok()) return done_(parser.status());
   parser_ = *parser;
@@ -51,8 +51,8 @@ void ObjectRevalidation::Begin() {
 void ObjectRevalidation::Next() {
   const auto range = parser_->next_read();
   if (!range.has_value()) {
-    if (!Accept(seen_)) return Fail(kRewritten);
-    return done_(seen_);
+    if (!Accept(revision_)) return Fail(kRewritten);
+    return done_(revision_);
   }
   const absl::Status counted = memory_.Grow(storage::HeldBytes(range->length));
   if (!counted.ok()) return done_(counted);
@@ -60,7 +60,7 @@ void ObjectRevalidation::Next() {
   request.root = root_;
   request.object = object_;
   request.version = version_;
-  request.version.revision = seen_;
+  request.version.revision = revision_;
   request.offset = range->offset;
   request.length = range->length;
   request.purpose = purpose_;
@@ -78,7 +78,7 @@ void ObjectRevalidation::Take(const absl::StatusOr<storage::ReadResult>& result,
   // ABORTED means that the ctime has changed again since the read before.
   if (absl::IsAborted(result.status())) return Begin();
   if (!result.ok()) return done_(result.status());
-  seen_ = result->revision;
+  revision_ = result->revision;
   if (result->bytes.size() != length) return Fail(kRewritten);
   const absl::Status taken = parser_->Take(result->bytes.span());
   if (absl::IsResourceExhausted(taken)) return done_(taken);

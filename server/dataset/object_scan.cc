@@ -148,8 +148,9 @@ class Scan {
 
   // Returns the memory, in bytes, that is counted for a read of `length` bytes.
   std::uint64_t BytesFor(std::uint64_t length) const {
-    return storage::HeldBytes(length) +
-           (scan_.made == nullptr ? 0 : scan_.made(length));
+    return storage::HeldBytes(length) + (scan_.temporary_bytes == nullptr
+                                             ? 0
+                                             : scan_.temporary_bytes(length));
   }
 
   const ObjectScan& scan_;

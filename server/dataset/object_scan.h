@@ -38,7 +38,7 @@ struct ObjectScan {
   // Returns the most bytes of temporary objects that a parser makes from a read
   // of `length` bytes. Memory that the parser itself counts and keeps is not
   // included.
-  std::function<std::uint64_t(std::uint64_t length)> made = nullptr;
+  std::function<std::uint64_t(std::uint64_t length)> temporary_bytes = nullptr;
 };
 
 // Parses all objects, several in parallel. Counts the bytes of reads in flight

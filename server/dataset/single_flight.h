@@ -35,15 +35,15 @@ class SingleFlight {
  public:
   using ItemPtr = std::shared_ptr<const Item>;
   // The item from which a search starts, if any.
-  struct Known {
+  struct Start {
     ItemPtr item;         // found by an earlier search; null if nobody holds it
     bool waited = false;  // whether the caller waited for another search
   };
-  // Returns the item, which may be `known.item`. If `known.item` is out of
+  // Returns the item, which may be `start.item`. If `start.item` is out of
   // date, the search drops it before it builds a new item, to save memory. Ends
   // early when `stop` is requested.
   using Search = std::function<absl::StatusOr<ItemPtr>(
-      Known known, const std::stop_token& stop)>;
+      Start start, const std::stop_token& stop)>;
 
   // Returns the item of `key`. Errors: those of the search; CANCELLED, naming
   // `what`: the opening was stopped while it waited for another search.
@@ -134,14 +134,14 @@ class SingleFlight {
   absl::StatusOr<ItemPtr> FindFor(const Caller& caller, const std::string& what,
                                   const Search& search) {
     Entry& entry = *caller.entry;
-    Known known;
+    Start start;
     std::stop_token stop;
     std::uint64_t number;
     {
       base::MutexLock lock(&mutex_);
       const std::uint64_t awaited = entry.begun;
       while (entry.searching && !caller.stopped) {
-        known.waited = true;
+        start.waited = true;
         changed_.Wait(&mutex_);
         if (entry.failed >= awaited && !caller.stopped) return entry.failure;
       }
@@ -154,9 +154,9 @@ class SingleFlight {
       stop = entry.stop.get_token();
       entry.reads = caller.opening.reads;
       SetPayersLocked(entry);
-      known.item = entry.item.lock();
+      start.item = entry.item.lock();
     }
-    absl::StatusOr<ItemPtr> found = search(std::move(known), stop);
+    absl::StatusOr<ItemPtr> found = search(std::move(start), stop);
     base::MutexLock lock(&mutex_);
     entry.searching = false;
     // Only this caller's job pays for reads that this opening makes later.

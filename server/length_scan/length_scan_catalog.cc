@@ -89,9 +89,9 @@ absl::StatusOr<std::shared_ptr<const ValueSizes>> LengthScanCatalog::Find(
   return search_.Find(
       {name, subject.dataset->index()}, subject.dataset->uri(),
       {stop, subject.reads},
-      [&](const auto& known,
+      [&](const auto& start,
           const std::stop_token& search) -> absl::StatusOr<SizesPtr> {
-        if (known.item != nullptr) return known.item;
+        if (start.item != nullptr) return start.item;
         return Search(subject, name, warnings, search);
       });
 }

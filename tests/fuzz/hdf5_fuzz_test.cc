@@ -57,7 +57,7 @@ std::vector<ListedArray> List(Bytes file, std::string* error) {
   ArrayLister lister(&memory);
   for (;;) {
     const absl::Status status = lister.Run(view);
-    if (status.ok()) return lister.found();
+    if (status.ok()) return lister.datasets();
     *error = status.ToString();
     const auto wanted = view.wanted();
     if (!absl::IsUnavailable(status) || !wanted.has_value()) return {};

@@ -1,8 +1,8 @@
 // A record's extent is its chunk, and its place there is the number of earlier
 // records with the same extent. To read a record, the chunk is decompressed as
 // a whole, and the records before that record are skipped. If the chunk has
-// several records, KeptChunks may already have their decompressed bytes, or may
-// keep these bytes now.
+// several records, ChunkRecordCache may already have their decompressed bytes,
+// or may keep these bytes now.
 //
 // Where possible, values point into the chunk as it was read, so that nothing
 // is copied. All other values point into memory that ValueBuffers keeps.
@@ -96,7 +96,7 @@ absl::StatusOr<Bytes> ArrayRecordFormat::FindPayload(
       place > 0 || (number + 1 < index.size() && index.PlaceOf(number + 1) > 0);
   Version digest = {};
   if (has_others) {
-    digest = KeptChunks::DigestOf(chunk);
+    digest = ChunkRecordCache::DigestOf(chunk);
     if (const auto kept = chunks_.Find(digest); kept.has_value()) {
       if (place >= kept->size()) return lacks(kept->size());
       const Bytes payload = kept->At(place);

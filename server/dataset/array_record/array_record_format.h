@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "server/base/memory_budget.h"
 #include "server/base/working_memory.h"
-#include "server/dataset/array_record/kept_chunks.h"
+#include "server/dataset/array_record/chunk_record_cache.h"
 #include "server/dataset/dataset.h"
 #include "server/dataset/object_parser.h"
 #include "server/dataset/records/record_format.h"
@@ -24,7 +24,7 @@ namespace forebay::dataset::array_record {
 
 // The format of ArrayRecord files, whose records have the given fields. A
 // record is read with all of its chunk. The chunk's hashes are then checked,
-// and its records are decompressed, unless KeptChunks already has the
+// and its records are decompressed, unless ChunkRecordCache already has the
 // decompressed records.
 //
 // Threads, ownership, blocking and errors are as RecordFormat says.
@@ -59,7 +59,7 @@ class ArrayRecordFormat final : public records::RecordFormat {
 
   const tfrecord::RecordFields fields_;
   const std::string text_;
-  mutable KeptChunks chunks_;  // a cache, which locks itself
+  mutable ChunkRecordCache chunks_;  // a cache, which locks itself
 };
 
 }  // namespace forebay::dataset::array_record

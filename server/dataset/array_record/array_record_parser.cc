@@ -95,8 +95,8 @@ absl::Status ArrayRecordParser::Take(absl::Span<const std::uint8_t> bytes) {
 absl::Status ArrayRecordParser::Parse(absl::Span<const std::uint8_t> bytes) {
   if (const auto wanted = finder_.wanted(); wanted.has_value()) {
     FOREBAY_RETURN_IF_ERROR(finder_.Parse(bytes));
-    if (!finder_.found().has_value()) return absl::OkStatus();
-    FOREBAY_ASSIGN_OR_RETURN(next_, finder_.found()->Next());
+    if (!finder_.footer().has_value()) return absl::OkStatus();
+    FOREBAY_ASSIGN_OR_RETURN(next_, finder_.footer()->Next());
     return Proceed();
   }
   const auto read = next_read();
@@ -129,32 +129,32 @@ absl::Status ArrayRecordParser::Proceed() {
       if (!measured_.empty() &&
           next_->end - measured_.front().first.begin > most_read_)
         return absl::OkStatus();
-      measured_.emplace_back(*next_, found_.ends.size());
+      measured_.emplace_back(*next_, records_.ends.size());
     }
     FOREBAY_RETURN_IF_ERROR(Add(*next_));
-    FOREBAY_ASSIGN_OR_RETURN(next_, finder_.found()->Next());
+    FOREBAY_ASSIGN_OR_RETURN(next_, finder_.footer()->Next());
   }
-  finder_.found().reset();
+  finder_.footer().reset();
   return absl::OkStatus();
 }
 
 absl::Status ArrayRecordParser::Add(const ListedChunk& chunk) {
-  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.begins, chunk.records));
-  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.ends, chunk.records));
+  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(records_.begins, chunk.records));
+  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(records_.ends, chunk.records));
   FOREBAY_RETURN_IF_ERROR(
-      memory_->MakeRoom(found_.decompressed, chunk.records));
+      memory_->MakeRoom(records_.decompressed, chunk.records));
   // Every record has the extent of its chunk. Until Measure sets a record's own
   // decompressed length, it is that of all records of the chunk together.
-  found_.begins.insert(found_.begins.end(), chunk.records, chunk.begin);
-  found_.ends.insert(found_.ends.end(), chunk.records, chunk.end);
-  found_.decompressed.insert(found_.decompressed.end(), chunk.records,
-                             chunk.decoded_bytes);
+  records_.begins.insert(records_.begins.end(), chunk.records, chunk.begin);
+  records_.ends.insert(records_.ends.end(), chunk.records, chunk.end);
+  records_.decompressed.insert(records_.decompressed.end(), chunk.records,
+                               chunk.decoded_bytes);
   const std::size_t fields = fields_->fields().size();
-  found_.bounds.resize(fields + 1);
-  found_.bounds[fields].Add({chunk.decoded_bytes, chunk.decoded_bytes});
+  records_.bounds.resize(fields + 1);
+  records_.bounds[fields].Add({chunk.decoded_bytes, chunk.decoded_bytes});
   if (!IsMeasured(chunk)) {
     for (std::size_t i = 0; i < fields; ++i)
-      found_.bounds[i].Add({0, chunk.decoded_bytes});
+      records_.bounds[i].Add({0, chunk.decoded_bytes});
   }
   if (chunk.decoded_bytes <= largest_) return absl::OkStatus();
   // Each read of a record decompresses all of its chunk. The scan fails here,
@@ -178,11 +178,11 @@ absl::Status ArrayRecordParser::Measure(const ListedChunk& chunk,
   std::vector<records::LengthBounds> bounds;
   for (std::uint64_t i = 0; i < chunk.records && records.left() > 0; ++i) {
     const absl::Span<const std::uint8_t> record = records.Next();
-    found_.decompressed[first + i] = record.size();
+    records_.decompressed[first + i] = record.size();
     fields_->Measure(record, &bounds);
   }
   for (std::size_t i = 0; i < bounds.size(); ++i)
-    found_.bounds[i].Add(bounds[i]);
+    records_.bounds[i].Add(bounds[i]);
   return absl::OkStatus();
 }
 

@@ -44,7 +44,7 @@ class ArrayRecordParser final : public records::RecordParser {
 
   std::optional<ByteRange> next_read() const override;
   absl::Status Take(absl::Span<const std::uint8_t> bytes) override;
-  records::FileRecords TakeRecords() override { return std::move(found_); }
+  records::FileRecords TakeRecords() override { return std::move(records_); }
 
  private:
   ArrayRecordParser(std::string name, FooterFinder finder,
@@ -77,7 +77,7 @@ class ArrayRecordParser final : public records::RecordParser {
   // its first record.
   std::vector<std::pair<ListedChunk, std::size_t>> measured_;
   std::uint64_t largest_ = 0;  // bytes of records in the largest chunk
-  records::FileRecords found_;
+  records::FileRecords records_;
 };
 
 }  // namespace forebay::dataset::array_record

@@ -51,7 +51,7 @@ class Start {
     std::size_t damaged = 0;
     std::uint64_t left = kMostBytes;
     while (found.records.size() < kMostRecords && damaged < kMostDamaged) {
-      const auto chunk = finder->found()->Next();
+      const auto chunk = finder->footer()->Next();
       if (!chunk.ok()) return Named(chunk.status());
       if (!chunk->has_value()) break;
       // A chunk costs its bytes as read and as decompressed.

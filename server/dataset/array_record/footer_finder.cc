@@ -49,7 +49,7 @@ absl::Status FooterFinder::Parse(absl::Span<const std::uint8_t> bytes) {
 absl::Status FooterFinder::ParseFooter(absl::Span<const std::uint8_t> bytes) {
   auto footer = Footer::Read(footer_offset_, bytes, memory_);
   if (footer.ok()) {
-    found_.emplace(*std::move(footer));
+    footer_.emplace(*std::move(footer));
     return absl::OkStatus();
   }
   if (absl::IsResourceExhausted(footer.status())) return footer.status();

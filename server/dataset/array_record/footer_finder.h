@@ -34,7 +34,7 @@ class FooterFinder {
   // ArrayRecord file or is damaged; the other errors are those of Footer.
   absl::Status Parse(absl::Span<const std::uint8_t> bytes);
   // The footer, or nothing until it is found.
-  std::optional<Footer>& found() { return found_; }
+  std::optional<Footer>& footer() { return footer_; }
 
  private:
   FooterFinder(std::uint64_t size, std::uint64_t read_bytes,
@@ -46,7 +46,7 @@ class FooterFinder {
   base::WorkingMemory* memory_;
   std::optional<ByteRange> wanted_;
   std::uint64_t footer_offset_ = 0;  // in bytes; 0 while unknown
-  std::optional<Footer> found_;
+  std::optional<Footer> footer_;
 };
 
 }  // namespace forebay::dataset::array_record

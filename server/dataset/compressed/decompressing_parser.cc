@@ -83,7 +83,7 @@ absl::Status DecompressingParser::Begin(absl::Span<const std::uint8_t> start) {
     auto scan = storage::compressed::ScanOf(*compression, memory_);
     if (!scan.ok()) return base::Annotate(scan.status(), file_.name);
     scan_ = *std::move(scan);
-    found_.compression = *compression;
+    decompressed_file_.compression = *compression;
   }
   FOREBAY_ASSIGN_OR_RETURN(inner_, compression.has_value()
                                        ? format_.make(kUnknownSize, kInnerReads)
@@ -96,7 +96,7 @@ absl::Status DecompressingParser::Decompress(
   pieces_.Take(scan_->taken(), compressed);
   // Only zstd files may have pieces, and only files with pieces need the digest
   // of all bytes.
-  if (found_.compression == storage::compressed::Compression::kZstd)
+  if (decompressed_file_.compression == storage::compressed::Compression::kZstd)
     whole_.Take(scan_->taken(), compressed);
   // The last error of the callbacks. It names the file already.
   absl::Status failed;
@@ -147,8 +147,8 @@ absl::Status DecompressingParser::AddPoint(const FoundPoint& point) {
     added.window_crc32c = base::Crc32c(point.piece);
   }
   added.window_bytes = static_cast<std::uint32_t>(kept.size());
-  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.points, 1));
-  found_.points.push_back(added);
+  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(decompressed_file_.points, 1));
+  decompressed_file_.points.push_back(added);
   return absl::OkStatus();
 }
 
@@ -189,14 +189,16 @@ absl::Status DecompressingParser::Pass(absl::Span<const std::uint8_t> bytes) {
 }
 
 absl::Status DecompressingParser::Finish() {
-  found_.size = scan_->decompressed();
+  decompressed_file_.size = scan_->decompressed();
   // Where pieces are kept, reads do not touch the file. So the digest must
   // cover all of the file's bytes to show that the pieces are still right.
   const bool has_pieces = storage::compressed::HasPieces(
-      found_.compression, absl::MakeConstSpan(found_.points));
-  found_.pieces_crc32c = has_pieces ? whole_.crc32c() : pieces_.crc32c();
+      decompressed_file_.compression,
+      absl::MakeConstSpan(decompressed_file_.points));
+  decompressed_file_.pieces_crc32c =
+      has_pieces ? whole_.crc32c() : pieces_.crc32c();
   if (!inner_->next_read().has_value()) return absl::OkStatus();
-  FOREBAY_RETURN_IF_ERROR(inner_->EndAt(found_.size));
+  FOREBAY_RETURN_IF_ERROR(inner_->EndAt(decompressed_file_.size));
   const std::uint64_t begin = passed_ - wanted_.size();
   while (const auto next = inner_->next_read()) {
     FOREBAY_CHECK(next->offset >= begin && next->offset <= passed_ &&
@@ -209,7 +211,7 @@ absl::Status DecompressingParser::Finish() {
 
 std::optional<DecompressedFile> DecompressingParser::TakeDecompressed() {
   if (scan_ == nullptr) return std::nullopt;
-  return std::move(found_);
+  return std::move(decompressed_file_);
 }
 
 }  // namespace forebay::dataset::compressed

@@ -104,9 +104,10 @@ class DecompressingParser final : public ObjectParser {
   ObjectParser* inner_ = nullptr;  // null before Begin
   // Decompresses the file. Null if the file is not compressed.
   std::unique_ptr<storage::compressed::CompressedScan> scan_;
-  storage::compressed::DecompressedFile found_;
+  storage::compressed::DecompressedFile decompressed_file_;
   PieceDigest pieces_;
-  PieceDigest whole_;  // digest of all bytes; used if found_ has pieces
+  PieceDigest
+      whole_;  // digest of all bytes; used if decompressed_file_ has pieces
   // The number of decompressed bytes that have been passed so far.
   std::uint64_t passed_ = 0;
   // The part of the passed bytes that is kept: from the start of the inner

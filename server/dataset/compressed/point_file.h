@@ -52,12 +52,13 @@ class PointFileWriter {
   // concatenated windows and pieces.
   absl::StatusOr<std::uint64_t> AddPiece(std::string_view piece);
 
-  // Completes the file, and returns the access points of `files`. `found` has
-  // the points of each compressed file. Returns null if no file is compressed.
-  // The points keep their part of the memory.
+  // Completes the file, and returns the access points of `files`. `compressed`
+  // has the points of each compressed file. Returns null if no file is
+  // compressed. The points keep their part of the memory.
   absl::StatusOr<PointsPtr> Finish(
       absl::Span<const storage::ListedObject> files,
-      std::vector<std::optional<storage::compressed::DecompressedFile>> found);
+      std::vector<std::optional<storage::compressed::DecompressedFile>>
+          compressed);
 
  private:
   // Moves all windows and pieces from the file into memory, and deletes the

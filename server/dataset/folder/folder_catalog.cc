@@ -137,15 +137,15 @@ absl::StatusOr<std::shared_ptr<const Dataset>> FolderCatalog::Open(
   FOREBAY_ASSIGN_OR_RETURN(
       IndexPtr index,
       search_.Find(key, root->uri(), stop,
-                   [&](Search::Known known, const std::stop_token& search) {
+                   [&](Search::Start start, const std::stop_token& search) {
                      scan.stop = search;
                      return local == nullptr
-                                ? FindRemote(*root, key, scan, known, warnings)
-                                : FindLocal(*local, key, scan, std::move(known),
+                                ? FindRemote(*root, key, scan, start, warnings)
+                                : FindLocal(*local, key, scan, std::move(start),
                                             warnings);
                    }));
-  if (kept_ != nullptr)
-    kept_->Keep(
+  if (index_cache_ != nullptr)
+    index_cache_->Keep(
         absl::StrCat("folder ", key.device, " ", key.inode, " ", key.format),
         index, index->memory());
   return std::make_shared<const FolderDataset>(
@@ -154,45 +154,45 @@ absl::StatusOr<std::shared_ptr<const Dataset>> FolderCatalog::Open(
 
 absl::StatusOr<std::shared_ptr<const FolderIndex>> FolderCatalog::FindLocal(
     const LocalRoot& root, const FolderKey& key, ScanOptions scan,
-    Search::Known known, std::vector<std::string>* warnings) const {
-  if (known.item == nullptr) {
+    Search::Start start, std::vector<std::string>* warnings) const {
+  if (start.item == nullptr) {
     const IndexPtr saved = Load(root, key, warnings);
     if (saved != nullptr && IsUsable(root, *saved, scan.link_context,
                                      /*is_new=*/false, warnings, scan.stop)) {
       return saved;
     }
-  } else if (known.item->stale()) {
+  } else if (start.item->stale()) {
     warnings->push_back(absl::StrCat(
         root.uri(),
         ": a file was changed in its place: the index is built anew"));
-  } else if (IsUsable(root, *known.item, scan.link_context, known.waited,
+  } else if (IsUsable(root, *start.item, scan.link_context, start.waited,
                       warnings, scan.stop)) {
-    return known.item;
+    return start.item;
   }
   scan.threads = options_.scan_threads;
   scan.now_nanos = options_.wall_clock();
   auto scanned = ScanFolder(root, scan);
   // If memory does not suffice for the former and the new index, the former is
   // freed first.
-  if (absl::IsResourceExhausted(scanned.status()) && known.item != nullptr) {
-    known.item.reset();
+  if (absl::IsResourceExhausted(scanned.status()) && start.item != nullptr) {
+    start.item.reset();
     scanned = ScanFolder(root, scan);
   }
   FOREBAY_ASSIGN_OR_RETURN(IndexPtr index, std::move(scanned));
   // An index that is not settled is not saved, since the next opening could not
   // use it.
   if (index->IsSettled()) Save(root, key, *index, warnings);
-  if (known.item == nullptr || !index->IsSameAs(*known.item)) return index;
+  if (start.item == nullptr || !index->IsSameAs(*start.item)) return index;
   // If nothing has changed, loaders go on to share one copy in memory.
-  known.item->Confirm(scan.now_nanos);
-  return known.item;
+  start.item->Confirm(scan.now_nanos);
+  return start.item;
 }
 
 absl::StatusOr<std::shared_ptr<const FolderIndex>> FolderCatalog::FindRemote(
     const storage::Root& root, const FolderKey& key, ScanOptions scan,
-    const Search::Known& known, std::vector<std::string>* warnings) const {
+    const Search::Start& start, std::vector<std::string>* warnings) const {
   const IndexPtr earlier =
-      known.item != nullptr ? known.item : Load(root, key, warnings);
+      start.item != nullptr ? start.item : Load(root, key, warnings);
   const bool usable = earlier != nullptr && !earlier->stale();
   scan.now_nanos = options_.wall_clock();
   if (usable) {

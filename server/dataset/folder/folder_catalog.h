@@ -16,7 +16,7 @@
 #include "server/dataset/folder/folder_index.h"
 #include "server/dataset/folder/folder_index_store.h"
 #include "server/dataset/folder/folder_scan.h"
-#include "server/dataset/kept_indexes.h"
+#include "server/dataset/index_cache.h"
 #include "server/dataset/single_flight.h"
 #include "server/storage/byte_source.h"
 #include "server/storage/local/local_root.h"
@@ -44,11 +44,12 @@ namespace forebay::dataset::folder {
 // disk.
 class FolderCatalog {
  public:
-  // `kept` outlives the catalog. If `kept` is null, idle indexes are not kept.
+  // `index_cache` outlives the catalog. If `index_cache` is null, idle indexes
+  // are not kept.
   explicit FolderCatalog(const CatalogOptions& options,
-                         KeptIndexes* kept = nullptr)
+                         IndexCache* index_cache = nullptr)
       : options_(options),
-        kept_(kept),
+        index_cache_(index_cache),
         store_(options.index_directory.empty()
                    ? std::nullopt
                    : std::make_optional<FolderIndexStore>(
@@ -79,13 +80,13 @@ class FolderCatalog {
   // link_context and stop of `scan`.
   absl::StatusOr<IndexPtr> FindLocal(const storage::local::LocalRoot& root,
                                      const FolderKey& key, ScanOptions scan,
-                                     Search::Known known,
+                                     Search::Start start,
                                      std::vector<std::string>* warnings) const;
   // Finds the index of a bucket. The caller has set the kind and stop of
   // `scan`.
   absl::StatusOr<IndexPtr> FindRemote(const storage::Root& root,
                                       const FolderKey& key, ScanOptions scan,
-                                      const Search::Known& known,
+                                      const Search::Start& start,
                                       std::vector<std::string>* warnings) const;
   // Loads the index from disk. Returns null if the disk has no index, or a
   // damaged or stale one.
@@ -100,7 +101,7 @@ class FolderCatalog {
   bool IsStaleOnDisk(const FolderKey& key) const;
 
   const CatalogOptions options_;
-  KeptIndexes* const kept_;
+  IndexCache* const index_cache_;
   const std::optional<FolderIndexStore> store_;
   Search search_;
   mutable base::Mutex mutex_;

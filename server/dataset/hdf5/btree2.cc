@@ -67,9 +67,9 @@ absl::Status Btree2Walk::ReadHeader(FileView& file) {
 
 void Btree2Walk::DropNodes(FileView& file) {
   file.memory().Shrink(pending_.capacity() * sizeof(Node) +
-                       seen_.size() * kBytesSeen);
+                       node_addresses_.size() * kAddressSetBytes);
   std::vector<Node>().swap(pending_);
-  seen_.clear();
+  node_addresses_.clear();
 }
 
 absl::Status Btree2Walk::MeasureLevels(std::uint64_t depth,
@@ -116,8 +116,8 @@ absl::Status Btree2Walk::Step(
       file.Checked(node.address, bytes, node.depth > 0 ? "BTIN" : "BTLF"));
   // All bytes of the node are there before it is parsed, so that a repeated
   // step shows no record twice.
-  if (!seen_.insert(node.address).second) return Damaged();
-  FOREBAY_RETURN_IF_ERROR(file.memory().Grow(kBytesSeen));
+  if (!node_addresses_.insert(node.address).second) return Damaged();
+  FOREBAY_RETURN_IF_ERROR(file.memory().Grow(kAddressSetBytes));
   pending_.pop_back();
   cursor.Skip(1);
   if (cursor.Take(1) != type_) return Damaged();

@@ -77,7 +77,7 @@ class Btree2Walk {
   // Nodes to be read, the next one last.
   std::vector<Node> pending_;
   // Addresses of the nodes that were read: no node may come twice.
-  std::set<std::uint64_t> seen_;
+  std::set<std::uint64_t> node_addresses_;
 };
 
 }  // namespace forebay::dataset::hdf5

@@ -20,7 +20,7 @@ struct PlainChunk {
   Bytes bytes;
   // Owner of bytes that are in the cache; null if they are in the output
   // buffer.
-  std::shared_ptr<const std::string> kept;
+  std::shared_ptr<const std::string> owner;
 };
 
 // Undoes the filters of chunks, and caches the result for other rows of the

@@ -97,8 +97,8 @@ absl::Status ChunkWalk::StepBtree1(FileView& file) {
   FOREBAY_ASSIGN_OR_RETURN(
       const Bytes items,
       file.At(node.address + prefix, entries * (key + widths.address)));
-  if (!seen_.insert(node.address).second) return Damaged();
-  FOREBAY_RETURN_IF_ERROR(file.memory().Grow(kBytesSeen));
+  if (!node_addresses_.insert(node.address).second) return Damaged();
+  FOREBAY_RETURN_IF_ERROR(file.memory().Grow(kAddressSetBytes));
   pending_.pop_back();
   ByteCursor item(items, widths);
   std::vector<std::uint64_t> scaled(array_.shape.size());
@@ -124,8 +124,8 @@ absl::Status ChunkWalk::StepBtree1(FileView& file) {
     // constructor has no file whose memory could count it.
     file.memory().Shrink((pending_.capacity() - 1) * sizeof(Node));
     std::vector<Node>().swap(pending_);
-    file.memory().Shrink(seen_.size() * kBytesSeen);
-    seen_.clear();
+    file.memory().Shrink(node_addresses_.size() * kAddressSetBytes);
+    node_addresses_.clear();
   }
   return absl::OkStatus();
 }
@@ -269,23 +269,23 @@ absl::Status ChunkWalk::Add(FileView& file,
     return Damaged();
   if (bytes == 0) return Damaged();
   FOREBAY_ASSIGN_OR_RETURN(chunk.offset, file.Locate(address, bytes));
-  FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(found_, 1));
-  found_.push_back(chunk);
+  FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(chunks_, 1));
+  chunks_.push_back(chunk);
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<StoredChunk>> ChunkWalk::Take() {
-  std::sort(found_.begin(), found_.end(),
+  std::sort(chunks_.begin(), chunks_.end(),
             [](const StoredChunk& a, const StoredChunk& b) {
               return a.number < b.number;
             });
   const auto twice =
-      std::adjacent_find(found_.begin(), found_.end(),
+      std::adjacent_find(chunks_.begin(), chunks_.end(),
                          [](const StoredChunk& a, const StoredChunk& b) {
                            return a.number == b.number;
                          });
-  if (twice != found_.end()) return Damaged();
-  return std::move(found_);
+  if (twice != chunks_.end()) return Damaged();
+  return std::move(chunks_);
 }
 
 }  // namespace forebay::dataset::hdf5

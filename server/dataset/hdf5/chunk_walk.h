@@ -89,10 +89,10 @@ class ChunkWalk {
   // Nodes of a version 1 B-tree to be read, the next one last.
   std::vector<Node> pending_;
   // Addresses of the nodes that were read: no node may come twice.
-  std::set<std::uint64_t> seen_;
+  std::set<std::uint64_t> node_addresses_;
   std::optional<Btree2Walk> btree2_;
   std::optional<ArrayWalk> elements_;
-  std::vector<StoredChunk> found_;
+  std::vector<StoredChunk> chunks_;
 };
 
 }  // namespace forebay::dataset::hdf5

@@ -20,7 +20,7 @@ class LinkWalk;  // see links.h
 
 // The estimated memory of an item in a set of the nodes or blocks that a walk
 // has read.
-inline constexpr std::uint64_t kBytesSeen = 64;
+inline constexpr std::uint64_t kAddressSetBytes = 64;
 
 // The parts of a file that are in memory. Parsing code asks for bytes by their
 // address. If they are missing, it gets UNAVAILABLE and returns; its caller

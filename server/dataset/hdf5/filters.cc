@@ -20,13 +20,13 @@ namespace {
 constexpr std::uint64_t kMostFilters = 32;  // bits of a mask
 constexpr std::size_t kChecksum = 4;
 
-struct KnownName {
+struct FilterName {
   std::uint64_t number;
   std::string_view name;
 };
 // Registered filters that users are likely to have, but that cannot be undone.
 // Errors give the names of these filters.
-constexpr KnownName kOthers[] = {
+constexpr FilterName kOthers[] = {
     {4, "szip"},      {5, "nbit"},       {6, "scaleoffset"},    {307, "bzip2"},
     {32001, "blosc"}, {32004, "lz4"},    {32008, "bitshuffle"}, {32013, "zfp"},
     {32015, "zstd"},  {32026, "blosc2"},
@@ -41,7 +41,7 @@ absl::Status Damaged() {
 absl::Status NotRead(std::uint64_t number, Bytes written_name) {
   std::string name(written_name.begin(), written_name.end());
   name.resize(std::min(name.find('\0'), name.size()));
-  for (const KnownName& known : kOthers) {
+  for (const FilterName& known : kOthers) {
     if (known.number == number) name = std::string(known.name);
   }
   return absl::UnimplementedError(

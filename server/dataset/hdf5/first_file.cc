@@ -103,7 +103,8 @@ absl::Status FirstFile::ReadFirst(
         Look([&](FileView& file) { return walk.Step(file); }));
   }
   for (const ValuePlace& place : walk.places())
-    values.push_back(AsBytes(walk.kept()).subspan(place.offset, place.length));
+    values.push_back(
+        AsBytes(walk.copies()).subspan(place.offset, place.length));
   show(values);
   view_.memory().Shrink(walk.memory() +
                         chunks.capacity() * sizeof(StoredChunk));

@@ -37,10 +37,10 @@ absl::Status Damaged(std::uint64_t address) {
 
 GlobalHeapWalk::GlobalHeapWalk(std::string references,
                                std::uint64_t element_bytes,
-                               std::uint64_t most_kept)
+                               std::uint64_t longest_copy)
     : references_(std::move(references)),
       element_bytes_(element_bytes),
-      most_kept_(most_kept) {}
+      longest_copy_(longest_copy) {}
 
 absl::Status GlobalHeapWalk::Begin(FileView& file) {
   const Widths& widths = file.widths();
@@ -73,7 +73,7 @@ std::uint64_t GlobalHeapWalk::memory() const {
   const std::uint64_t own = std::string().capacity();
   return order_.capacity() * sizeof(Reference) +
          (places_.capacity() + heap_.values.capacity()) * sizeof(ValuePlace) +
-         references_.capacity() - own + kept_.capacity() - own;
+         references_.capacity() - own + copies_.capacity() - own;
 }
 
 absl::Status GlobalHeapWalk::Step(FileView& file) {
@@ -94,7 +94,7 @@ absl::Status GlobalHeapWalk::Step(FileView& file) {
     ValuePlace& place = places_[reference.row];
     if (object_place.length < place.length) return Damaged(reference.address);
     place.offset = object_place.offset;
-    if (most_kept_ > 0) FOREBAY_RETURN_IF_ERROR(Keep(file, reference));
+    if (longest_copy_ > 0) FOREBAY_RETURN_IF_ERROR(Keep(file, reference));
     ++next_;
   }
   return absl::OkStatus();
@@ -150,16 +150,16 @@ absl::Status GlobalHeapWalk::FindNext(FileView& file) {
 
 absl::Status GlobalHeapWalk::Keep(FileView& file, const Reference& reference) {
   ValuePlace& place = places_[reference.row];
-  if (place.length > most_kept_) {
+  if (place.length > longest_copy_) {
     return absl::UnimplementedError(absl::StrCat(
         "has ", place.length, " bytes in row ", reference.row, ", more than ",
-        most_kept_, "; only one dataset of each file can have longer rows"));
+        longest_copy_, "; only one dataset of each file can have longer rows"));
   }
   FOREBAY_ASSIGN_OR_RETURN(const Bytes value,
                            file.AtOffset(place.offset, place.length));
-  FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(kept_, value.size()));
-  place.offset = kept_.size();
-  kept_.append(value.begin(), value.end());
+  FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(copies_, value.size()));
+  place.offset = copies_.size();
+  copies_.append(value.begin(), value.end());
   return absl::OkStatus();
 }
 

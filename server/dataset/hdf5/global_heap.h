@@ -26,14 +26,14 @@ struct ValuePlace {
 // places of one heap's objects, and counts all of them in the file's memory.
 // Never blocks. Errors: those of FileView; DATA_LOSS: a heap is damaged or has
 // no such value; UNIMPLEMENTED: a value that is to be copied is longer than
-// `most_kept`.
+// `longest_copy`.
 class GlobalHeapWalk {
  public:
   // Takes the references, one for each row. A value has `element_bytes` bytes
-  // for each of its elements. If `most_kept` is not 0, values are copied, and
-  // no value may be longer than `most_kept` bytes.
+  // for each of its elements. If `longest_copy` is not 0, values are copied,
+  // and no value may be longer than `longest_copy` bytes.
   GlobalHeapWalk(std::string references, std::uint64_t element_bytes,
-                 std::uint64_t most_kept);
+                 std::uint64_t longest_copy);
 
   // Sorts the references. Must be called first.
   absl::Status Begin(FileView& file);
@@ -44,10 +44,10 @@ class GlobalHeapWalk {
   absl::Status Step(FileView& file);
 
   // Returns the place of each row's value: in the file or, if values are
-  // copied, in kept(). Complete once done() is true.
+  // copied, in copies(). Complete once done() is true.
   const std::vector<ValuePlace>& places() const { return places_; }
   // Returns the copied values, one after the other.
-  const std::string& kept() const { return kept_; }
+  const std::string& copies() const { return copies_; }
   // Returns the number of bytes that are counted in the file's memory for the
   // walk: by the walk itself, and for the references. The caller must release
   // them.
@@ -77,19 +77,19 @@ class GlobalHeapWalk {
   absl::Status Open(FileView& file, std::uint64_t address);
   // Reads the header of the next object in the heap.
   absl::Status FindNext(FileView& file);
-  // Copies a value into `kept_`.
+  // Copies a value into `copies_`.
   absl::Status Keep(FileView& file, const Reference& reference);
 
   const std::string references_;
   const std::uint64_t element_bytes_;
-  const std::uint64_t most_kept_;
+  const std::uint64_t longest_copy_;
   // References to values that are not empty, sorted by heap and object index.
   std::vector<Reference> order_;
   // Index into `order_` of the value that is looked for next.
   std::size_t next_ = 0;
   Heap heap_;
   std::vector<ValuePlace> places_;
-  std::string kept_;
+  std::string copies_;
 };
 
 }  // namespace forebay::dataset::hdf5

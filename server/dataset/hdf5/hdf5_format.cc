@@ -15,9 +15,9 @@ namespace forebay::dataset::hdf5 {
 namespace {
 
 // The most bytes of chunks without filters that each format caches.
-constexpr std::uint64_t kKeptChunks = std::uint64_t{64} << 20;  // bytes
+constexpr std::uint64_t kCachedChunkBytes = std::uint64_t{64} << 20;  // bytes
 // Marks a column in `place_of_` whose values are in the key.
-constexpr std::size_t kKept = SIZE_MAX;
+constexpr std::size_t kInIndex = SIZE_MAX;
 
 Bytes AsBytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
@@ -99,11 +99,11 @@ Hdf5Format::Hdf5Format(std::vector<Hdf5Column> columns,
                        base::MemoryBudget* budget)
     : columns_(std::move(columns)),
       text_(TextOf(columns_)),
-      chunks_(budget, kKeptChunks) {
+      chunks_(budget, kCachedChunkBytes) {
   for (const Hdf5Column& column : columns_) {
     const auto known = std::find(paths_.begin(), paths_.end(), column.path);
     const auto place = static_cast<std::size_t>(known - paths_.begin());
-    place_of_.push_back(column.is_kept ? kKept : place);
+    place_of_.push_back(column.is_kept ? kInIndex : place);
     if (column.is_kept) continue;
     if (known == paths_.end()) {
       paths_.push_back(column.path);
@@ -159,7 +159,7 @@ absl::Status Hdf5Format::ReadKeyedValues(std::string_view key,
   const bool is_gathered = !row_key.pieces.empty();
   if (row_key.places.size() != row_bytes_.size())
     return absl::DataLossError("is indexed as a row of other datasets");
-  FOREBAY_RETURN_IF_ERROR(ReadKept(row_key, values, buffers));
+  FOREBAY_RETURN_IF_ERROR(ReadIndexedValues(row_key, values, buffers));
   // With several datasets, `most` is the largest size that any of them needs,
   // because the buffer is made only once. With one dataset, `most` is 0: the
   // buffer gets the size that the only call of `room` asks for. This size is
@@ -199,16 +199,16 @@ absl::Status Hdf5Format::ReadKeyedValues(std::string_view key,
   return absl::OkStatus();
 }
 
-absl::Status Hdf5Format::ReadKept(const RowKey& row,
-                                  absl::Span<FieldValue> values,
-                                  ValueBuffers* buffers) const {
-  std::size_t next_kept = 0;
+absl::Status Hdf5Format::ReadIndexedValues(const RowKey& row,
+                                           absl::Span<FieldValue> values,
+                                           ValueBuffers* buffers) const {
+  std::size_t next_indexed = 0;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     if (!columns_[i].is_kept) continue;
-    if (next_kept == row.kept.size())
+    if (next_indexed == row.indexed_values.size())
       return absl::DataLossError("is indexed without some of its values");
-    auto value =
-        RowValue(columns_[i], AsBytes(row.kept[next_kept++]), {}, buffers);
+    auto value = RowValue(
+        columns_[i], AsBytes(row.indexed_values[next_indexed++]), {}, buffers);
     if (!value.ok()) return base::Annotate(value.status(), columns_[i].name());
     values[i] = *std::move(value);
   }
@@ -227,14 +227,14 @@ bool Hdf5Format::LowerBytes(const records::RecordIndex& index,
   if (!row.ok()) return true;
   if (row->places.size() != row_bytes_.size()) return true;
   const bool is_gathered = !row->pieces.empty();
-  std::size_t next_kept = 0;
+  std::size_t next_indexed = 0;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const Hdf5Column& column = columns_[i];
     const RowPlace& place = row->places[column.is_kept ? 0 : place_of_[i]];
     std::uint64_t length = 0;
     if (column.is_kept) {
-      if (next_kept == row->kept.size()) return true;
-      length = row->kept[next_kept++].size();
+      if (next_indexed == row->indexed_values.size()) return true;
+      length = row->indexed_values[next_indexed++].size();
     } else if (place.kind == RowPlace::Kind::kDirect) {
       length = is_gathered ? place.length : index.ExtentOf(number).length;
     }

@@ -76,8 +76,9 @@ class Hdf5Format final : public records::RecordFormat {
 
  private:
   // Reads the values that the key stores.
-  absl::Status ReadKept(const RowKey& row, absl::Span<FieldValue> values,
-                        ValueBuffers* buffers) const;
+  absl::Status ReadIndexedValues(const RowKey& row,
+                                 absl::Span<FieldValue> values,
+                                 ValueBuffers* buffers) const;
 
   const std::vector<Hdf5Column> columns_;
   const std::string text_;

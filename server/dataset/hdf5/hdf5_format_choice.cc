@@ -32,7 +32,7 @@ constexpr std::uint64_t kSequenceWeight = 1024;
 
 // Columns of variable length above this weight are read with the sample,
 // because later values may be too long for the index.
-constexpr std::uint64_t kLongSequence = kMostKept / 4 * 3;
+constexpr std::uint64_t kLongSequence = kMostIndexedBytes / 4 * 3;
 
 // If each row lies in several chunks, the index should store the rows of a
 // dataset of at most this many bytes.
@@ -206,7 +206,7 @@ absl::StatusOr<std::vector<Hdf5FormatChoice::Wanted>>
 Hdf5FormatChoice::FindNamed(FirstFile& file) const {
   std::vector<Wanted> wanted;
   for (std::size_t i = 0; i < names_.size(); ++i) {
-    FoundArray found;
+    NamedArray found;
     FOREBAY_RETURN_IF_ERROR(file.Look([&](FileView& view) {
       FOREBAY_ASSIGN_OR_RETURN(found, FindFirstArray(view, names_[i]));
       return absl::OkStatus();
@@ -283,7 +283,7 @@ Hdf5FormatChoice::FindWanted(FirstFile& file, base::WorkingMemory& memory,
   ArrayLister lister(&memory);
   FOREBAY_RETURN_IF_ERROR(
       file.Look([&](FileView& view) { return lister.Run(view); }));
-  return FindAll(lister.found(), left_out);
+  return FindAll(lister.datasets(), left_out);
 }
 
 absl::Status Hdf5FormatChoice::GuessTypes(FirstFile& file,
@@ -338,7 +338,7 @@ void Hdf5FormatChoice::ChooseKept(std::vector<Wanted>* wanted) {
       [](const Wanted* a, const Wanted* b) { return a->weight > b->weight; });
   const Wanted* heaviest = nullptr;
   for (const Wanted* const one : order) {
-    if (one->weight <= kMostKept && !one->column.is_variable() &&
+    if (one->weight <= kMostIndexedBytes && !one->column.is_variable() &&
         IsBetterKept(*one->array))
       continue;
     heaviest = one;
@@ -349,7 +349,7 @@ void Hdf5FormatChoice::ChooseKept(std::vector<Wanted>* wanted) {
   if (heaviest != nullptr) paths.insert(heaviest->column.path);
   for (const Wanted* const one : order) {
     const bool is_variable = one->column.is_variable();
-    if (one->weight > (is_variable ? kLongSequence : kMostKept))
+    if (one->weight > (is_variable ? kLongSequence : kMostIndexedBytes))
       paths.insert(one->column.path);
   }
   for (Wanted& one : *wanted)

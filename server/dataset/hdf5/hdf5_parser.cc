@@ -28,7 +28,7 @@ using Kind = ArrayLayout::Kind;
 
 // Returns the length of the field's value that `bytes` bytes of a column
 // become. Pixels get the header of a raw image.
-std::uint64_t MadeBytesOf(const Hdf5Column& column, std::uint64_t bytes) {
+std::uint64_t ValueBytesOf(const Hdf5Column& column, std::uint64_t bytes) {
   const bool has_pixels = column.type.kind == ElementType::Kind::kNumber &&
                           column.value.kind == proto::FieldKind::kImage;
   return has_pixels ? bytes + sizeof(proto::RawImageHeader) : bytes;
@@ -105,7 +105,7 @@ absl::Status Hdf5Parser::Step() {
 
 // Starts over when bytes were missing.
 absl::Status Hdf5Parser::List() {
-  found_.bounds.resize(columns_.size());
+  records_.bounds.resize(columns_.size());
   const auto pattern = SplitPattern(columns_.front().path);
   if (pattern.has_value()) {
     group_ = pattern->group;
@@ -133,12 +133,12 @@ absl::Status Hdf5Parser::Open() {
   return BeginPart(Part::kChunks);
 }
 
-absl::StatusOr<FoundArray> Hdf5Parser::FindSource(const std::string& path) {
+absl::StatusOr<NamedArray> Hdf5Parser::FindSource(const std::string& path) {
   const auto pattern = SplitPattern(path);
   if (!pattern.has_value()) return FindArray(view_, path);
   const GroupEntry& entry = objects_.entries[entry_];
   FOREBAY_ASSIGN_OR_RETURN(
-      FoundArray found,
+      NamedArray found,
       FindArrayIn(view_, entry.address,
                   absl::StrCat(group_, group_.empty() ? "" : "/", entry.name),
                   pattern->rest));
@@ -151,7 +151,7 @@ absl::Status Hdf5Parser::AddSource(const Hdf5Column& column) {
       std::find_if(sources_.begin(), sources_.end(),
                    [&](const Source& one) { return one.path == column.path; });
   if (known == sources_.end()) {
-    FOREBAY_ASSIGN_OR_RETURN(FoundArray found, FindSource(column.path));
+    FOREBAY_ASSIGN_OR_RETURN(NamedArray found, FindSource(column.path));
     Source source;
     source.path = column.path;
     source.shown = std::move(found.path);
@@ -195,7 +195,7 @@ absl::Status Hdf5Parser::BeginPart(Part part) {
       }
       source.values.emplace(std::exchange(source.rows, {}),
                             source.element_bytes,
-                            source.is_kept ? kMostKept : 0);
+                            source.is_kept ? kMostIndexedBytes : 0);
       return source.values->Begin(view_);
   }
 }
@@ -242,8 +242,8 @@ const Hdf5Parser::Source& Hdf5Parser::SourceOf(const Hdf5Column& column) const {
 absl::Status Hdf5Parser::Emit() {
   view_.ForgetIfMany();
   // If the memory has no room for all rows, the call fails before it adds any.
-  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.begins, rows()));
-  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.ends, rows()));
+  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(records_.begins, rows()));
+  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(records_.ends, rows()));
   for (std::uint64_t row = 0; row < rows(); ++row)
     FOREBAY_RETURN_IF_ERROR(EmitRow(row));
   AddBounds();
@@ -257,7 +257,7 @@ absl::Status Hdf5Parser::Emit() {
 void Hdf5Parser::AddBounds() {
   for (std::size_t i = 0; i < columns_.size() && rows() > 0; ++i) {
     const Hdf5Column& column = columns_[i];
-    records::LengthBounds& bounds = found_.bounds[i];
+    records::LengthBounds& bounds = records_.bounds[i];
     const Source& source = SourceOf(column);
     if (source.is_variable) {
       for (const ValuePlace& place : source.values->places())
@@ -266,7 +266,7 @@ void Hdf5Parser::AddBounds() {
     }
     const std::uint64_t length =
         column.has_any_length() ? source.array.row_bytes()
-                                : MadeBytesOf(column, column.value_bytes());
+                                : ValueBytesOf(column, column.value_bytes());
     bounds.Add({length, length});
   }
 }
@@ -284,11 +284,11 @@ absl::Status Hdf5Parser::EmitRow(std::uint64_t row) {
   std::vector<const Source*> read;
   std::vector<RowPlace> places;
   std::vector<Pieces> pieces;  // the pieces of each place
-  std::vector<std::string_view> kept;
+  std::vector<std::string_view> indexed_values;
   for (const Hdf5Column& column : columns_) {
     const Source& source = SourceOf(column);
     if (column.is_kept) {
-      kept.push_back(KeptValue(column, source, row));
+      indexed_values.push_back(IndexedValue(column, source, row));
       continue;
     }
     if (std::find(read.begin(), read.end(), &source) != read.end()) continue;
@@ -310,10 +310,11 @@ absl::Status Hdf5Parser::EmitRow(std::uint64_t row) {
   // all later rows are gathered, too.
   if (places.size() == 1 && gathered_end_ == 0) {
     const auto extent = JoinPieces(pieces.front(), &places.front());
-    if (extent.has_value()) return AddRow(row, *extent, places, {}, kept);
+    if (extent.has_value())
+      return AddRow(row, *extent, places, {}, indexed_values);
   }
   FOREBAY_ASSIGN_OR_RETURN(const ValuePlace extent, Gather(pieces, &places));
-  return AddRow(row, extent, places, gathered_, kept);
+  return AddRow(row, extent, places, gathered_, indexed_values);
 }
 
 // A row with the same pieces as the row before shares that row's extent.
@@ -349,14 +350,14 @@ absl::StatusOr<ValuePlace> Hdf5Parser::Gather(const std::vector<Pieces>& pieces,
   return ValuePlace{gathered_end_ - bytes, bytes};
 }
 
-absl::Status Hdf5Parser::AddRow(std::uint64_t row, const ValuePlace& extent,
-                                const std::vector<RowPlace>& places,
-                                const Pieces& pieces,
-                                const std::vector<std::string_view>& kept) {
-  const std::string key = EncodeRowKey(places, pieces, kept);
+absl::Status Hdf5Parser::AddRow(
+    std::uint64_t row, const ValuePlace& extent,
+    const std::vector<RowPlace>& places, const Pieces& pieces,
+    const std::vector<std::string_view>& indexed_values) {
+  const std::string key = EncodeRowKey(places, pieces, indexed_values);
   if (key.size() > records::kLongestKey) {
     std::uint64_t smaller = 0;
-    for (const std::string_view value : kept) smaller += value.size();
+    for (const std::string_view value : indexed_values) smaller += value.size();
     if (smaller < records::kLongestKey / 2) {
       return absl::UnimplementedError(
           absl::StrCat("row ", row, " lies in ", pieces.size(),
@@ -369,17 +370,17 @@ absl::Status Hdf5Parser::AddRow(std::uint64_t row, const ValuePlace& extent,
                      records::kLongestKey));
   }
   FOREBAY_RETURN_IF_ERROR(keys_.Add(key, *memory_));
-  found_.begins.push_back(extent.offset);
-  found_.ends.push_back(extent.offset + extent.length);
+  records_.begins.push_back(extent.offset);
+  records_.ends.push_back(extent.offset + extent.length);
   return absl::OkStatus();
 }
 
-std::string_view Hdf5Parser::KeptValue(const Hdf5Column& column,
-                                       const Source& source,
-                                       std::uint64_t row) const {
+std::string_view Hdf5Parser::IndexedValue(const Hdf5Column& column,
+                                          const Source& source,
+                                          std::uint64_t row) const {
   if (source.is_variable) {
     const ValuePlace& value = source.values->places()[row];
-    return std::string_view(source.values->kept())
+    return std::string_view(source.values->copies())
         .substr(value.offset, value.length);
   }
   if (column.has_any_length()) return source.rows;
@@ -389,8 +390,8 @@ std::string_view Hdf5Parser::KeptValue(const Hdf5Column& column,
 }
 
 records::FileRecords Hdf5Parser::TakeRecords() {
-  found_.keys = keys_.Take();
-  return std::move(found_);
+  records_.keys = keys_.Take();
+  return std::move(records_);
 }
 
 }  // namespace forebay::dataset::hdf5

@@ -32,7 +32,7 @@ namespace forebay::dataset::hdf5 {
 
 // Bytes of the longest value that the index stores. A key has at most 64 KiB
 // (records::kLongestKey), and several values share it.
-inline constexpr std::uint64_t kMostKept = 16384;
+inline constexpr std::uint64_t kMostIndexedBytes = 16384;
 
 // Finds the rows of the columns' datasets in an HDF5 file. If paths have an
 // asterisk, each object of the group is one row instead. The parser first finds
@@ -101,7 +101,7 @@ class Hdf5Parser final : public records::RecordParser {
   // Finds the dataset of a column, unless it was found for another column.
   // Checks that the dataset gives this column.
   absl::Status AddSource(const Hdf5Column& column);
-  absl::StatusOr<FoundArray> FindSource(const std::string& path);
+  absl::StatusOr<NamedArray> FindSource(const std::string& path);
   // Begins the step `part` for the present source. If the source does not need
   // this step, begins the next one instead.
   absl::Status BeginPart(Part part);
@@ -120,14 +120,14 @@ class Hdf5Parser final : public records::RecordParser {
   // Adds one record with its extent and key.
   absl::Status AddRow(std::uint64_t row, const ValuePlace& extent,
                       const std::vector<RowPlace>& places, const Pieces& pieces,
-                      const std::vector<std::string_view>& kept);
+                      const std::vector<std::string_view>& indexed_values);
   // Widens the bounds of each column's lengths to include the sources' rows.
   void AddBounds();
   // Frees the sources and gives back their memory.
   void DropSources();
   // Returns the value of a column whose values the sample index stores.
-  std::string_view KeptValue(const Hdf5Column& column, const Source& source,
-                             std::uint64_t row) const;
+  std::string_view IndexedValue(const Hdf5Column& column, const Source& source,
+                                std::uint64_t row) const;
   const Source& SourceOf(const Hdf5Column& column) const;
   std::uint64_t rows() const { return sources_.front().array.rows(); }
 
@@ -147,7 +147,7 @@ class Hdf5Parser final : public records::RecordParser {
   std::size_t source_ = 0;
   std::optional<ChunkWalk> chunk_walk_;
   std::optional<RowReader> row_reader_;
-  records::FileRecords found_;
+  records::FileRecords records_;
   // Pieces of the row that was gathered last.
   Pieces gathered_;
   // Offset in bytes at which the gathered extents end so far; 0 if no row was

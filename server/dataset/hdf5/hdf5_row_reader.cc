@@ -77,17 +77,17 @@ void CopyChunk(const ArrayLayout& array, std::uint64_t number, Bytes chunk,
 absl::Status RowReader::Begin(FileView& file) {
   FOREBAY_CHECK(rows_ <= array_.rows());
   const std::uint64_t bytes = rows_ * array_.row_bytes();
-  FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(made_, bytes));
-  made_.resize(bytes);
+  FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(output_, bytes));
+  output_.resize(bytes);
   FillValue(array_.fill, 0,
-            {reinterpret_cast<std::uint8_t*>(made_.data()), bytes});
+            {reinterpret_cast<std::uint8_t*>(output_.data()), bytes});
   const bool is_chunked = array_.kind == ArrayLayout::Kind::kChunked;
   if (is_chunked && array_.chunk_bytes() > kLargestChunk) {
     return absl::UnimplementedError(absl::StrCat(
         "has chunks of ", array_.chunk_bytes(), " bytes; chunks of at most ",
         kLargestChunk, " can be decompressed"));
   }
-  done_ = made_.empty();
+  done_ = output_.empty();
   return absl::OkStatus();
 }
 
@@ -100,8 +100,8 @@ absl::Status RowReader::Step(FileView& file) {
 absl::Status RowReader::ReadElements(FileView& file) {
   if (array_.kind == ArrayLayout::Kind::kCompact) {
     if (!array_.compact.empty()) {
-      FOREBAY_CHECK(array_.compact.size() >= made_.size());
-      std::copy_n(array_.compact.begin(), made_.size(), made_.begin());
+      FOREBAY_CHECK(array_.compact.size() >= output_.size());
+      std::copy_n(array_.compact.begin(), output_.size(), output_.begin());
     }
     done_ = true;
     return absl::OkStatus();
@@ -109,13 +109,13 @@ absl::Status RowReader::ReadElements(FileView& file) {
   // A contiguous dataset is read in pieces. A dataset without an address was
   // never written, and has only the fill value.
   if (array_.address != kNoAddress) {
-    const std::uint64_t count = std::min(kPiece, made_.size() - at_);
+    const std::uint64_t count = std::min(kPiece, output_.size() - at_);
     FOREBAY_ASSIGN_OR_RETURN(const Bytes bytes,
                              file.At(array_.address + at_, count));
     std::copy(bytes.begin(), bytes.end(),
-              made_.begin() + static_cast<std::ptrdiff_t>(at_));
+              output_.begin() + static_cast<std::ptrdiff_t>(at_));
     at_ += count;
-    done_ = at_ == made_.size();
+    done_ = at_ == output_.size();
   } else {
     done_ = true;
   }
@@ -134,7 +134,7 @@ absl::Status RowReader::ReadChunk(FileView& file) {
   FOREBAY_ASSIGN_OR_RETURN(const Bytes compressed,
                            file.AtOffset(chunk.offset, chunk.bytes));
   const absl::Span<std::uint8_t> rows(
-      reinterpret_cast<std::uint8_t*>(made_.data()), made_.size());
+      reinterpret_cast<std::uint8_t*>(output_.data()), output_.size());
   if (chunk.mask == UINT32_MAX) {
     CopyChunk(array_, chunk.number, compressed, 0, rows);
   } else {

@@ -52,7 +52,7 @@ class RowReader {
   absl::Status Step(FileView& file);
   // Returns the rows, one after the other. Must be called once, when done() is
   // true.
-  std::string Take() { return std::move(made_); }
+  std::string Take() { return std::move(output_); }
 
  private:
   // Reads the next piece of a dataset that is not chunked.
@@ -65,7 +65,7 @@ class RowReader {
   const std::vector<StoredChunk>& chunks_;
   const std::uint64_t rows_;
   bool done_ = false;
-  std::string made_;
+  std::string output_;
   // Number of bytes of a contiguous dataset that were read so far.
   std::uint64_t at_ = 0;
   // Index of the chunk that is read next.

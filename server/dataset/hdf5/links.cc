@@ -162,7 +162,7 @@ absl::Status LinkWalk::TakeDense(FileView& file) {
     const std::size_t blocks = heap_->checked_blocks();
     const auto message = heap_->Find(file, id);
     FOREBAY_RETURN_IF_ERROR(
-        Count(kBytesSeen * (heap_->checked_blocks() - blocks)));
+        Count(kAddressSetBytes * (heap_->checked_blocks() - blocks)));
     if (!message.ok()) return message.status();
     FOREBAY_ASSIGN_OR_RETURN(Link link, ParseLink(*message, file.widths()));
     FOREBAY_RETURN_IF_ERROR(Add(file, std::move(link)));
@@ -185,11 +185,11 @@ absl::Status LinkWalk::RunOld(FileView& file, Bytes symbol_table) {
   }
   while (!pending_.empty()) {
     const Node node = pending_.back();
-    if (seen_.contains(node.address)) return Damaged();
+    if (node_addresses_.contains(node.address)) return Damaged();
     FOREBAY_RETURN_IF_ERROR(node.is_table ? ReadSymbols(file, node.address)
                                           : StepTree(file, node.address));
-    FOREBAY_RETURN_IF_ERROR(Count(kBytesSeen));
-    seen_.insert(node.address);
+    FOREBAY_RETURN_IF_ERROR(Count(kAddressSetBytes));
+    node_addresses_.insert(node.address);
   }
   has_begun_ = false;
   return absl::OkStatus();

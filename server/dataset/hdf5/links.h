@@ -98,7 +98,7 @@ class LinkWalk {
   // Nodes to be read, the next one last.
   std::vector<Node> pending_;
   // Addresses of the nodes that were read: no node may come twice.
-  std::set<std::uint64_t> seen_;
+  std::set<std::uint64_t> node_addresses_;
 };
 
 // Returns the links of the group whose header is at the address `group`, sorted

@@ -235,7 +235,7 @@ bool TakePlaces(ByteCursor& cursor, RowKey* row) {
 
 std::string EncodeRowKey(const std::vector<RowPlace>& places,
                          const std::vector<Piece>& pieces,
-                         const std::vector<std::string_view>& kept) {
+                         const std::vector<std::string_view>& indexed_values) {
   std::string key;
   if (pieces.empty()) {
     FOREBAY_CHECK(places.size() == 1);
@@ -253,7 +253,7 @@ std::string EncodeRowKey(const std::vector<RowPlace>& places,
   for (const RowPlace& place : places) {
     if (HasRow(place)) AddNumber(place.row, &key);
   }
-  for (const std::string_view value : kept) AddText(value, &key);
+  for (const std::string_view value : indexed_values) AddText(value, &key);
   return key;
 }
 
@@ -271,7 +271,7 @@ absl::StatusOr<RowKey> DecodeRowKey(std::string_view key) {
     if (HasRow(place)) place.row = TakeNumber(cursor);
   }
   while (cursor.ok() && !cursor.rest().empty())
-    row.kept.push_back(TakeText(cursor));
+    row.indexed_values.push_back(TakeText(cursor));
   if (!cursor.ok()) return NoKey();
   return row;
 }

@@ -76,7 +76,7 @@ struct RowKey {
   std::vector<storage::gathered::Piece> pieces;
   // Values that the index stores, in the order of the columns. They point into
   // the decoded key.
-  std::vector<std::string_view> kept;
+  std::vector<std::string_view> indexed_values;
 };
 
 // The most datasets that one row can be read from.
@@ -87,7 +87,7 @@ inline constexpr std::size_t kMostPlaces = 15;
 // start on.
 std::string EncodeRowKey(const std::vector<RowPlace>& places,
                          const std::vector<storage::gathered::Piece>& pieces,
-                         const std::vector<std::string_view>& kept);
+                         const std::vector<std::string_view>& indexed_values);
 
 // Parses a key, which comes from an index on disk and is untrusted. DATA_LOSS:
 // it is malformed. The error gives the reason alone.

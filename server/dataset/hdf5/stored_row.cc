@@ -93,7 +93,7 @@ absl::StatusOr<Bytes> TakeFromChunk(const RowPlace& place,
       chunks.Get(place.filters, place.mask, record, place.chunk_bytes,
                  place.chunk_bytes / row_bytes, room));
   const Bytes row = chunk.bytes.subspan(place.row * row_bytes, row_bytes);
-  if (chunk.kept == nullptr) return row;
+  if (chunk.owner == nullptr) return row;
   FOREBAY_ASSIGN_OR_RETURN(const absl::Span<std::uint8_t> copy,
                            room(row_bytes));
   std::copy(row.begin(), row.end(), copy.begin());

@@ -104,12 +104,12 @@ absl::StatusOr<absl::Span<const Link>> LinksAt(FileView& file,
 
 // Returns the dataset at `path`. The items of `parts` from number `used` on
 // name a member of the dataset.
-absl::StatusOr<FoundArray> ArrayAt(const FileView& file,
+absl::StatusOr<NamedArray> ArrayAt(const FileView& file,
                                    const std::vector<Message>& messages,
                                    std::string path,
                                    const std::vector<std::string>& parts,
                                    std::size_t used) {
-  FoundArray found;
+  NamedArray found;
   found.path = std::move(path);
   auto array = ReadArrayLayout(file, messages);
   if (!array.ok()) return base::Annotate(array.status(), found.path);
@@ -130,7 +130,7 @@ absl::StatusOr<FoundArray> ArrayAt(const FileView& file,
 
 }  // namespace
 
-absl::StatusOr<FoundArray> FindArrayIn(FileView& file, std::uint64_t address,
+absl::StatusOr<NamedArray> FindArrayIn(FileView& file, std::uint64_t address,
                                        std::string_view group,
                                        std::string_view path) {
   const std::vector<std::string> parts =
@@ -162,7 +162,7 @@ absl::StatusOr<FoundArray> FindArrayIn(FileView& file, std::uint64_t address,
   }
 }
 
-absl::StatusOr<FoundArray> FindArray(FileView& file, std::string_view path) {
+absl::StatusOr<NamedArray> FindArray(FileView& file, std::string_view path) {
   FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t root, ReadSuperblock(file));
   return FindArrayIn(file, root, {}, path);
 }
@@ -182,7 +182,7 @@ absl::StatusOr<GroupObjects> ListGroup(FileView& file, std::string_view path) {
   return objects;
 }
 
-absl::StatusOr<FoundArray> FindFirstArray(FileView& file,
+absl::StatusOr<NamedArray> FindFirstArray(FileView& file,
                                           const std::string& name) {
   const auto pattern = SplitPattern(name);
   if (!pattern.has_value()) return FindArray(file, name);
@@ -196,7 +196,7 @@ absl::StatusOr<FoundArray> FindFirstArray(FileView& file,
         pattern->group.empty() ? "/" : pattern->group, ": has no objects"));
   }
   FOREBAY_ASSIGN_OR_RETURN(
-      FoundArray found,
+      NamedArray found,
       FindArrayIn(file, first->address, Join(pattern->group, first->name),
                   pattern->rest));
   found.array.MakeWhole();
@@ -219,7 +219,7 @@ absl::Status ArrayLister::Run(FileView& file) {
     has_begun_ = true;
   }
   while (!pending_.empty()) FOREBAY_RETURN_IF_ERROR(Step(file));
-  std::sort(found_.begin(), found_.end(),
+  std::sort(datasets_.begin(), datasets_.end(),
             [](const ListedArray& a, const ListedArray& b) {
               return a.path < b.path;
             });
@@ -231,13 +231,13 @@ absl::Status ArrayLister::Step(FileView& file) {
   // A dataset with several paths is read once.
   const auto known = arrays_.find(object.address);
   if (known != arrays_.end()) {
-    found_.push_back({object.path, known->second});
+    datasets_.push_back({object.path, known->second});
     pending_.pop_back();
     return absl::OkStatus();
   }
   const auto messages = ReadMessages(file, object.address);
   if (absl::IsUnimplemented(messages.status()) && !object.path.empty()) {
-    found_.push_back({object.path, messages.status()});
+    datasets_.push_back({object.path, messages.status()});
     pending_.pop_back();
     return absl::OkStatus();
   }
@@ -271,9 +271,9 @@ absl::Status ArrayLister::AddArray(const FileView& file, const Object& object,
   if (array.ok()) {
     const auto shared = std::make_shared<const ArrayLayout>(*std::move(array));
     arrays_.emplace(object.address, shared);
-    found_.push_back({object.path, shared});
+    datasets_.push_back({object.path, shared});
   } else {
-    found_.push_back({object.path, array.status()});
+    datasets_.push_back({object.path, array.status()});
   }
   pending_.pop_back();
   return absl::OkStatus();

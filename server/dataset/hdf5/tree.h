@@ -25,7 +25,7 @@
 namespace forebay::dataset::hdf5 {
 
 // A dataset, or a member of its compounds, that was asked for by path.
-struct FoundArray {
+struct NamedArray {
   // Path of the dataset from the root on: "train/images".
   std::string path;
   // Name of the member, if the path names a member. Empty if not.
@@ -37,11 +37,11 @@ struct FoundArray {
 // the path name a member. NOT_FOUND: there is no such dataset; the error lists
 // what there is instead. UNIMPLEMENTED: ReadArrayLayout cannot read the
 // dataset, or a link leads to another path or file. Errors name the path.
-absl::StatusOr<FoundArray> FindArray(FileView& file, std::string_view path);
+absl::StatusOr<NamedArray> FindArray(FileView& file, std::string_view path);
 
 // Finds a dataset as FindArray does, beginning at the group at `address`, whose
 // own path is `group`.
-absl::StatusOr<FoundArray> FindArrayIn(FileView& file, std::uint64_t address,
+absl::StatusOr<NamedArray> FindArrayIn(FileView& file, std::uint64_t address,
                                        std::string_view group,
                                        std::string_view path);
 
@@ -67,7 +67,7 @@ absl::StatusOr<GroupObjects> ListGroup(FileView& file, std::string_view path);
 // Finds a dataset as FindArray does. If the path is a pattern, returns the
 // dataset of the group's first object. MakeWhole has made that dataset one row,
 // and its path is the pattern.
-absl::StatusOr<FoundArray> FindFirstArray(FileView& file,
+absl::StatusOr<NamedArray> FindFirstArray(FileView& file,
                                           const std::string& path);
 
 // A dataset that ArrayLister has listed, or an object that it cannot list.
@@ -97,7 +97,7 @@ class ArrayLister {
   // with the same file, provided that FileView::Forget was not called since.
   absl::Status Run(FileView& file);
   // Returns the datasets, sorted by path. Complete once Run has succeeded.
-  const std::vector<ListedArray>& found() const { return found_; }
+  const std::vector<ListedArray>& datasets() const { return datasets_; }
 
  private:
   // An object that is still to be looked at.
@@ -130,7 +130,7 @@ class ArrayLister {
   std::set<std::uint64_t> groups_;
   // Datasets that can be read, by the address of their header.
   std::map<std::uint64_t, std::shared_ptr<const ArrayLayout>> arrays_;
-  std::vector<ListedArray> found_;
+  std::vector<ListedArray> datasets_;
 };
 
 }  // namespace forebay::dataset::hdf5

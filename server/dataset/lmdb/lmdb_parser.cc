@@ -78,23 +78,23 @@ absl::Status LmdbParser::EndWalk(absl::Status status) {
 
 absl::Status LmdbParser::Add(const LmdbEntry& entry) {
   FOREBAY_CHECK(entry.offset >= kBytesBeforeValue);
-  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.begins, 1));
-  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.ends, 1));
+  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(records_.begins, 1));
+  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(records_.ends, 1));
   // The error of a key that is too long needs the file's name. The error of the
   // memory budget must not name a file.
   if (const absl::Status added = keys_.Add(entry.key, *memory_); !added.ok()) {
     return absl::IsResourceExhausted(added) ? added
                                             : base::Annotate(added, object_);
   }
-  found_.begins.push_back(entry.offset - kBytesBeforeValue);
-  found_.ends.push_back(entry.offset + entry.length);
+  records_.begins.push_back(entry.offset - kBytesBeforeValue);
+  records_.ends.push_back(entry.offset + entry.length);
   return absl::OkStatus();
 }
 
 records::FileRecords LmdbParser::TakeRecords() {
-  found_.keys = keys_.Take();
-  found_.transaction_id = TransactionIdOf(walk_.transaction());
-  return std::move(found_);
+  records_.keys = keys_.Take();
+  records_.transaction_id = TransactionIdOf(walk_.transaction());
+  return std::move(records_);
 }
 
 absl::Status CheckTransaction(const std::string& object,

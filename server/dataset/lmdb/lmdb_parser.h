@@ -77,7 +77,7 @@ class LmdbParser final : public records::RecordParser {
   absl::Status walked_;             // result of the walk, once it has ended
   bool over_ = false;               // whether the meta pages were read again
   std::vector<LmdbEntry> entries_;  // entries of one page
-  records::FileRecords found_;
+  records::FileRecords records_;
   records::KeyCompressor keys_;
 };
 

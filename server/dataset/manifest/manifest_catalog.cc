@@ -102,9 +102,9 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ManifestCatalog::Open(
       ManifestPtr found,
       search_.Find(
           KeyOf(request), request.root->uri(), opening,
-          [&](const Search::Known& known,
+          [&](const Search::Start& start,
               const std::stop_token& search) -> absl::StatusOr<ManifestPtr> {
-            auto manifest = Find(request, known.item, warnings, search);
+            auto manifest = Find(request, start.item, warnings, search);
             if (manifest.ok()) return manifest;
             return base::Annotate(manifest.status(), request.root->uri());
           }));
@@ -119,7 +119,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ManifestCatalog::Open(
 }
 
 absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Find(
-    const ManifestRequest& request, const ManifestPtr& known,
+    const ManifestRequest& request, const ManifestPtr& previous,
     std::vector<std::string>* warnings, const std::stop_token& stop) const {
   const StatFunction stat = request.stat_until(stop);
   for (int tries = 1;; ++tries) {
@@ -129,9 +129,10 @@ absl::StatusOr<ManifestCatalog::ManifestPtr> ManifestCatalog::Find(
     } else {
       FOREBAY_ASSIGN_OR_RETURN(version, stat(request.path));
     }
-    if (known != nullptr && known->file() == version && !known->stale()) {
-      const std::string edited = FindEdited(request, stat, *known, stop);
-      if (edited.empty()) return known;
+    if (previous != nullptr && previous->file() == version &&
+        !previous->stale()) {
+      const std::string edited = FindEdited(request, stat, *previous, stop);
+      if (edited.empty()) return previous;
       warnings->push_back(absl::StrCat(
           request.root->uri(), ": ", edited,
           " was changed in its place: ", NameOf(request), " is read anew"));

@@ -70,11 +70,11 @@ class ManifestCatalog {
   using ManifestPtr = std::shared_ptr<const Manifest>;
   using Search = SingleFlight<std::string, Manifest>;
 
-  // Returns `known` if the manifest has not changed since. `known` was found by
-  // an earlier search, or is null. Otherwise reads the manifest, and reads it
-  // again if its file changes meanwhile.
+  // Returns `previous` if the manifest has not changed since. `previous` was
+  // found by an earlier search, or is null. Otherwise reads the manifest, and
+  // reads it again if its file changes meanwhile.
   absl::StatusOr<ManifestPtr> Find(const ManifestRequest& request,
-                                   const ManifestPtr& known,
+                                   const ManifestPtr& previous,
                                    std::vector<std::string>* warnings,
                                    const std::stop_token& stop) const;
   // Reads the version `version` of the manifest's file.

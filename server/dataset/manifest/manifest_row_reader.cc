@@ -48,47 +48,49 @@ absl::StatusOr<std::vector<std::size_t>> FindColumns(
 class JsonRow final : public base::JsonEvents {
  public:
   JsonRow(const std::vector<std::string>& columns, std::vector<Cell>* cells)
-      : columns_(columns), cells_(*cells), found_(columns.size()) {}
+      : columns_(columns), cells_(*cells), kinds_(columns.size()) {}
 
-  bool null() override { return Take(Found::kOther); }
-  bool boolean(bool) override { return Take(Found::kOther); }
+  bool null() override { return Take(CellKind::kOther); }
+  bool boolean(bool) override { return Take(CellKind::kOther); }
   bool number_integer(std::int64_t number) override {
-    return Take(Found::kCell, number);
+    return Take(CellKind::kCell, number);
   }
   bool number_unsigned(std::uint64_t number) override {
     return number <= std::uint64_t{std::numeric_limits<std::int64_t>::max()}
-               ? Take(Found::kCell, static_cast<std::int64_t>(number))
-               : Take(Found::kLargeInteger);
+               ? Take(CellKind::kCell, static_cast<std::int64_t>(number))
+               : Take(CellKind::kLargeInteger);
   }
   bool number_float(double, const std::string& text) override {
     const auto number = IntegerOf(text);
-    return number.has_value() ? Take(Found::kCell, *number)
-                              : Take(Found::kOther);
+    return number.has_value() ? Take(CellKind::kCell, *number)
+                              : Take(CellKind::kOther);
   }
-  bool string(std::string& text) override { return Take(Found::kCell, text); }
+  bool string(std::string& text) override {
+    return Take(CellKind::kCell, text);
+  }
   bool key(std::string& name) override {
     if (depth() == 1) name_ = name;
     return true;
   }
   bool start_object(std::size_t size) override {
-    return Take(Found::kOther) && JsonEvents::start_object(size);
+    return Take(CellKind::kOther) && JsonEvents::start_object(size);
   }
   bool start_array(std::size_t size) override {
-    return Take(Found::kOther) && JsonEvents::start_array(size);
+    return Take(CellKind::kOther) && JsonEvents::start_array(size);
   }
 
   // Checks that there is a cell for each column.
   absl::Status Check(std::uint64_t line) const {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      switch (found_[i]) {
-        case Found::kCell:
+      switch (kinds_[i]) {
+        case CellKind::kCell:
           break;
-        case Found::kNothing:
+        case CellKind::kNothing:
           return Malformed(line, "has no ", columns_[i]);
-        case Found::kLargeInteger:
+        case CellKind::kLargeInteger:
           return Malformed(line, columns_[i],
                            " is an integer of more than 64 bits");
-        case Found::kOther:
+        case CellKind::kOther:
           return Malformed(line, columns_[i],
                            " is neither a text nor an integer");
       }
@@ -98,16 +100,16 @@ class JsonRow final : public base::JsonEvents {
 
  private:
   // The kind of value that was found for a column.
-  enum class Found { kNothing, kCell, kLargeInteger, kOther };
+  enum class CellKind { kNothing, kCell, kLargeInteger, kOther };
 
   // Takes the value of the member `name_` of the row's object. Ignores values
   // within nested objects and arrays.
   template <typename Value = std::int64_t>
-  bool Take(Found found, const Value& value = {}) {
+  bool Take(CellKind kind, const Value& value = {}) {
     if (depth() != 1) return true;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       if (columns_[i] != name_) continue;
-      found_[i] = found;
+      kinds_[i] = kind;
       cells_[i] = value;
     }
     return true;
@@ -115,7 +117,7 @@ class JsonRow final : public base::JsonEvents {
 
   const std::vector<std::string>& columns_;
   std::vector<Cell>& cells_;
-  std::vector<Found> found_;
+  std::vector<CellKind> kinds_;
   std::string name_;
 };
 

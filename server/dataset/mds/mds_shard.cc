@@ -39,7 +39,7 @@ std::optional<ByteRange> MdsShardParser::wanted() const {
     case Part::kOffsets:
       return ByteRange{kNumberBytes, table_end_ - kNumberBytes};
     case Part::kColumns:
-      return ByteRange{table_end_, found_.begin - table_end_};
+      return ByteRange{table_end_, records_.begin - table_end_};
     case Part::kEnd:
       break;
   }
@@ -98,13 +98,13 @@ absl::Status MdsShardParser::ParseStart(absl::Span<const std::uint8_t> start) {
 
 absl::Status MdsShardParser::ParseOffsets(
     absl::Span<const std::uint8_t> offsets) {
-  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.ends, samples_));
-  found_.begin = NumberAt(offsets, 0);
-  if (found_.begin <= table_end_ || found_.begin > size() ||
-      found_.begin - table_end_ > kLongestConfiguration) {
+  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(records_.ends, samples_));
+  records_.begin = NumberAt(offsets, 0);
+  if (records_.begin <= table_end_ || records_.begin > size() ||
+      records_.begin - table_end_ > kLongestConfiguration) {
     return absl::DataLossError("is not an MDS shard, or its table is damaged");
   }
-  std::uint64_t end = found_.begin;
+  std::uint64_t end = records_.begin;
   for (std::uint64_t i = 1; i <= samples_; ++i) {
     const std::uint64_t next = NumberAt(offsets, i);
     // A sample has at least one byte.
@@ -112,7 +112,7 @@ absl::Status MdsShardParser::ParseOffsets(
       return absl::DataLossError(absl::StrCat(
           "is damaged: sample ", i - 1, " ends where it begins, or before"));
     }
-    found_.ends.push_back(end = next);
+    records_.ends.push_back(end = next);
   }
   if (end != size()) {
     return absl::DataLossError(

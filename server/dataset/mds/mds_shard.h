@@ -41,7 +41,7 @@ class MdsShardParser final : public records::RecordParser {
 
   std::optional<ByteRange> next_read() const override;
   absl::Status Take(absl::Span<const std::uint8_t> bytes) override;
-  records::FileRecords TakeRecords() override { return std::move(found_); }
+  records::FileRecords TakeRecords() override { return std::move(records_); }
 
   // The columns of the shard; empty until they are parsed.
   const std::vector<MdsColumn>& columns() const { return columns_; }
@@ -68,7 +68,7 @@ class MdsShardParser final : public records::RecordParser {
   std::uint64_t samples_ = 0;    // number of samples
   std::uint64_t table_end_ = 0;  // offset of the configuration
   std::vector<MdsColumn> columns_;
-  records::FileRecords found_;
+  records::FileRecords records_;
 };
 
 }  // namespace forebay::dataset::mds

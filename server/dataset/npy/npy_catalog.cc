@@ -35,18 +35,18 @@ absl::StatusOr<std::shared_ptr<const Dataset>> NpyCatalog::Open(
       IndexPtr index,
       search_.Find(
           key, request.root->uri(), opening,
-          [&](const Search::Known& known, const std::stop_token& search) {
-            return FindIndex(request, key, known.item, warnings, search);
+          [&](const Search::Start& start, const std::stop_token& search) {
+            return FindIndex(request, key, start.item, warnings, search);
           }));
   return std::make_shared<const NpyDataset>(std::move(index), request.root,
                                             budget_);
 }
 
 absl::StatusOr<NpyCatalog::IndexPtr> NpyCatalog::FindIndex(
-    const NpyRequest& request, const std::string& key, const IndexPtr& known,
+    const NpyRequest& request, const std::string& key, const IndexPtr& previous,
     std::vector<std::string>* warnings, const std::stop_token& stop) const {
   for (int tries = 1;; ++tries) {
-    auto index = FindOnce(request, key, known, warnings, stop);
+    auto index = FindOnce(request, key, previous, warnings, stop);
     if (index.ok()) return index;
     // A file was replaced or touched between the list and the read.
     const bool changed = absl::IsFailedPrecondition(index.status()) ||
@@ -57,11 +57,11 @@ absl::StatusOr<NpyCatalog::IndexPtr> NpyCatalog::FindIndex(
 }
 
 absl::StatusOr<NpyCatalog::IndexPtr> NpyCatalog::FindOnce(
-    const NpyRequest& request, const std::string& key, const IndexPtr& known,
+    const NpyRequest& request, const std::string& key, const IndexPtr& previous,
     std::vector<std::string>* warnings, const std::stop_token& stop) const {
   base::WorkingMemory memory(budget_, "its list of files and their index");
   FOREBAY_ASSIGN_OR_RETURN(const Files files, request.list(memory, stop));
-  if (known != nullptr && known->IsOf(files)) return known;
+  if (previous != nullptr && previous->IsOf(files)) return previous;
   const bool is_kept = store_.has_value() && files.size() >= kFewFiles;
   if (is_kept) {
     if (IndexPtr kept = Load(request, key, files, warnings); kept != nullptr)

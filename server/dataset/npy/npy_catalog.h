@@ -78,15 +78,15 @@ class NpyCatalog {
   // files change between the listing and the reads.
   absl::StatusOr<IndexPtr> FindIndex(const NpyRequest& request,
                                      const std::string& key,
-                                     const IndexPtr& known,
+                                     const IndexPtr& previous,
                                      std::vector<std::string>* warnings,
                                      const std::stop_token& stop) const;
   // Makes one attempt. Lists the files, and returns the first index that is of
-  // exactly these files: the one in memory (`known`), the one on disk, or the
-  // one that a scan makes.
+  // exactly these files: the one in memory (`previous`), the one on disk, or
+  // the one that a scan makes.
   absl::StatusOr<IndexPtr> FindOnce(const NpyRequest& request,
                                     const std::string& key,
-                                    const IndexPtr& known,
+                                    const IndexPtr& previous,
                                     std::vector<std::string>* warnings,
                                     const std::stop_token& stop) const;
   IndexPtr Load(const NpyRequest& request, const std::string& key,

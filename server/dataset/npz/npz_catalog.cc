@@ -51,18 +51,18 @@ absl::StatusOr<std::shared_ptr<const Dataset>> NpzCatalog::Open(
       const RowsPtr rows,
       search_.Find(
           KeyOf(request), request.root->uri(), opening,
-          [&](const Search::Known& known, const std::stop_token& search) {
-            return FindRows(request, known.item, warnings, search);
+          [&](const Search::Start& start, const std::stop_token& search) {
+            return FindRows(request, start.item, warnings, search);
           }));
   // The returned pointer shares the ownership of `rows`, which has the dataset.
   return std::shared_ptr<const Dataset>(rows, rows->dataset.get());
 }
 
 absl::StatusOr<NpzCatalog::RowsPtr> NpzCatalog::FindRows(
-    const NpzRequest& request, const RowsPtr& known,
+    const NpzRequest& request, const RowsPtr& previous,
     std::vector<std::string>* warnings, const std::stop_token& stop) const {
   for (int tries = 1;; ++tries) {
-    auto rows = FindOnce(request, known, warnings, stop);
+    auto rows = FindOnce(request, previous, warnings, stop);
     if (rows.ok()) return rows;
     // A file was replaced or touched between the list and the read.
     const bool changed = absl::IsFailedPrecondition(rows.status()) ||
@@ -72,14 +72,15 @@ absl::StatusOr<NpzCatalog::RowsPtr> NpzCatalog::FindRows(
 }
 
 absl::StatusOr<NpzCatalog::RowsPtr> NpzCatalog::FindOnce(
-    const NpzRequest& request, const RowsPtr& known,
+    const NpzRequest& request, const RowsPtr& previous,
     std::vector<std::string>* warnings, const std::stop_token& stop) const {
   base::WorkingMemory memory(budget_, "its list of files");
   Rows rows;
   auto listed = request.list(memory, stop);
   if (!listed.ok()) return base::Annotate(listed.status(), request.root->uri());
   rows.files = *std::move(listed);
-  if (known != nullptr && AreSame(known->files, rows.files)) return known;
+  if (previous != nullptr && AreSame(previous->files, rows.files))
+    return previous;
   auto kept = memory.Keep(BytesOf(rows.files));
   absl::Status status = kept.status();
   if (rows.files.empty()) status = absl::NotFoundError("no file was named");

@@ -73,13 +73,13 @@ class NpzCatalog {
   // Returns the rows of the files that the request has now. Tries again if
   // files change between the listing and the reads.
   absl::StatusOr<RowsPtr> FindRows(const NpzRequest& request,
-                                   const RowsPtr& known,
+                                   const RowsPtr& previous,
                                    std::vector<std::string>* warnings,
                                    const std::stop_token& stop) const;
-  // Makes one attempt: lists the files, and reads them unless `known` was read
-  // from the same files.
+  // Makes one attempt: lists the files, and reads them unless `previous` was
+  // read from the same files.
   absl::StatusOr<RowsPtr> FindOnce(const NpzRequest& request,
-                                   const RowsPtr& known,
+                                   const RowsPtr& previous,
                                    std::vector<std::string>* warnings,
                                    const std::stop_token& stop) const;
 

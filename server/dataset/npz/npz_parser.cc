@@ -46,11 +46,11 @@ absl::Status NpzParser::Finish() {
     const absl::Status counted = CountDecompressed(*member, &decompressed);
     if (!counted.ok()) return base::Annotate(counted, file_.name);
     // The file has one record, so its shortest and longest values are equal.
-    found_.bounds.push_back(
+    records_.bounds.push_back(
         {.shortest = member->length, .longest = member->length});
   }
-  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.ends, 1));
-  found_.ends.push_back(file_.version.size);
+  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(records_.ends, 1));
+  records_.ends.push_back(file_.version.size);
   return absl::OkStatus();
 }
 

@@ -37,7 +37,7 @@ class NpzParser final : public records::RecordParser {
 
   std::optional<ByteRange> next_read() const override;
   absl::Status Take(absl::Span<const std::uint8_t> bytes) override;
-  records::FileRecords TakeRecords() override { return std::move(found_); }
+  records::FileRecords TakeRecords() override { return std::move(records_); }
 
  private:
   NpzParser(storage::ListedObject file, zip::ZipDirectory directory,
@@ -57,7 +57,7 @@ class NpzParser final : public records::RecordParser {
   std::vector<zip::ZipMember> members_;
   // Bytes of `members_` that are counted in the memory.
   std::uint64_t counted_ = 0;
-  records::FileRecords found_;
+  records::FileRecords records_;
 };
 
 }  // namespace forebay::dataset::npz

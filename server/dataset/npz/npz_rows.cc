@@ -52,7 +52,7 @@ class Loader {
       : source_(source),
         reader_(source.source, source.root, source.stop),
         rows_(source.budget),
-        kept_(source.budget, "the index of .npz files"),
+        index_memory_(source.budget, "the index of .npz files"),
         names_(source.names),
         warnings_(warnings) {}
 
@@ -75,11 +75,12 @@ class Loader {
                         .longest = BytesOf(types_[i]),
                         .array = types_[i]});
     }
-    auto index = npy::NpyIndex::Create(
-        files, types_[stored], BytesOf(types_[stored]), stored_rows_, kept_);
+    auto index =
+        npy::NpyIndex::Create(files, types_[stored], BytesOf(types_[stored]),
+                              stored_rows_, index_memory_);
     if (!index.ok()) return Named(index.status());
     auto layout =
-        NpzLayout::Create(*index, directories_, kept_, source_.budget);
+        NpzLayout::Create(*index, directories_, index_memory_, source_.budget);
     if (!layout.ok()) return Named(layout.status());
     return std::make_shared<const StoredRows>(
         *std::move(index), *std::move(layout), source_.root, std::move(fields),
@@ -103,9 +104,9 @@ class Loader {
     std::vector<RowColumn> columns;
     for (const LoadedArray& one : arrays) {
       if (one.name == stored_) {
-        FOREBAY_RETURN_IF_ERROR(kept_.MakeRoom(stored_rows_, 1));
+        FOREBAY_RETURN_IF_ERROR(index_memory_.MakeRoom(stored_rows_, 1));
         stored_rows_.push_back({count, one.file.offset + one.rows.data_offset});
-        FOREBAY_RETURN_IF_ERROR(kept_.MakeRoom(directories_, 1));
+        FOREBAY_RETURN_IF_ERROR(index_memory_.MakeRoom(directories_, 1));
         directories_.push_back(directory.digest);
       } else {
         columns.push_back(
@@ -234,7 +235,7 @@ class Loader {
   const NpzRowsSource& source_;
   const NpzReader reader_;
   RowMemory rows_;
-  base::WorkingMemory kept_;
+  base::WorkingMemory index_memory_;
   std::vector<std::string> names_;
   // Type of the rows of each array, in the order of `names_`.
   std::vector<ArrayType> types_;

@@ -38,9 +38,9 @@ absl::StatusOr<FileClasses> FileClasses::Create(const RecordIndex& index,
                  name);
   }
   FOREBAY_ASSIGN_OR_RETURN(
-      base::MemoryReservation kept,
+      base::MemoryReservation reservation,
       memory.Keep(bytes + names.capacity() * sizeof(std::string)));
-  return FileClasses(std::move(names), std::move(kept));
+  return FileClasses(std::move(names), std::move(reservation));
 }
 
 std::int64_t FileClasses::LabelOf(std::string_view path) const {

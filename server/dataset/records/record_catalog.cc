@@ -80,12 +80,12 @@ absl::StatusOr<std::shared_ptr<const Dataset>> RecordCatalog::Open(
   FOREBAY_ASSIGN_OR_RETURN(
       IndexPtr index,
       search_.Find(name, request.root->uri(), opening,
-                   [&](Search::Known known, const std::stop_token& search) {
-                     return FindIndex(request, name, std::move(known.item),
+                   [&](Search::Start start, const std::stop_token& search) {
+                     return FindIndex(request, name, std::move(start.item),
                                       warnings, search);
                    }));
-  if (kept_ != nullptr)
-    kept_->Keep(
+  if (index_cache_ != nullptr)
+    index_cache_->Keep(
         absl::StrCat("records ", name), index,
         index->memory() + storage::compressed::MemoryOf(index->points()));
   auto format = request.make_format(index->format());
@@ -102,10 +102,10 @@ absl::StatusOr<std::shared_ptr<const Dataset>> RecordCatalog::Open(
 }
 
 absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::FindIndex(
-    const RecordRequest& request, const std::string& name, IndexPtr known,
+    const RecordRequest& request, const std::string& name, IndexPtr previous,
     std::vector<std::string>* warnings, const std::stop_token& stop) const {
   for (int tries = 1;; ++tries) {
-    auto index = FindOnce(request, name, known, warnings, stop);
+    auto index = FindOnce(request, name, previous, warnings, stop);
     if (index.ok()) return index;
     // These errors mean that a file has changed between the listing and the
     // scan.
@@ -117,16 +117,16 @@ absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::FindIndex(
 }
 
 absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::FindOnce(
-    const RecordRequest& request, const std::string& name, IndexPtr& known,
+    const RecordRequest& request, const std::string& name, IndexPtr& previous,
     std::vector<std::string>* warnings, const std::stop_token& stop) const {
   base::WorkingMemory memory(budget_, "its list of files and their index");
   FOREBAY_ASSIGN_OR_RETURN(const RecordRequest::Files files,
                            request.list(memory, stop));
   if (files.empty()) return absl::NotFoundError("no file was named");
-  IndexPtr found = known != nullptr && known->IsOf(files)
-                       ? known
+  IndexPtr found = previous != nullptr && previous->IsOf(files)
+                       ? previous
                        : Load(request, name, files, warnings);
-  known.reset();
+  previous.reset();
   if (found != nullptr) {
     FOREBAY_ASSIGN_OR_RETURN(const bool is_current,
                              HasTransactionIds(request, found, stop));

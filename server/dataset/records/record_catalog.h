@@ -15,7 +15,7 @@
 #include "server/base/memory_budget.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
-#include "server/dataset/kept_indexes.h"
+#include "server/dataset/index_cache.h"
 #include "server/dataset/object_parser.h"
 #include "server/dataset/opening.h"
 #include "server/dataset/records/record_format.h"
@@ -66,12 +66,12 @@ struct RecordRequest {
 class RecordCatalog {
  public:
   // Saves indexes in `index_directory`; if it is empty, indexes are in memory
-  // only. `budget` outlives the catalog and the datasets. `kept` outlives the
-  // catalog; if it is null, idle indexes are not kept.
+  // only. `budget` outlives the catalog and the datasets. `index_cache`
+  // outlives the catalog; if it is null, idle indexes are not kept.
   RecordCatalog(const std::string& index_directory, base::MemoryBudget* budget,
-                KeptIndexes* kept = nullptr)
+                IndexCache* index_cache = nullptr)
       : budget_(budget),
-        kept_(kept),
+        index_cache_(index_cache),
         store_(index_directory.empty() ? std::nullopt
                                        : std::make_optional<RecordIndexStore>(
                                              index_directory, budget)) {}
@@ -91,13 +91,13 @@ class RecordCatalog {
 
   // Finds the index by FindOnce, and tries again if files change meanwhile.
   absl::StatusOr<IndexPtr> FindIndex(const RecordRequest& request,
-                                     const std::string& name, IndexPtr known,
+                                     const std::string& name, IndexPtr previous,
                                      std::vector<std::string>* warnings,
                                      const std::stop_token& stop) const;
-  // Returns `known` if it still fits the files; otherwise loads the index or
-  // scans for it. Resets `known` before a scan, to free its memory.
+  // Returns `previous` if it still fits the files; otherwise loads the index or
+  // scans for it. Resets `previous` before a scan, to free its memory.
   absl::StatusOr<IndexPtr> FindOnce(const RecordRequest& request,
-                                    const std::string& name, IndexPtr& known,
+                                    const std::string& name, IndexPtr& previous,
                                     std::vector<std::string>* warnings,
                                     const std::stop_token& stop) const;
   // Finds the records of all files, and builds the index.
@@ -117,7 +117,7 @@ class RecordCatalog {
                 std::vector<std::string>* warnings) const;
 
   base::MemoryBudget* const budget_;
-  KeptIndexes* const kept_;
+  IndexCache* const index_cache_;
   const std::optional<RecordIndexStore> store_;
   Search search_;
 };

@@ -10,12 +10,12 @@ namespace {
 
 using proto::FieldKind;
 
-struct KnownExtension {
+struct ExtensionKind {
   std::string_view extension;
   FieldKind kind;
 };
 // The known extensions. A member with any other extension is bytes.
-constexpr KnownExtension kKnownExtensions[] = {
+constexpr ExtensionKind kExtensionKinds[] = {
     {"jpg", FieldKind::kImage},       {"jpeg", FieldKind::kImage},
     {"png", FieldKind::kImage},       {"webp", FieldKind::kImage},
     {"gif", FieldKind::kImage},       {"bmp", FieldKind::kImage},
@@ -41,9 +41,9 @@ FieldKind KindOf(std::string_view extension) {
     extension.remove_suffix(std::min<std::size_t>(extension.size(), 3));
   const std::string_view last = extension.substr(extension.rfind('.') + 1);
   const auto* const known = std::find_if(
-      std::begin(kKnownExtensions), std::end(kKnownExtensions),
-      [last](const KnownExtension& one) { return one.extension == last; });
-  return known == std::end(kKnownExtensions) ? FieldKind::kBytes : known->kind;
+      std::begin(kExtensionKinds), std::end(kExtensionKinds),
+      [last](const ExtensionKind& one) { return one.extension == last; });
+  return known == std::end(kExtensionKinds) ? FieldKind::kBytes : known->kind;
 }
 
 }  // namespace forebay::dataset::shards

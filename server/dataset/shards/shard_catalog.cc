@@ -60,12 +60,12 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ShardCatalog::Open(
   FOREBAY_ASSIGN_OR_RETURN(
       IndexPtr index,
       search_.Find({digest.high64, digest.low64}, request.root->uri(), opening,
-                   [&](Search::Known known, const std::stop_token& search) {
-                     return FindIndex(request, name, std::move(known.item),
+                   [&](Search::Start start, const std::stop_token& search) {
+                     return FindIndex(request, name, std::move(start.item),
                                       warnings, search);
                    }));
-  if (kept_ != nullptr)
-    kept_->Keep(
+  if (index_cache_ != nullptr)
+    index_cache_->Keep(
         absl::StrCat("shards ", key), index,
         index->memory() + storage::compressed::MemoryOf(index->points()));
   return std::make_shared<const ShardDataset>(std::move(index), request.root,
@@ -73,10 +73,10 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ShardCatalog::Open(
 }
 
 absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::FindIndex(
-    const ShardRequest& request, const std::string& name, IndexPtr known,
+    const ShardRequest& request, const std::string& name, IndexPtr previous,
     std::vector<std::string>* warnings, const std::stop_token& stop) const {
   for (int tries = 1;; ++tries) {
-    auto index = FindOnce(request, name, known, warnings, stop);
+    auto index = FindOnce(request, name, previous, warnings, stop);
     // These errors mean that a shard has changed between the listing and the
     // scan.
     const bool changed = absl::IsFailedPrecondition(index.status()) ||
@@ -88,13 +88,14 @@ absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::FindIndex(
 }
 
 absl::StatusOr<ShardCatalog::IndexPtr> ShardCatalog::FindOnce(
-    const ShardRequest& request, const std::string& name, IndexPtr& known,
+    const ShardRequest& request, const std::string& name, IndexPtr& previous,
     std::vector<std::string>* warnings, const std::stop_token& stop) const {
   base::WorkingMemory memory(budget_, "its list of shards and their index");
   FOREBAY_ASSIGN_OR_RETURN(const std::vector<Shard> shards,
                            request.list(memory, stop));
-  if (known != nullptr && known->IsOf(request.fields, shards)) return known;
-  known.reset();
+  if (previous != nullptr && previous->IsOf(request.fields, shards))
+    return previous;
+  previous.reset();
   if (IndexPtr saved = Load(request, name, shards, warnings);
       saved != nullptr) {
     WarnOfLacks(request, *saved, warnings);

@@ -14,7 +14,7 @@
 #include "server/base/memory_budget.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
-#include "server/dataset/kept_indexes.h"
+#include "server/dataset/index_cache.h"
 #include "server/dataset/opening.h"
 #include "server/dataset/shards/field_choice.h"
 #include "server/dataset/shards/shard.h"
@@ -53,12 +53,12 @@ struct ShardRequest {
 class ShardCatalog {
  public:
   // Saves indexes in `index_directory`; if it is empty, indexes are in memory
-  // only. `budget` outlives the catalog and the datasets. `kept` outlives the
-  // catalog; if it is null, idle indexes are not kept.
+  // only. `budget` outlives the catalog and the datasets. `index_cache`
+  // outlives the catalog; if it is null, idle indexes are not kept.
   ShardCatalog(const std::string& index_directory, base::MemoryBudget* budget,
-               KeptIndexes* kept = nullptr)
+               IndexCache* index_cache = nullptr)
       : budget_(budget),
-        kept_(kept),
+        index_cache_(index_cache),
         store_(index_directory.empty() ? std::nullopt
                                        : std::make_optional<ShardIndexStore>(
                                              index_directory, budget)) {}
@@ -78,13 +78,13 @@ class ShardCatalog {
 
   // Finds the index by FindOnce, and tries again if shards change meanwhile.
   absl::StatusOr<IndexPtr> FindIndex(const ShardRequest& request,
-                                     const std::string& name, IndexPtr known,
+                                     const std::string& name, IndexPtr previous,
                                      std::vector<std::string>* warnings,
                                      const std::stop_token& stop) const;
-  // Returns `known` if it still fits the shards; otherwise loads the index or
-  // scans for it. Resets `known` before that, to free its memory.
+  // Returns `previous` if it still fits the shards; otherwise loads the index
+  // or scans for it. Resets `previous` before that, to free its memory.
   absl::StatusOr<IndexPtr> FindOnce(const ShardRequest& request,
-                                    const std::string& name, IndexPtr& known,
+                                    const std::string& name, IndexPtr& previous,
                                     std::vector<std::string>* warnings,
                                     const std::stop_token& stop) const;
   // Loads the index from disk. Returns null if the disk has no index of these
@@ -94,7 +94,7 @@ class ShardCatalog {
                 std::vector<std::string>* warnings) const;
 
   base::MemoryBudget* const budget_;
-  KeptIndexes* const kept_;
+  IndexCache* const index_cache_;
   const std::optional<ShardIndexStore> store_;
   // The searches, by a 128-bit digest of the text that tells datasets apart:
   // the text itself may be long.

@@ -31,19 +31,19 @@ absl::Status ShardParser::Take(absl::Span<const std::uint8_t> bytes) {
   const absl::Status walked = walk_.Parse(read->offset, bytes, &members);
   // Members before an error are added first. So the first of several errors is
   // reported, however many bytes each read has.
-  std::vector<GroupedSample> found;
+  std::vector<GroupedSample> samples;
   for (const TarMember& member : members) {
-    FOREBAY_RETURN_IF_ERROR(grouping_.Add(member, &found));
-    FOREBAY_RETURN_IF_ERROR(Keep(found));
-    found.clear();
+    FOREBAY_RETURN_IF_ERROR(grouping_.Add(member, &samples));
+    FOREBAY_RETURN_IF_ERROR(Keep(samples));
+    samples.clear();
   }
   FOREBAY_RETURN_IF_ERROR(walked);
   if (const auto next = walk_.wanted(); next.has_value()) {
     read_length_.Adapt(*read, *next);
     return absl::OkStatus();
   }
-  grouping_.Finish(&found);
-  return Keep(found);
+  grouping_.Finish(&samples);
+  return Keep(samples);
 }
 
 absl::Status ShardParser::EndAt(std::uint64_t size) {
@@ -53,9 +53,9 @@ absl::Status ShardParser::EndAt(std::uint64_t size) {
   FOREBAY_RETURN_IF_ERROR(walk_.EndAt(size));
   shard_.version.size = size;
   if (was_over || walk_.wanted().has_value()) return absl::OkStatus();
-  std::vector<GroupedSample> found;
-  grouping_.Finish(&found);
-  return Keep(found);
+  std::vector<GroupedSample> samples;
+  grouping_.Finish(&samples);
+  return Keep(samples);
 }
 
 absl::Status ShardParser::CheckFields() const {
@@ -65,9 +65,9 @@ absl::Status ShardParser::CheckFields() const {
   return absl::OkStatus();
 }
 
-absl::Status ShardParser::Keep(absl::Span<const GroupedSample> found) {
+absl::Status ShardParser::Keep(absl::Span<const GroupedSample> samples) {
   std::vector<ChosenMember> chosen;
-  for (const GroupedSample& sample : found) {
+  for (const GroupedSample& sample : samples) {
     chosen.clear();
     fields_->Choose(sample, &chosen);
     NoteLacks(sample, chosen);

@@ -93,7 +93,7 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> ScanShards(
                   .stop = options.stop,
                   .begin = {},
                   .end = {},
-                  .made = MemberBytes};
+                  .temporary_bytes = MemberBytes};
   scan.begin = [&](std::size_t shard) {
     return parsers[shard].Begin(shards[shard], &fields, options.read_sizes,
                                 &points, &memory);

@@ -67,7 +67,7 @@ absl::Status TfrecordParser::Parse(absl::Span<const std::uint8_t> bytes) {
   if (open_ == 0) return ParseHeader(bytes);
   // A damaged record does not fail the scan: reading it will report the error.
   if (const auto payload = PayloadOf(bytes); payload.ok())
-    measured_->Measure(*payload, &found_.bounds);
+    measured_->Measure(*payload, &records_.bounds);
   open_ = 0;
   return Add(bytes.size());
 }
@@ -92,9 +92,9 @@ absl::Status TfrecordParser::ParseHeader(
 }
 
 absl::Status TfrecordParser::Add(std::uint64_t frame_bytes) {
-  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(found_.ends, 1));
+  FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(records_.ends, 1));
   at_ += frame_bytes;
-  found_.ends.push_back(at_);
+  records_.ends.push_back(at_);
   return absl::OkStatus();
 }
 

@@ -36,7 +36,7 @@ class TfrecordParser final : public records::RecordParser {
   std::optional<ByteRange> next_read() const override;
   absl::Status Take(absl::Span<const std::uint8_t> bytes) override;
   absl::Status EndAt(std::uint64_t size) override;
-  records::FileRecords TakeRecords() override { return std::move(found_); }
+  records::FileRecords TakeRecords() override { return std::move(records_); }
 
  private:
   std::uint64_t size() const { return file_.version.size; }
@@ -59,7 +59,7 @@ class TfrecordParser final : public records::RecordParser {
   // Bytes of the frame at at_ while the parser waits for its payload, otherwise
   // 0.
   std::uint64_t open_ = 0;
-  records::FileRecords found_;
+  records::FileRecords records_;
 };
 
 }  // namespace forebay::dataset::tfrecord

@@ -33,18 +33,18 @@ absl::StatusOr<std::shared_ptr<const Dataset>> TokenCatalog::Open(
       IndexPtr index,
       search_.Find(
           KeyOf(request), request.root->uri(), opening,
-          [&](const Search::Known& known, const std::stop_token& search) {
-            return FindIndex(request, known.item, search);
+          [&](const Search::Start& start, const std::stop_token& search) {
+            return FindIndex(request, start.item, search);
           }));
   return std::make_shared<const TokenDataset>(std::move(index), request.root,
                                               budget_);
 }
 
 absl::StatusOr<TokenCatalog::IndexPtr> TokenCatalog::FindIndex(
-    const TokenRequest& request, const IndexPtr& known,
+    const TokenRequest& request, const IndexPtr& previous,
     const std::stop_token& stop) const {
   for (int tries = 1;; ++tries) {
-    auto index = FindOnce(request, known, stop);
+    auto index = FindOnce(request, previous, stop);
     if (index.ok()) return index;
     // These errors mean that a file has changed between the listing and the
     // read.
@@ -56,7 +56,7 @@ absl::StatusOr<TokenCatalog::IndexPtr> TokenCatalog::FindIndex(
 }
 
 absl::StatusOr<TokenCatalog::IndexPtr> TokenCatalog::FindOnce(
-    const TokenRequest& request, const IndexPtr& known,
+    const TokenRequest& request, const IndexPtr& previous,
     const std::stop_token& stop) const {
   base::WorkingMemory memory(budget_, "its list of files and their index");
   const auto list = [&](const std::vector<std::string>& patterns) {
@@ -66,7 +66,7 @@ absl::StatusOr<TokenCatalog::IndexPtr> TokenCatalog::FindOnce(
       std::vector<TokenFile> files,
       ListTokenFiles(request.patterns, !request.settings.dtype.has_value(),
                      list, memory));
-  if (known != nullptr && known->IsOf(files)) return known;
+  if (previous != nullptr && previous->IsOf(files)) return previous;
   const TokenScan scan = {.source = request.source,
                           .root = request.root,
                           .settings = request.settings,

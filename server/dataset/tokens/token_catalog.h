@@ -60,14 +60,14 @@ class TokenCatalog {
   using Search = SingleFlight<std::string, TokenIndex>;
 
   // Finds the index by FindOnce, and tries again if files change meanwhile.
-  // `known` is an index found before, or null.
+  // `previous` is an index found before, or null.
   absl::StatusOr<IndexPtr> FindIndex(const TokenRequest& request,
-                                     const IndexPtr& known,
+                                     const IndexPtr& previous,
                                      const std::stop_token& stop) const;
-  // Lists the files. Returns `known` if it is an index of these files in these
-  // versions. Otherwise reads their headers and makes an index.
+  // Lists the files. Returns `previous` if it is an index of these files in
+  // these versions. Otherwise reads their headers and makes an index.
   absl::StatusOr<IndexPtr> FindOnce(const TokenRequest& request,
-                                    const IndexPtr& known,
+                                    const IndexPtr& previous,
                                     const std::stop_token& stop) const;
 
   base::MemoryBudget* const budget_;

@@ -27,18 +27,18 @@ absl::Status Split() {
 
 }  // namespace
 
-std::optional<FoundEocd> FindEocd(absl::Span<const std::uint8_t> tail) {
+std::optional<EocdPlace> FindEocd(absl::Span<const std::uint8_t> tail) {
   if (tail.size() < kEocdBytes) return std::nullopt;
   const std::size_t last = tail.size() - kEocdBytes;
   const std::size_t first = last - std::min<std::size_t>(last, kLongestComment);
-  std::optional<FoundEocd> found;
+  std::optional<EocdPlace> found;
   for (std::size_t at = last + 1; at-- > first;) {
     if (NumberAt<std::uint32_t>(tail, at) != kEocdSignature) continue;
     // ".ZIP file comment length", the last field.
     const std::size_t comment = NumberAt<std::uint16_t>(tail, at + 20);
-    if (comment == last - at) return FoundEocd{at, 0};
+    if (comment == last - at) return EocdPlace{at, 0};
     if (comment < last - at && !found.has_value()) {
-      found = FoundEocd{at, last - at - comment};
+      found = EocdPlace{at, last - at - comment};
     }
   }
   return found;

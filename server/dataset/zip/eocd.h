@@ -23,7 +23,7 @@ inline constexpr std::uint64_t kEocd64Bytes = 56;
 inline constexpr std::uint64_t kLongestComment = UINT16_MAX;  // bytes
 
 // The place of an EOCD.
-struct FoundEocd {
+struct EocdPlace {
   std::size_t offset = 0;  // bytes into the searched tail
   std::size_t behind = 0;  // bytes that follow the comment
 };
@@ -32,7 +32,7 @@ struct FoundEocd {
 // whose comment ends where `tail` ends. If there is no such EOCD, returns the
 // last one whose comment lies within `tail`. Returns nothing if the last
 // kEocdBytes + kLongestComment bytes have no EOCD.
-std::optional<FoundEocd> FindEocd(absl::Span<const std::uint8_t> tail);
+std::optional<EocdPlace> FindEocd(absl::Span<const std::uint8_t> tail);
 
 // The content of an EOCD or EOCD64: where the directory lies, and its number of
 // entries.

@@ -65,23 +65,23 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ZipCatalog::Open(
   FOREBAY_ASSIGN_OR_RETURN(
       IndexPtr index,
       search_.Find(name, PathOf(request, ""), opening,
-                   [&](Search::Known known, const std::stop_token& search) {
-                     return FindIndex(request, name, std::move(known.item),
+                   [&](Search::Start start, const std::stop_token& search) {
+                     return FindIndex(request, name, std::move(start.item),
                                       warnings, search);
                    }));
-  if (kept_ != nullptr)
-    kept_->Keep(absl::StrCat("zip ", name), index,
-                index->memory() + index->images().memory());
+  if (index_cache_ != nullptr)
+    index_cache_->Keep(absl::StrCat("zip ", name), index,
+                       index->memory() + index->images().memory());
   WarnOfOneClass(request, *index, warnings);
   return std::make_shared<const ZipDataset>(std::move(index), request.root,
                                             request.are_audio, budget_);
 }
 
 absl::StatusOr<ZipCatalog::IndexPtr> ZipCatalog::FindIndex(
-    const ZipRequest& request, const std::string& name, IndexPtr known,
+    const ZipRequest& request, const std::string& name, IndexPtr previous,
     std::vector<std::string>* warnings, const std::stop_token& stop) const {
   for (int tries = 1;; ++tries) {
-    auto index = FindOnce(request, name, known, warnings, stop);
+    auto index = FindOnce(request, name, previous, warnings, stop);
     if (index.ok()) return index;
     // These errors mean that an archive has changed between the listing and the
     // scan.
@@ -92,14 +92,14 @@ absl::StatusOr<ZipCatalog::IndexPtr> ZipCatalog::FindIndex(
 }
 
 absl::StatusOr<ZipCatalog::IndexPtr> ZipCatalog::FindOnce(
-    const ZipRequest& request, const std::string& name, IndexPtr& known,
+    const ZipRequest& request, const std::string& name, IndexPtr& previous,
     std::vector<std::string>* warnings, const std::stop_token& stop) const {
   base::WorkingMemory memory(budget_, "its list of archives and their index");
   const auto archives = request.list(memory, stop);
   if (!archives.ok())
     return base::Annotate(archives.status(), request.root->uri());
-  if (known != nullptr && known->IsOf(*archives)) return known;
-  known.reset();
+  if (previous != nullptr && previous->IsOf(*archives)) return previous;
+  previous.reset();
   if (IndexPtr saved = Load(request, name, *archives, warnings);
       saved != nullptr) {
     return saved;

@@ -13,7 +13,7 @@
 #include "server/base/memory_budget.h"
 #include "server/base/working_memory.h"
 #include "server/dataset/dataset.h"
-#include "server/dataset/kept_indexes.h"
+#include "server/dataset/index_cache.h"
 #include "server/dataset/opening.h"
 #include "server/dataset/single_flight.h"
 #include "server/dataset/zip/zip_index.h"
@@ -52,12 +52,12 @@ struct ZipRequest {
 class ZipCatalog {
  public:
   // Saves indexes in `index_directory`; if it is empty, indexes are in memory
-  // only. `budget` outlives the catalog and the datasets. `kept` outlives the
-  // catalog; if it is null, idle indexes are not kept.
+  // only. `budget` outlives the catalog and the datasets. `index_cache`
+  // outlives the catalog; if it is null, idle indexes are not kept.
   ZipCatalog(const std::string& index_directory, base::MemoryBudget* budget,
-             KeptIndexes* kept = nullptr)
+             IndexCache* index_cache = nullptr)
       : budget_(budget),
-        kept_(kept),
+        index_cache_(index_cache),
         store_(index_directory.empty() ? std::nullopt
                                        : std::make_optional<ZipIndexStore>(
                                              index_directory, budget)) {}
@@ -77,13 +77,13 @@ class ZipCatalog {
 
   // Finds the index by FindOnce, and tries again if archives change meanwhile.
   absl::StatusOr<IndexPtr> FindIndex(const ZipRequest& request,
-                                     const std::string& name, IndexPtr known,
+                                     const std::string& name, IndexPtr previous,
                                      std::vector<std::string>* warnings,
                                      const std::stop_token& stop) const;
-  // Returns `known` if it still fits the archives; otherwise loads the index or
-  // scans for it. Resets `known` before that, to free its memory.
+  // Returns `previous` if it still fits the archives; otherwise loads the index
+  // or scans for it. Resets `previous` before that, to free its memory.
   absl::StatusOr<IndexPtr> FindOnce(const ZipRequest& request,
-                                    const std::string& name, IndexPtr& known,
+                                    const std::string& name, IndexPtr& previous,
                                     std::vector<std::string>* warnings,
                                     const std::stop_token& stop) const;
   // Reads the directories of all archives, and builds the index.
@@ -98,7 +98,7 @@ class ZipCatalog {
                 std::vector<std::string>* warnings) const;
 
   base::MemoryBudget* const budget_;
-  KeptIndexes* const kept_;
+  IndexCache* const index_cache_;
   const std::optional<ZipIndexStore> store_;
   Search search_;
 };

@@ -168,7 +168,7 @@ absl::Status ZipDirectory::Parse(std::uint64_t offset,
 }
 
 absl::Status ZipDirectory::ParseTail(absl::Span<const std::uint8_t> tail) {
-  const std::optional<FoundEocd> found = FindEocd(tail);
+  const std::optional<EocdPlace> found = FindEocd(tail);
   // The longer read is needed in three cases. The short read has no EOCD; or
   // has bytes behind the comment, which may be part of a longer comment; or
   // lacks the locator.
@@ -298,10 +298,10 @@ absl::StatusOr<ZipMember> ZipDirectory::MemberOf(const DirectoryEntry& entry) {
   member.header_offset = directory_begin_ - before_directory;
   // Members that overlap are refused: a small archive could otherwise state
   // many copies of one large file (a "zip bomb").
-  if (header + entry.compressed > directory_begin_ - taken_) {
+  if (header + entry.compressed > directory_begin_ - member_bytes_) {
     return absl::DataLossError("lies over others: they have no room for it");
   }
-  taken_ += header + entry.compressed;
+  member_bytes_ += header + entry.compressed;
   return member;
 }
 

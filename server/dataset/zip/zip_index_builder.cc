@@ -72,7 +72,7 @@ class Builder {
   // its data.
   std::uint16_t SlackOf(const Candidate& candidate) const;
 
-  const FoundFile& FileOf(const Candidate& candidate) const {
+  const ArchiveFile& FileOf(const Candidate& candidate) const {
     return contents_[candidate.archive].files[candidate.file];
   }
   // Returns the archive's name, for errors. Returns "" if there is only one
@@ -169,9 +169,9 @@ absl::Status Builder::FindCandidates() {
 absl::Status Builder::SortHeaders() {
   headers_.resize(contents_.size());
   for (std::size_t archive = 0; archive < contents_.size(); ++archive) {
-    const std::vector<FoundFile>& files = contents_[archive].files;
+    const std::vector<ArchiveFile>& files = contents_[archive].files;
     FOREBAY_RETURN_IF_ERROR(memory_.MakeRoom(headers_[archive], files.size()));
-    for (const FoundFile& file : files)
+    for (const ArchiveFile& file : files)
       headers_[archive].push_back(file.header_offset);
     std::sort(headers_[archive].begin(), headers_[archive].end());
   }
@@ -186,7 +186,7 @@ absl::Status Builder::Twice(const Candidate& a, const Candidate& b) const {
 }
 
 std::uint16_t Builder::SlackOf(const Candidate& candidate) const {
-  const FoundFile& file = FileOf(candidate);
+  const ArchiveFile& file = FileOf(candidate);
   const std::vector<std::uint64_t>& headers = headers_[candidate.archive];
   const auto next =
       std::upper_bound(headers.begin(), headers.end(), file.header_offset);
@@ -210,7 +210,7 @@ bool IsPlainPath(std::string_view path) {
 
 absl::Status Builder::AddImage(const Candidate& candidate,
                                const ZipIndexParts& parts) {
-  const FoundFile& file = FileOf(candidate);
+  const ArchiveFile& file = FileOf(candidate);
   storage::ListedObject image;
   image.name = PathOf(candidate);
   image.version.size = file.length;
@@ -244,7 +244,7 @@ absl::Status Builder::AddImage(const Candidate& candidate,
 bool AreInTheDot(const std::vector<ArchiveContents>& contents) {
   bool any = false;
   for (const ArchiveContents& archive : contents) {
-    for (const FoundFile& file : archive.files) {
+    for (const ArchiveFile& file : archive.files) {
       if (!archive.NameOf(file).starts_with("./")) return false;
       any = true;
     }

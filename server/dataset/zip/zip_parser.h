@@ -25,7 +25,7 @@ namespace forebay::dataset::zip {
 
 // A file of an archive: a ZipMember, but with its name stored in
 // ArchiveContents::names.
-struct FoundFile {
+struct ArchiveFile {
   std::uint64_t name_offset = 0;  // bytes into the names
   std::uint64_t header_offset = 0;
   std::uint64_t compressed = 0;
@@ -37,14 +37,14 @@ struct FoundFile {
 
 // The files of an archive, in the order of its directory.
 struct ArchiveContents {
-  std::vector<FoundFile> files;
+  std::vector<ArchiveFile> files;
   std::string names;  // the files' names, concatenated
   // The offset of the directory, in bytes. All members lie before it.
   std::uint64_t end = 0;
   Version digest = {};  // see DirectoryDigest
 
   // Returns the name of one of these files.
-  std::string_view NameOf(const FoundFile& file) const {
+  std::string_view NameOf(const ArchiveFile& file) const {
     return std::string_view(names).substr(file.name_offset, file.name_length);
   }
 };

@@ -32,10 +32,10 @@ absl::StatusOr<Chunks> ChunksOf(const std::string& file,
         finder->Parse(AsBytes(file).subspan(wanted->offset, wanted->length));
     if (!seen.ok()) return seen;
   }
-  CHECK(finder->found().has_value());
+  CHECK(finder->footer().has_value());
   Chunks chunks;
   while (true) {
-    const auto chunk = finder->found()->Next();
+    const auto chunk = finder->footer()->Next();
     if (!chunk.ok()) return chunk.status();
     if (!chunk->has_value()) return chunks;
     chunks.push_back(**chunk);

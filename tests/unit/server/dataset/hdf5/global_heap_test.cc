@@ -49,7 +49,7 @@ absl::StatusOr<std::string> Walk(base::WorkingMemory* memory) {
   }
   CHECK(walk.memory() >= (kNumber + 1) * sizeof(ValuePlace));
   memory->Shrink(walk.memory());
-  return walk.kept();
+  return walk.copies();
 }
 
 TEST_CASE("The walk through HDF5 heaps counts the places of a heap's objects",

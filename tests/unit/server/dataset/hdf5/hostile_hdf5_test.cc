@@ -34,7 +34,7 @@ class HostileHdf5Test {
   absl::Status Parse(const std::string& file, const std::string& path,
                      bool is_kept) {
     FileView view(file.size(), {}, &memory_);
-    FoundArray found;
+    NamedArray found;
     FOREBAY_RETURN_IF_ERROR(LookInto(file, view, [&](FileView& looked) {
       FOREBAY_ASSIGN_OR_RETURN(found, FindFirstArray(looked, path));
       return absl::OkStatus();
@@ -61,7 +61,7 @@ class HostileHdf5Test {
         file, view, [&](FileView& looked) { return lister.Run(looked); });
     if (!status.ok()) return {status.ToString()};
     std::vector<std::string> listed;
-    for (const ListedArray& one : lister.found())
+    for (const ListedArray& one : lister.datasets())
       listed.push_back(one.path + ": " + one.array.status().ToString());
     return listed;
   }

@@ -31,7 +31,7 @@ absl::StatusOr<Hdf5Column> FindColumn(const std::string& file,
                                       const std::string& path, bool is_kept,
                                       base::WorkingMemory* memory) {
   FileView view(file.size(), {}, memory);
-  absl::StatusOr<FoundArray> found;
+  absl::StatusOr<NamedArray> found;
   FOREBAY_RETURN_IF_ERROR(LookInto(file, view, [&](FileView& looked) {
     found = FindFirstArray(looked, path);
     return found.status();

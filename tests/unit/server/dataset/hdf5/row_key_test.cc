@@ -31,7 +31,7 @@ TEST_CASE("An HDF5 row key is read as it was written", "[hdf5][row_key]") {
   CHECK(read->places[0].mask == 2u);
   CHECK(read->places[0].chunk_bytes == 100000u);
   CHECK(read->places[0].row == 300u);
-  CHECK_THAT(read->kept, ElementsAre("abc", "", "x"));
+  CHECK_THAT(read->indexed_values, ElementsAre("abc", "", "x"));
 }
 
 TEST_CASE("An HDF5 row key has the fill value", "[hdf5][row_key]") {
@@ -42,7 +42,7 @@ TEST_CASE("An HDF5 row key has the fill value", "[hdf5][row_key]") {
   const auto read = DecodeRowKey(key);
   REQUIRE_THAT(read, IsOk());
   CHECK(read->places[0].fill == place.fill);
-  CHECK_THAT(read->kept, IsEmpty());
+  CHECK_THAT(read->indexed_values, IsEmpty());
 }
 
 // Returns a row of two datasets, one of which has its rows in parts.
@@ -70,7 +70,7 @@ TEST_CASE("An HDF5 row key has the places of several datasets",
   const auto read = DecodeRowKey(key);
   REQUIRE_THAT(read, IsOk());
   CHECK(read->pieces == row.pieces);
-  CHECK_THAT(read->kept, ElementsAre("abc", ""));
+  CHECK_THAT(read->indexed_values, ElementsAre("abc", ""));
   REQUIRE(read->places.size() == 2u);
   CHECK(read->places[0].kind == RowPlace::Kind::kDirect);
   CHECK(read->places[0].length == 100u);
@@ -177,7 +177,7 @@ TEST_CASE("Other bytes are not an HDF5 row key", "[hdf5][row_key]") {
   place.filters = {{FilterKind::kDeflate}};
   const std::string key = EncodeRowKey({place}, {}, {"abc"});
   const std::string_view whole = key;
-  // A key without kept values is still a key.
+  // A key without indexed values is still a key.
   const std::size_t place_only = key.size() - 4;
   for (std::size_t size = 0; size < key.size(); ++size) {
     CAPTURE(size);

@@ -1,4 +1,4 @@
-#include "server/dataset/kept_indexes.h"
+#include "server/dataset/index_cache.h"
 
 #include <cstdint>
 #include <memory>
@@ -15,7 +15,7 @@ using tests::IsOk;
 
 constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 
-class KeptIndexesTest {
+class IndexCacheTest {
  protected:
   // The budget counts an index as large as its reservation.
   using Index = std::shared_ptr<base::MemoryReservation>;
@@ -27,7 +27,7 @@ class KeptIndexesTest {
   Index OpenAt(const std::string& place, std::uint64_t bytes) {
     auto index = std::make_shared<base::MemoryReservation>(
         *budget_.Reserve(bytes, "an index"));
-    kept_.Keep(place, index, bytes);
+    cache_.Keep(place, index, bytes);
     return index;
   }
 
@@ -35,23 +35,23 @@ class KeptIndexesTest {
 
   std::int64_t now_ = 0;
   base::MemoryBudget budget_{80 * kMib};
-  KeptIndexes kept_{&budget_, [this] { return now_; }};
+  IndexCache cache_{&budget_, [this] { return now_; }};
 };
 
-TEST_CASE_METHOD(KeptIndexesTest,
+TEST_CASE_METHOD(IndexCacheTest,
                  "An index that is not open any more is kept in memory",
-                 "[dataset][kept_indexes]") {
+                 "[dataset][index_cache]") {
   std::weak_ptr<base::MemoryReservation> index = OpenAt("a", 5 * kMib);
   CHECK_FALSE(index.expired());
   CHECK(budget_.used() == 5 * kMib);
   // An index that is opened again is kept once.
-  kept_.Keep("a", index.lock(), 5 * kMib);
+  cache_.Keep("a", index.lock(), 5 * kMib);
   CHECK(index.use_count() == 1);
 }
 
-TEST_CASE_METHOD(KeptIndexesTest,
+TEST_CASE_METHOD(IndexCacheTest,
                  "Another index of a place succeeds the kept one",
-                 "[dataset][kept_indexes]") {
+                 "[dataset][index_cache]") {
   OpenAt("a", 5 * kMib);
   OpenAt("b", 4 * kMib);
   OpenAt("a", 6 * kMib);
@@ -60,35 +60,35 @@ TEST_CASE_METHOD(KeptIndexesTest,
   CHECK(budget_.used() == 4 * kMib);
 }
 
-TEST_CASE_METHOD(KeptIndexesTest, "Spare memory comes before kept indexes",
-                 "[dataset][kept_indexes]") {
+TEST_CASE_METHOD(IndexCacheTest, "Spare memory comes before kept indexes",
+                 "[dataset][index_cache]") {
   Open(10 * kMib);
   CHECK(budget_.ReserveSpare(40 * kMib).has_value());
   CHECK(budget_.used() == 0);
 }
 
-TEST_CASE_METHOD(KeptIndexesTest,
+TEST_CASE_METHOD(IndexCacheTest,
                  "Neither small nor huge indexes are kept in memory",
-                 "[dataset][kept_indexes]") {
-  Open(KeptIndexes::kLeast - 1);
+                 "[dataset][index_cache]") {
+  Open(IndexCache::kLeast - 1);
   Open(11 * kMib);
   CHECK(budget_.used() == 0);
 }
 
-TEST_CASE_METHOD(KeptIndexesTest,
+TEST_CASE_METHOD(IndexCacheTest,
                  "The kept index that was opened longest ago goes first",
-                 "[dataset][kept_indexes]") {
+                 "[dataset][index_cache]") {
   const std::weak_ptr<base::MemoryReservation> first = OpenAt("a", 4 * kMib);
   const std::weak_ptr<base::MemoryReservation> second = Open(5 * kMib);
-  kept_.Keep("a", first.lock(), 4 * kMib);
+  cache_.Keep("a", first.lock(), 4 * kMib);
   Open(6 * kMib);
   CHECK_FALSE(first.expired());
   CHECK(second.expired());
   CHECK(budget_.used() == 10 * kMib);
 }
 
-TEST_CASE_METHOD(KeptIndexesTest, "A memory shortage frees all kept indexes",
-                 "[dataset][kept_indexes]") {
+TEST_CASE_METHOD(IndexCacheTest, "A memory shortage frees all kept indexes",
+                 "[dataset][index_cache]") {
   Open(5 * kMib);
   Open(5 * kMib);
   CHECK(budget_.used() == 10 * kMib);
@@ -97,9 +97,9 @@ TEST_CASE_METHOD(KeptIndexesTest, "A memory shortage frees all kept indexes",
   CHECK(budget_.used() == 75 * kMib);
 }
 
-TEST_CASE_METHOD(KeptIndexesTest,
+TEST_CASE_METHOD(IndexCacheTest,
                  "A kept index that is open outlasts a memory shortage",
-                 "[dataset][kept_indexes]") {
+                 "[dataset][index_cache]") {
   const Index index = Open(10 * kMib);
   CHECK_THAT(budget_.Reserve(75 * kMib, "another"),
              HasCode(absl::StatusCode::kResourceExhausted));
@@ -107,17 +107,17 @@ TEST_CASE_METHOD(KeptIndexesTest,
   CHECK(budget_.used() == 10 * kMib);
 }
 
-TEST_CASE_METHOD(KeptIndexesTest, "Idle kept indexes are given up",
-                 "[dataset][kept_indexes]") {
+TEST_CASE_METHOD(IndexCacheTest, "Idle kept indexes are given up",
+                 "[dataset][index_cache]") {
   Open(4 * kMib);
   now_ = 10;
   Open(5 * kMib);
   now_ = 15;
-  kept_.GiveUpIdle(15);
+  cache_.GiveUpIdle(15);
   CHECK(budget_.used() == 5 * kMib);
-  kept_.GiveUpIdle(6);
+  cache_.GiveUpIdle(6);
   CHECK(budget_.used() == 5 * kMib);
-  kept_.GiveUpIdle(5);
+  cache_.GiveUpIdle(5);
   CHECK(budget_.used() == 0);
 }
 

@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_DATASET_KEPT_INDEXES_H_
-#define FOREBAY_SERVER_DATASET_KEPT_INDEXES_H_
+#ifndef FOREBAY_SERVER_DATASET_INDEX_CACHE_H_
+#define FOREBAY_SERVER_DATASET_INDEX_CACHE_H_
 
 #include <cstdint>
 #include <functional>
@@ -22,7 +22,7 @@ namespace forebay::dataset {
 //
 // Thread-safe. Shares each index with all loaders that have it open. Blocks
 // only to free indexes. Has no errors.
-class KeptIndexes {
+class IndexCache {
  public:
   // Indexes of fewer bytes are not kept: reading such an index again takes
   // milliseconds.
@@ -32,10 +32,10 @@ class KeptIndexes {
 
   // Registers with `budget`, which outlives this object. `now` returns the
   // nanoseconds of a monotonic clock.
-  KeptIndexes(base::MemoryBudget* budget, std::function<std::int64_t()> now);
-  ~KeptIndexes();
-  KeptIndexes(const KeptIndexes&) = delete;
-  KeptIndexes& operator=(const KeptIndexes&) = delete;
+  IndexCache(base::MemoryBudget* budget, std::function<std::int64_t()> now);
+  ~IndexCache();
+  IndexCache(const IndexCache&) = delete;
+  IndexCache& operator=(const IndexCache&) = delete;
 
   // Keeps an index of `bytes` bytes that has just been opened. Replaces an
   // earlier index with the same `place`. A place is any text that tells
@@ -47,7 +47,7 @@ class KeptIndexes {
 
  private:
   // An index that is kept, and when it was last opened.
-  struct Kept {
+  struct Entry {
     std::string place;
     std::shared_ptr<const void> index;
     std::uint64_t bytes = 0;
@@ -58,21 +58,21 @@ class KeptIndexes {
   void GiveUpAll();
   // Moves one index into `freed`. The caller destroys `freed` after it has
   // released the mutex, since freeing a large index takes long.
-  void Take(std::list<Kept>::iterator kept, std::list<Kept>* freed)
+  void Take(std::list<Entry>::iterator entry, std::list<Entry>* freed)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Moves the index that was opened the longest ago into `freed`.
-  void TakeLast(std::list<Kept>* freed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    Take(std::prev(kept_.end()), freed);
+  void TakeLast(std::list<Entry>* freed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    Take(std::prev(entries_.end()), freed);
   }
 
   base::MemoryBudget* const budget_;
   const std::function<std::int64_t()> now_;
   base::Mutex mutex_;
   // The kept indexes, most recently opened first.
-  std::list<Kept> kept_ ABSL_GUARDED_BY(mutex_);
-  std::uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // of kept_
+  std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);
+  std::uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // of entries_
 };
 
 }  // namespace forebay::dataset
 
-#endif  // FOREBAY_SERVER_DATASET_KEPT_INDEXES_H_
+#endif  // FOREBAY_SERVER_DATASET_INDEX_CACHE_H_

@@ -1,4 +1,4 @@
-#include "server/dataset/array_record/kept_chunks.h"
+#include "server/dataset/array_record/chunk_record_cache.h"
 
 #include <string>
 #include <string_view>
@@ -23,7 +23,7 @@ class Stored {
   absl::Span<const std::uint8_t> bytes() const {
     return AsBytes(file_).subspan(kSignatureBytes);
   }
-  Version digest() const { return KeptChunks::DigestOf(bytes()); }
+  Version digest() const { return ChunkRecordCache::DigestOf(bytes()); }
   Chunk Read() const {
     return *Chunk::Read(
         kSignatureBytes, bytes(), 1 << 20,
@@ -37,11 +37,11 @@ class Stored {
 };
 
 TEST_CASE("An ArrayRecord chunk is kept when it is read once more",
-          "[array_record][kept_chunks]") {
+          "[array_record][chunk_record_cache]") {
   const std::vector<std::string> records = {
       "", "abc", "", "d", std::string(1000, 'x'), ""};
   const Stored stored(records);
-  KeptChunks chunks(base::AmpleBudget());
+  ChunkRecordCache chunks(base::AmpleBudget());
   CHECK_FALSE(chunks.Find(stored.digest()).has_value());
   chunks.Add(stored.digest(), stored.Read());
   CHECK_FALSE(chunks.Find(stored.digest()).has_value());
@@ -55,9 +55,9 @@ TEST_CASE("An ArrayRecord chunk is kept when it is read once more",
 }
 
 TEST_CASE("The kept ArrayRecord chunks forget what they saw long ago",
-          "[array_record][kept_chunks]") {
+          "[array_record][chunk_record_cache]") {
   const Stored stored({"abc", "d"});
-  KeptChunks chunks(base::AmpleBudget());
+  ChunkRecordCache chunks(base::AmpleBudget());
   chunks.Add(stored.digest(), stored.Read());
   for (int i = 0; i < 64; ++i) {
     const Stored other({"other", std::to_string(i)});
@@ -68,9 +68,9 @@ TEST_CASE("The kept ArrayRecord chunks forget what they saw long ago",
 }
 
 TEST_CASE("No ArrayRecord chunk is kept without a memory budget",
-          "[array_record][kept_chunks]") {
+          "[array_record][chunk_record_cache]") {
   const Stored stored({"abc", "d"});
-  KeptChunks chunks(nullptr);
+  ChunkRecordCache chunks(nullptr);
   for (int i = 0; i < 3; ++i) chunks.Add(stored.digest(), stored.Read());
   CHECK_FALSE(chunks.Find(stored.digest()).has_value());
 }

@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_DATASET_ARRAY_RECORD_KEPT_CHUNKS_H_
-#define FOREBAY_SERVER_DATASET_ARRAY_RECORD_KEPT_CHUNKS_H_
+#ifndef FOREBAY_SERVER_DATASET_ARRAY_RECORD_CHUNK_RECORD_CACHE_H_
+#define FOREBAY_SERVER_DATASET_ARRAY_RECORD_CHUNK_RECORD_CACHE_H_
 
 #include <array>
 #include <cstddef>
@@ -23,8 +23,8 @@ namespace forebay::dataset::array_record {
 // ownership of the bytes; never blocks; has no errors.
 class ChunkRecords {
  public:
-  explicit ChunkRecords(std::shared_ptr<const std::string> kept)
-      : kept_(std::move(kept)) {}
+  explicit ChunkRecords(std::shared_ptr<const std::string> bytes)
+      : bytes_(std::move(bytes)) {}
 
   // Number of records.
   std::uint64_t size() const { return NumberAt(0); }
@@ -33,13 +33,13 @@ class ChunkRecords {
 
  private:
   // Returns the number at index `place` of the u64 numbers at the start of
-  // `kept_`.
+  // `bytes_`.
   std::uint64_t NumberAt(std::uint64_t place) const;
 
   // The bytes: the number of records and the end of each record (u64 each),
   // then the records back to back. Ends count from the start of the first
   // record.
-  const std::shared_ptr<const std::string> kept_;
+  const std::shared_ptr<const std::string> bytes_;
 };
 
 // Keeps the decompressed records of some chunks, so that a chunk whose records
@@ -49,10 +49,10 @@ class ChunkRecords {
 // costs only a digest more.
 //
 // Thread-safe; owns what it keeps. Blocks and fails as DecompressedCache does.
-class KeptChunks {
+class ChunkRecordCache {
  public:
   // Takes its memory from `budget`. Keeps nothing if `budget` is null.
-  explicit KeptChunks(base::MemoryBudget* budget)
+  explicit ChunkRecordCache(base::MemoryBudget* budget)
       : cache_(budget, kMostBytes) {}
 
   // Returns a digest of a chunk's bytes in the file, by which Find finds the
@@ -62,24 +62,24 @@ class KeptChunks {
   // Returns the records of a kept chunk, or nothing if the chunk is not kept.
   std::optional<ChunkRecords> Find(const Version& digest);
   // Keeps a chunk that Find did not find, if the chunk was read lately
-  // (WasSeen). No record may have been taken from `chunk` before.
+  // (WasReadLately). No record may have been taken from `chunk` before.
   void Add(const Version& digest, Chunk chunk);
 
  private:
   // The most bytes that all kept chunks take.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
 
-  // Returns whether `digest` is in `seen_`. Records it there if it is not.
-  bool WasSeen(const Version& digest);
+  // Returns whether `digest` is in `digests_`. Records it there if it is not.
+  bool WasReadLately(const Version& digest);
 
   DecompressedCache cache_;
   base::Mutex mutex_;
   // The digests of the last chunks that were read and not found, as a ring.
-  // next_seen_ is the index of the oldest.
-  std::array<Version, 64> seen_ ABSL_GUARDED_BY(mutex_) = {};
-  std::size_t next_seen_ ABSL_GUARDED_BY(mutex_) = 0;
+  // next_digest_ is the index of the oldest.
+  std::array<Version, 64> digests_ ABSL_GUARDED_BY(mutex_) = {};
+  std::size_t next_digest_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace forebay::dataset::array_record
 
-#endif  // FOREBAY_SERVER_DATASET_ARRAY_RECORD_KEPT_CHUNKS_H_
+#endif  // FOREBAY_SERVER_DATASET_ARRAY_RECORD_CHUNK_RECORD_CACHE_H_
