@@ -138,7 +138,7 @@ absl::Status Daemon::Assemble(const Resources& resources) {
       scratch_, budget_.Reserve(resources.scratch, "decoder scratch"));
   FOREBAY_ASSIGN_OR_RETURN(
       spare_buffers_,
-      budget_.Reserve(LocalReads::kKeptBytes, "buffers of reads"));
+      budget_.Reserve(LocalReads::kBufferBytes, "buffers of reads"));
   FOREBAY_ASSIGN_OR_RETURN(
       coalesced_, storage::CoalescedSource::Create(
                       &sources_, &budget_,

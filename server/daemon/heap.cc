@@ -13,7 +13,7 @@ namespace {
 constexpr int kMappedBytes = 2 << 20;
 
 // The free bytes that an arena keeps at its end.
-constexpr int kKeptBytes = 1 << 20;
+constexpr int kTrimThreshold = 1 << 20;
 
 // The number of arenas on a host of few CPUs: enough for the busy threads that
 // are not the executor's.
@@ -23,7 +23,7 @@ constexpr int kFewArenas = 8;
 
 void SetUpHeap(int cpus) {
   mallopt(M_MMAP_THRESHOLD, kMappedBytes);
-  mallopt(M_TRIM_THRESHOLD, kKeptBytes);
+  mallopt(M_TRIM_THRESHOLD, kTrimThreshold);
   mallopt(M_ARENA_MAX, std::max(cpus, kFewArenas));
 }
 

@@ -42,7 +42,8 @@ LocalReads::LocalReads(const proto::StorageConfig& config,
                        storage::AllJobShares* shares)
     : threads_(static_cast<int>(config.local_threads())),
       budget_(budget),
-      buffers_(std::make_shared<storage::BufferPool>(kKeptBytes - kRingBytes)),
+      buffers_(
+          std::make_shared<storage::BufferPool>(kBufferBytes - kRingBytes)),
       domains_(
           {.domain_of =
                [](const storage::ReadRequest& request) {

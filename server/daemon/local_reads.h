@@ -41,7 +41,7 @@ class LocalReads {
   // The most bytes of buffers that are kept for the next reads, including the
   // buffers of the first ring. Further rings reserve memory from the budget, if
   // it has some to spare.
-  static constexpr std::size_t kKeptBytes = std::size_t{20} << 20;
+  static constexpr std::size_t kBufferBytes = std::size_t{20} << 20;
 
   // Creates the source, and adds its schedulers to `shares`. The executor
   // checks files whose modification time alone has changed. `shares`, the

@@ -199,9 +199,9 @@ std::unique_ptr<RemoteReads::Buckets> RemoteReads::BucketsFor(
                                   ? kNoCredentials
                                   : buckets->credentials->name();
   if (buckets->credentials != nullptr)
-    buckets->token = std::make_unique<gcs::KeptToken>(
+    buckets->token = std::make_unique<gcs::TokenCache>(
         buckets->credentials.get(), base::Clock::Wall());
-  gcs::KeptToken* const token = buckets->token.get();
+  gcs::TokenCache* const token = buckets->token.get();
   buckets->lister = std::make_unique<gcs::GcsLister>(client, token,
                                                      buckets->credentials_name);
   storage::DomainSourceOptions options;

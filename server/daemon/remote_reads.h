@@ -23,7 +23,7 @@
 #include "server/storage/gcs/gcs_credentials.h"
 #include "server/storage/gcs/gcs_lister.h"
 #include "server/storage/gcs/gcs_protocol.h"
-#include "server/storage/gcs/kept_token.h"
+#include "server/storage/gcs/token_cache.h"
 #include "server/storage/gcs/token_source.h"
 #include "server/storage/http/client.h"
 #include "server/storage/http/engine.h"
@@ -102,7 +102,7 @@ class RemoteReads final : public storage::RootOpener,
   struct Buckets {
     std::string credentials_name;
     std::unique_ptr<storage::gcs::TokenSource> credentials;  // null if none
-    std::unique_ptr<storage::gcs::KeptToken> token;
+    std::unique_ptr<storage::gcs::TokenCache> token;
     std::unique_ptr<storage::gcs::GcsLister> lister;
     std::unique_ptr<storage::DomainSource> source;
   };

@@ -9,7 +9,7 @@
 #include "server/storage/domain_source.h"
 #include "server/storage/http/client.h"
 #include "server/storage/http/entity_tags.h"
-#include "server/storage/s3/kept_credentials.h"
+#include "server/storage/s3/credentials_cache.h"
 #include "server/storage/s3/s3_lister.h"
 #include "server/storage/s3/s3_protocol.h"
 #include "server/storage/s3/settings.h"
@@ -54,7 +54,7 @@ class S3Reads {
   const storage::s3::Endpoint endpoint_;
   storage::http::EntityTags tags_;
   const storage::s3::S3Protocol protocol_;
-  storage::s3::KeptCredentials credentials_;
+  storage::s3::CredentialsCache credentials_;
   storage::s3::S3Lister lister_;
   storage::DomainSource source_;
 };

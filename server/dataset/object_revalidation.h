@@ -70,9 +70,8 @@ class ObjectRevalidation
   const std::uint64_t ticket_;
   storage::ByteSource& source_;
   const Done done_;
-  int scans_ = 0;  // how often Begin was called
-  storage::Revision
-      revision_;  // the object's revision, as the last read found it
+  int scans_ = 0;               // how often Begin was called
+  storage::Revision revision_;  // of the object, as the last read found it
   ObjectParser* parser_ = nullptr;
 };
 

@@ -18,18 +18,18 @@ class Answer {
     base::MutexLock lock(&mutex_);
     if (result_.has_value()) return;
     result_ = std::move(result);
-    given_.NotifyAll();
+    answered_.NotifyAll();
   }
 
   absl::StatusOr<ReadResult> Await() {
     base::MutexLock lock(&mutex_);
-    while (!result_.has_value()) given_.Wait(&mutex_);
+    while (!result_.has_value()) answered_.Wait(&mutex_);
     return *std::move(result_);
   }
 
  private:
   base::Mutex mutex_;
-  base::CondVar given_;
+  base::CondVar answered_;
   // The first result that was given: the read's own, or that of the stop.
   std::optional<absl::StatusOr<ReadResult>> result_ ABSL_GUARDED_BY(mutex_);
 };

@@ -53,7 +53,7 @@ std::vector<Point> PointsOf(const Bytes& file, Compression compression) {
   std::vector<Point> points;
   const absl::Status status = (*scan)->Take(
       file, [](absl::Span<const std::uint8_t>) { return absl::OkStatus(); },
-      [&](const storage::compressed::FoundPoint& found) {
+      [&](const storage::compressed::ScanPoint& found) {
         points.push_back({found.offset,
                           found.bit,
                           {found.window.begin(), found.window.end()}});

@@ -46,7 +46,7 @@ absl::Status BucketPlace::OpenGcs(const std::string& endpoint,
         tokens_,
         gcs::FindCredentials(environment, client, base::Clock::Wall()));
     token_ =
-        std::make_unique<gcs::KeptToken>(tokens_.get(), base::Clock::Wall());
+        std::make_unique<gcs::TokenCache>(tokens_.get(), base::Clock::Wall());
   }
   authorizer_ = token_.get();
   lists_ = gcs::ListsOf(*root, authorizer_);
@@ -65,7 +65,7 @@ absl::Status BucketPlace::OpenS3(const std::string& endpoint,
     s3::S3Settings settings;
     settings.credentials = reader.credentials;
     const auto find = [settings] { return s3::FindCredentials(settings, {}); };
-    credentials_ = std::make_unique<s3::KeptCredentials>(
+    credentials_ = std::make_unique<s3::CredentialsCache>(
         &client->engine(), find, place.region, base::Clock::Wall());
     FOREBAY_RETURN_IF_ERROR(credentials_->Renew());
   }

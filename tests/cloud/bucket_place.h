@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/storage/byte_source.h"
-#include "server/storage/gcs/kept_token.h"
+#include "server/storage/gcs/token_cache.h"
 #include "server/storage/gcs/token_source.h"
 #include "server/storage/http/authorizer.h"
 #include "server/storage/http/client.h"
@@ -15,7 +15,7 @@
 #include "server/storage/http/object_list.h"
 #include "server/storage/http/protocol.h"
 #include "server/storage/object_lister.h"
-#include "server/storage/s3/kept_credentials.h"
+#include "server/storage/s3/credentials_cache.h"
 #include "server/storage/webhdfs/hdfs_lister.h"
 
 namespace forebay::tests {
@@ -57,8 +57,8 @@ class BucketPlace {
                         storage::http::Client* client);
 
   std::unique_ptr<storage::gcs::TokenSource> tokens_;
-  std::unique_ptr<storage::gcs::KeptToken> token_;
-  std::unique_ptr<storage::s3::KeptCredentials> credentials_;
+  std::unique_ptr<storage::gcs::TokenCache> token_;
+  std::unique_ptr<storage::s3::CredentialsCache> credentials_;
   storage::http::Authorizer* authorizer_ = nullptr;
   storage::http::EntityTags tags_;
   std::shared_ptr<const storage::Root> root_;

@@ -27,10 +27,10 @@ using forebay::base::WorkingMemory;
 using forebay::fuzz::Require;
 using forebay::storage::compressed::AccessPoint;
 using forebay::storage::compressed::Compression;
-using forebay::storage::compressed::FoundPoint;
 using forebay::storage::compressed::InflateReader;
 using forebay::storage::compressed::InflateScan;
 using forebay::storage::compressed::kWindowBytes;
+using forebay::storage::compressed::ScanPoint;
 using forebay::storage::compressed::ScratchPool;
 using Bytes = absl::Span<const std::uint8_t>;
 
@@ -53,7 +53,7 @@ Result Scan(Compression compression, Bytes compressed, std::size_t piece) {
   WorkingMemory memory(AmpleBudget(), "a scan");
   const auto scan = InflateScan::Create(compression, &memory);
   Require(scan.ok());
-  const auto keep = [&](const FoundPoint& found) {
+  const auto keep = [&](const ScanPoint& found) {
     Require(found.window.size() <= kWindowBytes &&
             found.offset <= result.text.size());
     result.points.push_back(

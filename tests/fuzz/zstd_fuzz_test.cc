@@ -24,8 +24,8 @@ namespace {
 using forebay::base::MemoryBudget;
 using forebay::base::WorkingMemory;
 using forebay::fuzz::Require;
-using forebay::storage::compressed::FoundPoint;
 using forebay::storage::compressed::kMostApart;
+using forebay::storage::compressed::ScanPoint;
 using forebay::storage::compressed::ScratchPool;
 using forebay::storage::compressed::ZstdDecoders;
 using forebay::storage::compressed::ZstdReader;
@@ -57,7 +57,7 @@ Result Scan(Bytes compressed, std::size_t piece) {
   WorkingMemory memory(&budget, "a scan");
   const auto scan = ZstdScan::Create(&memory);
   Require(scan.ok());
-  const auto keep = [&](const FoundPoint& found) {
+  const auto keep = [&](const ScanPoint& found) {
     Require(found.window.empty() && found.piece.size() <= kMostApart);
     Require(found.bit % 8 == 0 && found.bit / 8 <= compressed.size());
     if (!result.points.empty()) {

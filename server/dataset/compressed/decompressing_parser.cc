@@ -24,9 +24,9 @@ namespace forebay::dataset::compressed {
 namespace {
 
 using storage::compressed::AccessPoint;
+using storage::compressed::CompressOrStore;
 using storage::compressed::DecompressedFile;
-using storage::compressed::FoundPoint;
-using storage::compressed::PackKept;
+using storage::compressed::ScanPoint;
 
 // The inner parser asks for short ranges, since its bytes are in memory anyway.
 constexpr ReadSizes kInnerReads = {.min = 512, .max = 512};
@@ -106,14 +106,14 @@ absl::Status DecompressingParser::Decompress(
         failed = Pass(bytes);
         return failed;
       },
-      [&](const FoundPoint& point) {
+      [&](const ScanPoint& point) {
         failed = AddPoint(point);
         return failed;
       });
   if (!failed.ok()) return failed;
   absl::Status status = taken;
   if (status.ok() && scan_->taken() == size()) {
-    status = scan_->Finish([&](const FoundPoint& point) {
+    status = scan_->Finish([&](const ScanPoint& point) {
       failed = AddPoint(point);
       return failed;
     });
@@ -126,16 +126,16 @@ absl::Status DecompressingParser::Decompress(
   return scan_->taken() == size() ? Finish() : absl::OkStatus();
 }
 
-absl::Status DecompressingParser::AddPoint(const FoundPoint& point) {
+absl::Status DecompressingParser::AddPoint(const ScanPoint& point) {
   AccessPoint added = {.offset = point.offset, .bit = point.bit};
-  std::string kept;
+  std::string stored_bytes;
   if (!point.window.empty()) {
-    kept = PackKept(point.window);
-    FOREBAY_ASSIGN_OR_RETURN(added.window_offset, writer_->Add(kept));
+    stored_bytes = CompressOrStore(point.window);
+    FOREBAY_ASSIGN_OR_RETURN(added.window_offset, writer_->Add(stored_bytes));
     added.window_crc32c = base::Crc32c(point.window);
   } else if (!point.piece.empty()) {
-    kept = PackKept(point.piece);
-    auto offset = writer_->AddPiece(kept);
+    stored_bytes = CompressOrStore(point.piece);
+    auto offset = writer_->AddPiece(stored_bytes);
     if (!offset.ok()) {
       return base::Annotate(
           offset.status(),
@@ -146,7 +146,7 @@ absl::Status DecompressingParser::AddPoint(const FoundPoint& point) {
     added.window_offset = *offset;
     added.window_crc32c = base::Crc32c(point.piece);
   }
-  added.window_bytes = static_cast<std::uint32_t>(kept.size());
+  added.window_bytes = static_cast<std::uint32_t>(stored_bytes.size());
   FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(decompressed_file_.points, 1));
   decompressed_file_.points.push_back(added);
   return absl::OkStatus();

@@ -88,7 +88,7 @@ class DecompressingParser final : public ObjectParser {
   // Decompresses the next bytes of the file.
   absl::Status Decompress(absl::Span<const std::uint8_t> compressed);
   // Stores an access point, with its window or piece.
-  absl::Status AddPoint(const storage::compressed::FoundPoint& point);
+  absl::Status AddPoint(const storage::compressed::ScanPoint& point);
   // Takes the next decompressed bytes, and passes on the part of them that the
   // inner parser wants.
   absl::Status Pass(absl::Span<const std::uint8_t> bytes);
@@ -106,8 +106,8 @@ class DecompressingParser final : public ObjectParser {
   std::unique_ptr<storage::compressed::CompressedScan> scan_;
   storage::compressed::DecompressedFile decompressed_file_;
   PieceDigest pieces_;
-  PieceDigest
-      whole_;  // digest of all bytes; used if decompressed_file_ has pieces
+  // The digest of all bytes, used if `decompressed_file_` has pieces.
+  PieceDigest whole_;
   // The number of decompressed bytes that have been passed so far.
   std::uint64_t passed_ = 0;
   // The part of the passed bytes that is kept: from the start of the inner

@@ -155,15 +155,15 @@ absl::StatusOr<std::uint64_t> PointFileWriter::AddPiece(
 
 absl::StatusOr<PointsPtr> PointFileWriter::Finish(
     absl::Span<const storage::ListedObject> files,
-    std::vector<std::optional<DecompressedFile>> compressed) {
-  FOREBAY_CHECK(compressed.size() == files.size());
+    std::vector<std::optional<DecompressedFile>> compressed_files) {
+  FOREBAY_CHECK(compressed_files.size() == files.size());
   std::uint64_t compressed = 0;
   std::uint64_t points = 0;
   std::uint64_t names = 0;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    if (!compressed[i].has_value()) continue;
+    if (!compressed_files[i].has_value()) continue;
     ++compressed;
-    points += compressed[i]->points.size();
+    points += compressed_files[i]->points.size();
     names += files[i].name.size();
   }
   if (compressed == 0) return nullptr;
@@ -176,8 +176,9 @@ absl::StatusOr<PointsPtr> PointFileWriter::Finish(
   parts.points.reserve(points);
   parts.names.reserve(names);
   for (std::size_t i = 0; i < files.size(); ++i) {
-    if (!compressed[i].has_value()) continue;
-    const DecompressedFile file = *std::exchange(compressed[i], std::nullopt);
+    if (!compressed_files[i].has_value()) continue;
+    const DecompressedFile file =
+        *std::exchange(compressed_files[i], std::nullopt);
     parts.files.push_back({.name_offset = parts.names.size(),
                            .name_length = files[i].name.size(),
                            .compressed_size = files[i].version.size,

@@ -45,20 +45,21 @@ class PointFileWriter {
   PointFileWriter(std::string path, base::WorkingMemory* memory)
       : path_(std::move(path)), memory_(memory) {}
 
-  // Stores a window, in the form that storage::compressed::PackKept returns.
-  // Returns the window's offset in the concatenated windows and pieces.
+  // Stores a window, in the form that storage::compressed::CompressOrStore
+  // returns. Returns the window's offset in the concatenated windows and
+  // pieces.
   absl::StatusOr<std::uint64_t> Add(std::string_view window);
   // Stores a piece in the same form. Returns the piece's offset in the
   // concatenated windows and pieces.
   absl::StatusOr<std::uint64_t> AddPiece(std::string_view piece);
 
-  // Completes the file, and returns the access points of `files`. `compressed`
-  // has the points of each compressed file. Returns null if no file is
-  // compressed. The points keep their part of the memory.
+  // Completes the file, and returns the access points of `files`.
+  // `compressed_files` has the points of each compressed file. Returns null if
+  // no file is compressed. The points keep their part of the memory.
   absl::StatusOr<PointsPtr> Finish(
       absl::Span<const storage::ListedObject> files,
       std::vector<std::optional<storage::compressed::DecompressedFile>>
-          compressed);
+          compressed_files);
 
  private:
   // Moves all windows and pieces from the file into memory, and deletes the

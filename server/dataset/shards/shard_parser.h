@@ -57,8 +57,7 @@ class ShardParser final : public ObjectParser {
         lacks_(fields->size()),
         has_(fields->size()) {}
 
-  // Chooses the fields of the complete samples `samples`, and adds the samples
-  // to samples_.
+  // Chooses the fields of complete samples, and adds the samples to `samples_`.
   absl::Status Keep(absl::Span<const GroupedSample> samples);
   // Records which fields a sample has and lacks, for CheckFields.
   void NoteLacks(const GroupedSample& sample,

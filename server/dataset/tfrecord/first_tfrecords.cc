@@ -124,9 +124,7 @@ class Start {
                      ? absl::OkStatus()
                      : absl::CancelledError("has enough");
         },
-        [](const storage::compressed::FoundPoint&) {
-          return absl::OkStatus();
-        });
+        [](const storage::compressed::ScanPoint&) { return absl::OkStatus(); });
     if (!taken.ok() && decompressed->empty())
       return base::Annotate(taken, file_.name);
     return base::Bytes(decompressed, *decompressed);

@@ -94,8 +94,8 @@ class ZipDirectory {
   std::uint64_t directory_begin_ = 0;
   std::uint64_t directory_end_ = 0;
   std::uint64_t entries_ = 0;  // parsed so far
-  std::uint64_t member_bytes_ =
-      0;  // least bytes that the members found so far take
+  // The least bytes that the members found so far take.
+  std::uint64_t member_bytes_ = 0;
 };
 
 // Returns an upper bound of the bytes of memory that the members found in

@@ -10,7 +10,7 @@
 namespace forebay::storage::compressed {
 
 // An access point whose window or piece is not kept yet.
-struct FoundPoint {
+struct ScanPoint {
   std::uint64_t offset = 0;  // as in AccessPoint
   std::uint64_t bit = 0;
   absl::Span<const std::uint8_t> window;  // at most kWindowBytes
@@ -36,16 +36,16 @@ class CompressedScan {
       absl::FunctionRef<absl::Status(absl::Span<const std::uint8_t> bytes)>;
   // Receives the points in their order. There is at least one, and the first
   // has offset 0.
-  using Found = absl::FunctionRef<absl::Status(const FoundPoint& point)>;
+  using OnPoint = absl::FunctionRef<absl::Status(const ScanPoint& point)>;
 
   virtual ~CompressedScan() = default;
 
   // Takes the file's next bytes. Before it returns, `out` has received
   // everything that these bytes decompress to.
   virtual absl::Status Take(absl::Span<const std::uint8_t> compressed, Out out,
-                            Found found) = 0;
+                            OnPoint on_point) = 0;
   // Ends the scan. The caller has given all bytes of the file.
-  virtual absl::Status Finish(Found found) = 0;
+  virtual absl::Status Finish(OnPoint on_point) = 0;
 
   // Returns the number of compressed bytes that the scan has taken.
   virtual std::uint64_t taken() const = 0;

@@ -97,7 +97,7 @@ InflateScan::InflateScan(Compression compression, std::unique_ptr<State> state,
 InflateScan::~InflateScan() { memory_->Shrink(kBytes); }
 
 absl::Status InflateScan::Take(absl::Span<const std::uint8_t> compressed,
-                               Out out, Found found) {
+                               Out out, OnPoint on_point) {
   while (!compressed.empty() || is_pending_) {
     if (place_ == Place::kBetweenMembers) {
       FOREBAY_RETURN_IF_ERROR(BeginMember(compressed));
@@ -113,10 +113,10 @@ absl::Status InflateScan::Take(absl::Span<const std::uint8_t> compressed,
       FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t took,
                                InflateSome(compressed, out, &unused_bits));
       compressed.remove_prefix(took);
-      FOREBAY_RETURN_IF_ERROR(TellPoint(found));
+      FOREBAY_RETURN_IF_ERROR(TellPoint(on_point));
       if (unused_bits != kNotAtBlock) NoteBlock(unused_bits);
     }
-    FOREBAY_RETURN_IF_ERROR(TellPoint(found));
+    FOREBAY_RETURN_IF_ERROR(TellPoint(on_point));
   }
   return absl::OkStatus();
 }
@@ -190,7 +190,7 @@ void InflateScan::NoteBlock(int unused_bits) {
   state_->has_candidate = true;
 }
 
-absl::Status InflateScan::TellPoint(Found found) {
+absl::Status InflateScan::TellPoint(OnPoint on_point) {
   const bool first = out_ == 0 && last_point_ == 0 && !any_member_;
   if (!state_->has_candidate || (!first && out_ - last_point_ <= kMostApart)) {
     return absl::OkStatus();
@@ -198,13 +198,13 @@ absl::Status InflateScan::TellPoint(Found found) {
   const State::Candidate& candidate = state_->candidate;
   state_->has_candidate = false;
   last_point_ = candidate.offset;
-  return found({candidate.offset,
-                candidate.bit,
-                {candidate.window.data(), candidate.window_bytes},
-                {}});
+  return on_point({candidate.offset,
+                   candidate.bit,
+                   {candidate.window.data(), candidate.window_bytes},
+                   {}});
 }
 
-absl::Status InflateScan::Finish(Found) {
+absl::Status InflateScan::Finish(OnPoint) {
   if (place_ == Place::kInMember)
     return absl::DataLossError("is truncated in its compressed data");
   if (!any_member_) return absl::DataLossError("is empty");

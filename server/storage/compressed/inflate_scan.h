@@ -30,8 +30,8 @@ class InflateScan final : public CompressedScan {
   ~InflateScan() override;
 
   absl::Status Take(absl::Span<const std::uint8_t> compressed, Out out,
-                    Found found) override;
-  absl::Status Finish(Found found) override;
+                    OnPoint on_point) override;
+  absl::Status Finish(OnPoint on_point) override;
 
   std::uint64_t taken() const override { return in_; }
   std::uint64_t decompressed() const override { return out_; }
@@ -53,8 +53,8 @@ class InflateScan final : public CompressedScan {
   // Makes the block that begins here the candidate for the next point, if the
   // block is far enough behind the last point.
   void NoteBlock(int unused_bits);
-  // Passes the candidate to `found`, if it is time for a new point.
-  absl::Status TellPoint(Found found);
+  // Passes the candidate to `on_point`, if it is time for a new point.
+  absl::Status TellPoint(OnPoint on_point);
 
   const Compression compression_;
   base::WorkingMemory* const memory_;
@@ -68,7 +68,7 @@ class InflateScan final : public CompressedScan {
   std::uint64_t in_ = 0;
   // The bytes that were decompressed.
   std::uint64_t out_ = 0;
-  // The offset of the last point that `found` received.
+  // The offset of the last point that `on_point` received.
   std::uint64_t last_point_ = 0;
 };
 

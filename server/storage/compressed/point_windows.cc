@@ -43,7 +43,7 @@ absl::StatusOr<std::string> Checked(std::string window,
 
 }  // namespace
 
-std::string PackKept(absl::Span<const std::uint8_t> bytes) {
+std::string CompressOrStore(absl::Span<const std::uint8_t> bytes) {
   std::string compressed(1 + ZSTD_compressBound(bytes.size()), kCompressed);
   const std::size_t length =
       ZSTD_compress(&compressed[1], compressed.size() - 1, bytes.data(),

@@ -12,10 +12,10 @@
 
 namespace forebay::storage::compressed {
 
-// Returns a window or a piece in the form in which it is kept: compressed by
+// Returns a window or a piece in the form that the store takes: compressed by
 // zstd, if that makes it short enough. Thread-safe; never blocks; has no
 // errors.
-std::string PackKept(absl::Span<const std::uint8_t> bytes);
+std::string CompressOrStore(absl::Span<const std::uint8_t> bytes);
 
 // The kept windows and pieces of many access points, one behind the other. They
 // lie in memory, or in a file of the daemon's own that is read anew for each
@@ -26,7 +26,7 @@ std::string PackKept(absl::Span<const std::uint8_t> bytes);
 // disk. Errors give the reason alone.
 class PointWindows {
  public:
-  // Makes a store in memory, of bytes that PackKept gave.
+  // Makes a store in memory, of bytes that CompressOrStore gave.
   explicit PointWindows(std::string bytes)
       : bytes_(std::move(bytes)), size_(bytes_.size()) {}
   // Makes a store of the `size` bytes that lie in the file from `offset` on.

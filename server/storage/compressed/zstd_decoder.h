@@ -35,7 +35,7 @@ class ZstdDecoder {
     // The compressed bytes that were taken.
     std::size_t took = 0;
     // The bytes that were written.
-    std::size_t made = 0;
+    std::size_t output_bytes = 0;
     // Whether the frame is over. If it is not over and `out` is full, the taken
     // bytes may give more output.
     bool is_frames_end = false;

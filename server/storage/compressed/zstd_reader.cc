@@ -38,12 +38,12 @@ absl::StatusOr<std::uint64_t> ZstdReader::Take(
     FOREBAY_ASSIGN_OR_RETURN(const ZstdDecoder::Step step,
                              decoder_->Decode(compressed, room));
     compressed.remove_prefix(step.took);
-    left -= step.made;
+    left -= step.output_bytes;
     if (skip_ > 0)
-      skip_ -= step.made;
+      skip_ -= step.output_bytes;
     else
-      filled_ += step.made;
-    is_pending_ = step.made == room.size() && !step.is_frames_end;
+      filled_ += step.output_bytes;
+    is_pending_ = step.output_bytes == room.size() && !step.is_frames_end;
   }
   return given - compressed.size();
 }

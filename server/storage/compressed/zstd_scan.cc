@@ -65,7 +65,7 @@ absl::Status ZstdScan::Provide(std::uint64_t window_bytes) {
 }
 
 absl::Status ZstdScan::Take(absl::Span<const std::uint8_t> compressed, Out out,
-                            Found found) {
+                            OnPoint on_point) {
   while (!compressed.empty() || is_pending_) {
     std::uint64_t took = 0;
     if (place_ == Place::kInSkipped) {
@@ -74,9 +74,9 @@ absl::Status ZstdScan::Take(absl::Span<const std::uint8_t> compressed, Out out,
       skip_left_ -= took;
       if (skip_left_ == 0) place_ = Place::kInHeader;
     } else if (place_ == Place::kInHeader) {
-      FOREBAY_ASSIGN_OR_RETURN(took, TakeHeader(compressed, out, found));
+      FOREBAY_ASSIGN_OR_RETURN(took, TakeHeader(compressed, out, on_point));
     } else {
-      FOREBAY_ASSIGN_OR_RETURN(took, DecompressSome(compressed, out, found));
+      FOREBAY_ASSIGN_OR_RETURN(took, DecompressSome(compressed, out, on_point));
     }
     compressed.remove_prefix(took);
   }
@@ -84,7 +84,7 @@ absl::Status ZstdScan::Take(absl::Span<const std::uint8_t> compressed, Out out,
 }
 
 absl::StatusOr<std::uint64_t> ZstdScan::TakeHeader(
-    absl::Span<const std::uint8_t> rest, Out out, Found found) {
+    absl::Span<const std::uint8_t> rest, Out out, OnPoint on_point) {
   if (header_bytes_ == 0) frame_in_ = in_;
   const std::uint64_t had = header_bytes_;
   const std::uint64_t copied =
@@ -118,7 +118,7 @@ absl::StatusOr<std::uint64_t> ZstdScan::TakeHeader(
   auto header = absl::MakeConstSpan(header_).first(header_bytes);
   while (!header.empty()) {
     FOREBAY_ASSIGN_OR_RETURN(const std::uint64_t took,
-                             DecompressSome(header, out, found));
+                             DecompressSome(header, out, on_point));
     header.remove_prefix(took);
   }
   return header_bytes - had;
@@ -152,44 +152,46 @@ absl::Status ZstdScan::BeginFrame(const ZstdFrame& frame) {
 }
 
 absl::StatusOr<std::uint64_t> ZstdScan::DecompressSome(
-    absl::Span<const std::uint8_t> rest, Out out, Found found) {
+    absl::Span<const std::uint8_t> rest, Out out, OnPoint on_point) {
   FOREBAY_ASSIGN_OR_RETURN(
       const ZstdDecoder::Step step,
       state_->decoder.Decode(rest, absl::MakeSpan(state_->decompressed)));
-  is_pending_ = step.made == state_->decompressed.size() && !step.is_frames_end;
+  is_pending_ =
+      step.output_bytes == state_->decompressed.size() && !step.is_frames_end;
   in_ += step.took;
-  if (step.made > 0) {
-    out_ += step.made;
+  if (step.output_bytes > 0) {
+    out_ += step.output_bytes;
     if (out_ > keep_from_) keeps_ = true;
-    FOREBAY_RETURN_IF_ERROR(TellPoint(found));
-    auto bytes = absl::MakeConstSpan(state_->decompressed).first(step.made);
+    FOREBAY_RETURN_IF_ERROR(TellPoint(on_point));
+    auto bytes =
+        absl::MakeConstSpan(state_->decompressed).first(step.output_bytes);
     FOREBAY_RETURN_IF_ERROR(out(bytes));
     if (keeps_) {
       bytes.remove_prefix(bytes.size() - std::min<std::uint64_t>(
                                              bytes.size(), out_ - keep_from_));
-      FOREBAY_RETURN_IF_ERROR(KeepPieces(bytes, found));
+      FOREBAY_RETURN_IF_ERROR(KeepPieces(bytes, on_point));
     }
   }
   if (step.is_frames_end) {
     place_ = Place::kInHeader;
     if (keeps_) needs_point_ = true;
-    if (!piece_.empty()) FOREBAY_RETURN_IF_ERROR(TellPiece(found));
+    if (!piece_.empty()) FOREBAY_RETURN_IF_ERROR(TellPiece(on_point));
   }
   return step.took;
 }
 
-absl::Status ZstdScan::TellPoint(Found found) {
+absl::Status ZstdScan::TellPoint(OnPoint on_point) {
   if (!has_candidate_ ||
       (!needs_point_ && !keeps_ && out_ - last_point_ <= kMostApart))
     return absl::OkStatus();
   has_candidate_ = false;
   needs_point_ = false;
   last_point_ = candidate_out_;
-  return found({candidate_out_, candidate_in_ * 8, {}, {}});
+  return on_point({candidate_out_, candidate_in_ * 8, {}, {}});
 }
 
 absl::Status ZstdScan::KeepPieces(absl::Span<const std::uint8_t> bytes,
-                                  Found found) {
+                                  OnPoint on_point) {
   if (piece_.capacity() == 0) {
     FOREBAY_RETURN_IF_ERROR(memory_->Grow(kMostApart));
     piece_.reserve(kMostApart);
@@ -202,24 +204,25 @@ absl::Status ZstdScan::KeepPieces(absl::Span<const std::uint8_t> bytes,
     const auto part = bytes.subspan(0, kMostApart - piece_.size());
     piece_.insert(piece_.end(), part.begin(), part.end());
     bytes.remove_prefix(part.size());
-    if (piece_.size() == kMostApart) FOREBAY_RETURN_IF_ERROR(TellPiece(found));
+    if (piece_.size() == kMostApart)
+      FOREBAY_RETURN_IF_ERROR(TellPiece(on_point));
   }
   return absl::OkStatus();
 }
 
-absl::Status ZstdScan::TellPiece(Found found) {
+absl::Status ZstdScan::TellPiece(OnPoint on_point) {
   last_point_ = piece_out_;
-  absl::Status status = found({piece_out_, piece_in_ * 8, {}, piece_});
+  absl::Status status = on_point({piece_out_, piece_in_ * 8, {}, piece_});
   piece_.clear();
   return status;
 }
 
-absl::Status ZstdScan::Finish(Found found) {
+absl::Status ZstdScan::Finish(OnPoint on_point) {
   if (place_ != Place::kInHeader || header_bytes_ > 0)
     return absl::DataLossError("is truncated in its compressed data");
   if (!any_frame_) return absl::DataLossError("is empty");
   // An index needs an access point even for empty content.
-  return out_ == 0 ? found({}) : absl::OkStatus();
+  return out_ == 0 ? on_point({}) : absl::OkStatus();
 }
 
 }  // namespace forebay::storage::compressed

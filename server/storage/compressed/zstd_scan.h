@@ -35,8 +35,8 @@ class ZstdScan final : public CompressedScan {
   ~ZstdScan() override;
 
   absl::Status Take(absl::Span<const std::uint8_t> compressed, Out out,
-                    Found found) override;
-  absl::Status Finish(Found found) override;
+                    OnPoint on_point) override;
+  absl::Status Finish(OnPoint on_point) override;
 
   std::uint64_t taken() const override { return in_; }
   std::uint64_t decompressed() const override { return out_; }
@@ -50,22 +50,23 @@ class ZstdScan final : public CompressedScan {
   // TakeHeader and DecompressSome take some of `rest`, and return how many
   // bytes.
   absl::StatusOr<std::uint64_t> TakeHeader(absl::Span<const std::uint8_t> rest,
-                                           Out out, Found found);
+                                           Out out, OnPoint on_point);
   absl::StatusOr<std::uint64_t> DecompressSome(
-      absl::Span<const std::uint8_t> rest, Out out, Found found);
+      absl::Span<const std::uint8_t> rest, Out out, OnPoint on_point);
   // Decides whether the frame's beginning may be a point, and from which byte
   // on the frame is kept in pieces.
   absl::Status BeginFrame(const ZstdFrame& frame);
-  absl::Status EndFrame(Found found);
+  absl::Status EndFrame(OnPoint on_point);
   // Counts in `memory_` the bytes by which a decoder with that window takes
   // more than `counted_`.
   absl::Status Provide(std::uint64_t window_bytes);
-  // Appends bytes to `piece_`, and passes each full piece to `found`.
-  absl::Status KeepPieces(absl::Span<const std::uint8_t> bytes, Found found);
-  // Passes the piece to `found`, and begins the next one.
-  absl::Status TellPiece(Found found);
-  // Passes the candidate to `found`, if it is time for a new point.
-  absl::Status TellPoint(Found found);
+  // Appends bytes to `piece_`, and passes each full piece to `on_point`.
+  absl::Status KeepPieces(absl::Span<const std::uint8_t> bytes,
+                          OnPoint on_point);
+  // Passes the piece to `on_point`, and begins the next one.
+  absl::Status TellPiece(OnPoint on_point);
+  // Passes the candidate to `on_point`, if it is time for a new point.
+  absl::Status TellPoint(OnPoint on_point);
 
   base::WorkingMemory* const memory_;
   const std::unique_ptr<State> state_;
@@ -93,7 +94,7 @@ class ZstdScan final : public CompressedScan {
   // Whether the bytes that come now are kept in pieces.
   bool keeps_ = false;
 
-  // The offset of the last point that `found` received.
+  // The offset of the last point that `on_point` received.
   std::uint64_t last_point_ = 0;
   // Whether the next bytes need a new point: there is no point yet, or the last
   // one has a piece.

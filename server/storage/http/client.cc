@@ -30,15 +30,15 @@ constexpr int kMaxRedirects = 3;
 // The last attempt that a call's patience allows begins this long before the
 // patience ends, so that it may still be answered.
 constexpr std::int64_t kLastAttemptNanos = 1'000'000'000;
-// Unused hosts are forgotten when there are kKeptHosts hosts, or twice as many
+// Unused hosts are forgotten when there are kPruneHosts hosts, or twice as many
 // as were left the last time. A host is unused if it has no calls and its
 // budget is full.
-constexpr std::size_t kKeptHosts = 64;
+constexpr std::size_t kPruneHosts = 64;
 
 }  // namespace
 
 Client::Client(Engine* engine, const RetryOptions& options, std::uint64_t seed)
-    : engine_(engine), options_(options), seed_(seed), prune_at_(kKeptHosts) {}
+    : engine_(engine), options_(options), seed_(seed), prune_at_(kPruneHosts) {}
 
 Client::~Client() {
   std::promise<void> over;
@@ -110,7 +110,7 @@ std::shared_ptr<Client::Host> Client::FindHost(const std::string& url) {
       return entry.second.use_count() == 1 &&
              entry.second->policy.IsUnused(now);
     });
-    prune_at_ = std::max(kKeptHosts, 2 * hosts_.size());
+    prune_at_ = std::max(kPruneHosts, 2 * hosts_.size());
   }
   std::string origin = OriginOf(url);
   std::shared_ptr<Host>& host = hosts_[origin];

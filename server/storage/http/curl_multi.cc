@@ -45,7 +45,7 @@ int SelectedOf(std::uint32_t events) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CurlMulti>> CurlMulti::Create(
-    int kept_connections) {
+    int idle_connections) {
   if (!GlobalInit()) return absl::InternalError("libcurl does not start");
   base::Fd epoll(epoll_create1(EPOLL_CLOEXEC));
   if (!epoll) return base::ErrnoStatus(errno, "epoll");
@@ -59,13 +59,13 @@ absl::StatusOr<std::unique_ptr<CurlMulti>> CurlMulti::Create(
     return absl::ResourceExhaustedError(
         "libcurl gets no memory or descriptors to start with");
   return std::unique_ptr<CurlMulti>(new CurlMulti(
-      multi, kept_connections, std::move(epoll), std::move(wake)));
+      multi, idle_connections, std::move(epoll), std::move(wake)));
 }
 
-CurlMulti::CurlMulti(CURLM* multi, int kept_connections, base::Fd epoll,
+CurlMulti::CurlMulti(CURLM* multi, int idle_connections, base::Fd epoll,
                      base::Fd wake)
     : multi_(multi),
-      kept_connections_(kept_connections),
+      idle_connections_(idle_connections),
       epoll_(std::move(epoll)),
       wake_(std::move(wake)) {
   curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &WatchCallback);
@@ -95,7 +95,7 @@ void CurlMulti::Remove(CURL* easy) {
 // in use, curl would close each when its transfer ends.
 void CurlMulti::KeepConnections() {
   curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS,
-                    kept_connections_ + static_cast<long>(transfers_.size()));
+                    idle_connections_ + static_cast<long>(transfers_.size()));
 }
 
 void CurlMulti::Turn(int millis) {

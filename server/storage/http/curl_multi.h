@@ -32,10 +32,10 @@ class CurlMulti {
     CURLcode code = CURLE_OK;
   };
 
-  // Makes an object that keeps about `kept_connections` idle connections open
+  // Makes an object that keeps about `idle_connections` idle connections open
   // for later requests, besides those in use.
   static absl::StatusOr<std::unique_ptr<CurlMulti>> Create(
-      int kept_connections);
+      int idle_connections);
   ~CurlMulti();
   CurlMulti(const CurlMulti&) = delete;
   CurlMulti& operator=(const CurlMulti&) = delete;
@@ -57,7 +57,7 @@ class CurlMulti {
   void Wake() const;
 
  private:
-  CurlMulti(CURLM* multi, int kept_connections, base::Fd epoll, base::Fd wake);
+  CurlMulti(CURLM* multi, int idle_connections, base::Fd epoll, base::Fd wake);
 
   // Tells curl how many connections to keep open.
   void KeepConnections();
@@ -74,7 +74,7 @@ class CurlMulti {
   static int TimerCallback(CURLM* curl, long millis, void* multi);
 
   CURLM* const multi_;
-  const int kept_connections_;
+  const int idle_connections_;
   std::unordered_set<CURL*> transfers_;
   // The transfers that may not have sent their request yet.
   std::unordered_set<CURL*> young_;

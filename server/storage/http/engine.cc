@@ -36,7 +36,7 @@ void Trust(CURL* easy, const TrustedCertificates& trusted) {
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(
     const EngineOptions& options) {
   FOREBAY_ASSIGN_OR_RETURN(auto multi,
-                           CurlMulti::Create(options.kept_connections));
+                           CurlMulti::Create(options.idle_connections));
   std::unique_ptr<Engine> engine(new Engine(options, std::move(multi)));
   engine->thread_ = std::thread([raw = engine.get()] { raw->Run(); });
   // The thread is named here, so that it has its name once Create returns.

@@ -26,7 +26,7 @@ class Transfer;
 // The limits and surroundings of an engine.
 struct EngineOptions {
   // The idle connections that stay open for later requests.
-  int kept_connections = 256;
+  int idle_connections = 256;
   // The clock by which timeouts end and timers are due.
   const base::Clock* clock = base::Clock::Monotonic();
   TrustedCertificates trusted = {};

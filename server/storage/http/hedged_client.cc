@@ -112,8 +112,8 @@ Client::Id HedgedClient::Launch(const std::shared_ptr<Pair>& pair, Side side) {
 }
 
 bool HedgedClient::Take(Pair* pair, Side side) {
-  if (!pair->taken.has_value()) pair->taken = side;
-  return pair->taken == side;
+  if (!pair->answering_side.has_value()) pair->answering_side = side;
+  return pair->answering_side == side;
 }
 
 void HedgedClient::OnDone(const std::shared_ptr<Pair>& pair, Side side,
@@ -130,20 +130,21 @@ bool HedgedClient::GoesOn(const std::shared_ptr<Pair>& pair, Side side,
                           const absl::Status& error) {
   if (side == Side::kSecond && pair->first_pauses) TellPaused(pair.get());
   // This request was dropped for the other request.
-  if (pair->taken.has_value() && pair->taken != side) return true;
+  if (pair->answering_side.has_value() && pair->answering_side != side)
+    return true;
   const bool passing = RetryPolicy::MayPass(error);
   if (side == Side::kFirst) {
     if (!passing || pair->second == 0) return false;
     // The second request may take the first one's place.
-    pair->taken.reset();
+    pair->answering_side.reset();
     pair->failed = error;
     return true;
   }
   // The second request is not repeated: if it fails, the first one must end the
   // call.
-  const bool began = pair->taken == side;
+  const bool began = pair->answering_side == side;
   if (began && !passing) return false;
-  pair->taken.reset();
+  pair->answering_side.reset();
   if (began && pair->first == 0 && pair->failed.ok())
     pair->first = Launch(pair, Side::kFirst);
   return pair->first != 0;
@@ -199,7 +200,8 @@ void HedgedClient::LookAtLate() {
     watched_.pop_front();
     if (pair == nullptr) continue;
     pair->is_watched = false;
-    if (pair->taken.has_value() || pair->first_pauses || pair->second != 0)
+    if (pair->answering_side.has_value() || pair->first_pauses ||
+        pair->second != 0)
       continue;
     pair->is_watched = !policy_.TryHedge(now);
     if (!pair->is_watched)

@@ -74,7 +74,7 @@ class HedgedClient {
     // Whether the pair is in `watched_`.
     bool is_watched = false;
     // The request whose answer has begun.
-    std::optional<Side> taken;
+    std::optional<Side> answering_side;
     // The error of the first request, while the second may still succeed.
     absl::Status failed;
   };

@@ -9,7 +9,7 @@ namespace forebay::storage::http {
 namespace {
 
 // The places where distributions keep all certificates in one file.
-constexpr const char* kKnownFiles[] = {
+constexpr const char* kCertificateFiles[] = {
     "/etc/ssl/certs/ca-certificates.crt",  // Debian, Ubuntu, Arch, Alpine
     "/etc/pki/tls/certs/ca-bundle.crt",    // Fedora, RHEL and their kin
     "/etc/ssl/ca-bundle.pem",              // SUSE
@@ -41,7 +41,7 @@ TrustedCertificates FindTrustedCertificates(
     return {.file = environment.file, .directory = environment.directory};
   const std::string& usual = environment.libcurls_default;
   if (!usual.empty() && environment.exists(usual)) return {};
-  for (const char* const file : kKnownFiles)
+  for (const char* const file : kCertificateFiles)
     if (environment.exists(file)) return {.file = file, .directory = ""};
   return {};
 }

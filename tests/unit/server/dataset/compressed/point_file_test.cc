@@ -27,9 +27,9 @@ using tests::IsOk;
 using storage::ListedObject;
 using storage::compressed::AccessPoint;
 using storage::compressed::AsBytes;
+using storage::compressed::CompressOrStore;
 using storage::compressed::DecompressedFile;
 using storage::compressed::FilePoints;
-using storage::compressed::PackKept;
 
 class PointFileTest {
  protected:
@@ -45,9 +45,9 @@ class PointFileTest {
         const std::string window = WindowOf(file * 10 + i);
         AccessPoint point = {.offset = i * 1'000'000, .bit = i * 3001};
         point.window_bytes =
-            static_cast<std::uint32_t>(PackKept(AsBytes(window)).size());
+            static_cast<std::uint32_t>(CompressOrStore(AsBytes(window)).size());
         point.window_crc32c = base::Crc32c(AsBytes(window));
-        const auto at = writer.Add(PackKept(AsBytes(window)));
+        const auto at = writer.Add(CompressOrStore(AsBytes(window)));
         if (!at.ok()) return at.status();
         point.window_offset = *at;
         found[file]->points.push_back(point);

@@ -120,11 +120,11 @@ absl::StatusOr<Scanned> ScanFile(std::string_view compressed,
   FOREBAY_ASSIGN_OR_RETURN(const auto scan, ScanOf(compression, &memory));
   Scanned scanned;
   scanned.file.compression = compression;
-  const auto keep = [&](const FoundPoint& found) {
+  const auto keep = [&](const ScanPoint& found) {
     AccessPoint point = {.offset = found.offset, .bit = found.bit};
     const auto content = found.piece.empty() ? found.window : found.piece;
     if (!content.empty()) {
-      const std::string kept = PackKept(content);
+      const std::string kept = CompressOrStore(content);
       point.window_offset = windows->size();
       point.window_bytes = static_cast<std::uint32_t>(kept.size());
       point.window_crc32c = base::Crc32c(content);

@@ -145,7 +145,7 @@ TEST_CASE(
     "[compressed][inflate_reader]") {
   for (const std::string& window :
        {Prose(kWindowBytes, 1), Noise(kWindowBytes, 2), std::string(5, 'x')}) {
-    const std::string kept = PackKept(AsBytes(window));
+    const std::string kept = CompressOrStore(AsBytes(window));
     CHECK(kept.size() <= window.size() + 1);
     std::string file = "before" + kept + "behind";
     AccessPoint point = {
@@ -164,7 +164,7 @@ TEST_CASE(
     CHECK_THAT(PointWindows(file).Find(point),
                HasCode(absl::StatusCode::kDataLoss));
   }
-  CHECK(PackKept(AsBytes(std::string(kWindowBytes, 'x'))).size() < 500);
+  CHECK(CompressOrStore(AsBytes(std::string(kWindowBytes, 'x'))).size() < 500);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ std::string StartOf(std::string_view compressed, std::size_t piece) {
           text.append(bytes.begin(), bytes.end());
           return absl::OkStatus();
         },
-        [](const FoundPoint&) { return absl::OkStatus(); });
+        [](const ScanPoint&) { return absl::OkStatus(); });
     CHECK_THAT(status, IsOk());
   }
   CHECK((*scan)->decompressed() == text.size());
@@ -185,7 +185,7 @@ TEST_CASE("The inflate scan ends with the error of a callback",
       [&](absl::Span<const std::uint8_t>) {
         return ++calls == 2 ? absl::CancelledError("enough") : absl::OkStatus();
       },
-      [](const FoundPoint&) { return absl::OkStatus(); });
+      [](const ScanPoint&) { return absl::OkStatus(); });
   CHECK(status == absl::CancelledError("enough"));
   CHECK(calls == 2);
 }

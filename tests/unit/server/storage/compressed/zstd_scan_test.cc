@@ -189,7 +189,7 @@ TEST_CASE("The zstd scan counts the memory of a window",
           "[compressed][zstd_scan]") {
   base::MemoryBudget budget(std::uint64_t{64} << 20);
   base::WorkingMemory memory(&budget, "a scan");
-  const auto none = [](const FoundPoint&) { return absl::OkStatus(); };
+  const auto none = [](const ScanPoint&) { return absl::OkStatus(); };
   const auto out = [](absl::Span<const std::uint8_t>) {
     return absl::OkStatus();
   };
@@ -220,7 +220,7 @@ TEST_CASE("The zstd scan ends with the error of a callback",
       [&](absl::Span<const std::uint8_t>) {
         return ++calls == 2 ? absl::CancelledError("enough") : absl::OkStatus();
       },
-      [](const FoundPoint&) { return absl::OkStatus(); });
+      [](const ScanPoint&) { return absl::OkStatus(); });
   CHECK(status == absl::CancelledError("enough"));
   CHECK(calls == 2);
 }

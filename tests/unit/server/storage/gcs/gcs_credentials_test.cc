@@ -18,7 +18,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_split.h"
 #include "server/base/clock.h"
-#include "server/storage/gcs/kept_token.h"
+#include "server/storage/gcs/token_cache.h"
 #include "server/storage/http/engine.h"
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
@@ -309,13 +309,14 @@ TEST_CASE("A kept token is fetched anew before it expires",
           "[gcs][credentials]") {
   SlowSource source;
   base::FakeClock wall;
-  KeptToken kept(&source, &wall);
+  TokenCache cache(&source, &wall);
   std::vector<std::string> got;
   const auto ask = [&] {
-    kept.Authorize({}, [&](const absl::StatusOr<KeptToken::Headers>& headers) {
-      got.push_back(headers.ok() ? headers->at(0)
-                                 : std::string(headers.status().message()));
-    });
+    cache.Authorize(
+        {}, [&](const absl::StatusOr<TokenCache::Headers>& headers) {
+          got.push_back(headers.ok() ? headers->at(0)
+                                     : std::string(headers.status().message()));
+        });
   };
   ask();
   ask();
@@ -347,24 +348,25 @@ TEST_CASE("A kept token that was refused is given to nobody",
           "[gcs][credentials]") {
   SlowSource source;
   base::FakeClock wall;
-  KeptToken kept(&source, &wall);
+  TokenCache cache(&source, &wall);
   std::string got;
   const auto ask = [&] {
-    kept.Authorize({}, [&](const absl::StatusOr<KeptToken::Headers>& headers) {
-      got = headers.ok() ? headers->at(0)
-                         : std::string(headers.status().message());
-    });
+    cache.Authorize(
+        {}, [&](const absl::StatusOr<TokenCache::Headers>& headers) {
+          got = headers.ok() ? headers->at(0)
+                             : std::string(headers.status().message());
+        });
   };
   ask();
   source.HttpResponse(Token{"a", 3600 * kSecond});
   http::HttpResponse refusal;
   refusal.status = 403;
-  CHECK_FALSE(kept.Refused({"Authorization: Bearer a"}, refusal));
+  CHECK_FALSE(cache.Refused({"Authorization: Bearer a"}, refusal));
   refusal.status = 401;
-  CHECK(kept.Refused({"Authorization: Bearer older"}, refusal));
+  CHECK(cache.Refused({"Authorization: Bearer older"}, refusal));
   ask();
   CHECK(source.fetches == 1);
-  CHECK(kept.Refused({"Authorization: Bearer a"}, refusal));
+  CHECK(cache.Refused({"Authorization: Bearer a"}, refusal));
   ask();
   CHECK(source.fetches == 2);
   source.HttpResponse(absl::PermissionDeniedError("no more"));

@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_STORAGE_GCS_KEPT_TOKEN_H_
-#define FOREBAY_SERVER_STORAGE_GCS_KEPT_TOKEN_H_
+#ifndef FOREBAY_SERVER_STORAGE_GCS_TOKEN_CACHE_H_
+#define FOREBAY_SERVER_STORAGE_GCS_TOKEN_CACHE_H_
 
 #include <cstdint>
 #include <functional>
@@ -23,9 +23,9 @@ namespace forebay::storage::gcs {
 // 1970) outlive it, and all Authorize calls are answered before it is
 // destroyed. Never blocks. Errors are those of the source. While a token is
 // good, a failed fetch does no harm.
-class KeptToken final : public http::Authorizer {
+class TokenCache final : public http::Authorizer {
  public:
-  KeptToken(TokenSource* source, const base::Clock* wall)
+  TokenCache(TokenSource* source, const base::Clock* wall)
       : source_(source), wall_(wall) {}
 
   void Authorize(const http::HttpRequest& request,
@@ -52,4 +52,4 @@ class KeptToken final : public http::Authorizer {
 
 }  // namespace forebay::storage::gcs
 
-#endif  // FOREBAY_SERVER_STORAGE_GCS_KEPT_TOKEN_H_
+#endif  // FOREBAY_SERVER_STORAGE_GCS_TOKEN_CACHE_H_

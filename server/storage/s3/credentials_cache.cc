@@ -1,4 +1,4 @@
-#include "server/storage/s3/kept_credentials.h"
+#include "server/storage/s3/credentials_cache.h"
 
 #include <curl/curl.h>
 #include <pthread.h>
@@ -63,14 +63,14 @@ bool MayHaveExpired(const http::HttpResponse& answer, const std::string& code) {
 
 }  // namespace
 
-KeptCredentials::KeptCredentials(http::Engine* engine, Find find,
-                                 std::string region, const base::Clock* wall)
+CredentialsCache::CredentialsCache(http::Engine* engine, Find find,
+                                   std::string region, const base::Clock* wall)
     : engine_(engine),
       find_(std::move(find)),
       region_(std::move(region)),
       wall_(wall) {}
 
-KeptCredentials::~KeptCredentials() {
+CredentialsCache::~CredentialsCache() {
   const auto pass = [this] {
     std::promise<void> passed;
     engine_->Post([this, &passed] {
@@ -85,7 +85,7 @@ KeptCredentials::~KeptCredentials() {
   pass();
 }
 
-absl::Status KeptCredentials::Renew() {
+absl::Status CredentialsCache::Renew() {
   std::int64_t search = 0;
   {
     base::MutexLock lock(&mutex_);
@@ -105,12 +105,12 @@ absl::Status KeptCredentials::Renew() {
   return absl::OkStatus();
 }
 
-std::string KeptCredentials::name() const {
+std::string CredentialsCache::name() const {
   base::MutexLock lock(&mutex_);
   return name_;
 }
 
-void KeptCredentials::Authorize(
+void CredentialsCache::Authorize(
     const http::HttpRequest& request,
     std::function<void(absl::StatusOr<Headers>)> ready) {
   if (renewing_ && !is_late_)
@@ -119,7 +119,7 @@ void KeptCredentials::Authorize(
     ready(Sign(request));
 }
 
-KeptCredentials::Headers KeptCredentials::Sign(
+CredentialsCache::Headers CredentialsCache::Sign(
     const http::HttpRequest& request) {
   base::MutexLock lock(&mutex_);
   if (signer_ == nullptr) return {};
@@ -145,8 +145,8 @@ KeptCredentials::Headers KeptCredentials::Sign(
   return headers;
 }
 
-bool KeptCredentials::Refused(const Headers& headers,
-                              const http::HttpResponse& answer) {
+bool CredentialsCache::Refused(const Headers& headers,
+                               const http::HttpResponse& answer) {
   const std::string code = FaultIn(answer).code;
   const bool is_late =
       code == "RequestTimeTooSkewed" || (code.empty() && answer.status == 403);
@@ -160,7 +160,7 @@ bool KeptCredentials::Refused(const Headers& headers,
   return true;
 }
 
-bool KeptCredentials::CorrectClock(const http::HttpResponse& answer) {
+bool CredentialsCache::CorrectClock(const http::HttpResponse& answer) {
   const std::string* const date = answer.Header("date");
   const std::int64_t server =
       date == nullptr ? -1 : curl_getdate(date->c_str(), nullptr);
@@ -171,7 +171,7 @@ bool KeptCredentials::CorrectClock(const http::HttpResponse& answer) {
   return true;
 }
 
-bool KeptCredentials::AreNewer(const Headers& headers) const {
+bool CredentialsCache::AreNewer(const Headers& headers) const {
   base::MutexLock lock(&mutex_);
   if (signer_ == nullptr) return true;
   const Keys& keys = signer_->keys();
@@ -185,7 +185,7 @@ bool KeptCredentials::AreNewer(const Headers& headers) const {
          (!keys.token.empty() && !has("x-amz-security-token: " + keys.token));
 }
 
-void KeptCredentials::StartRenewal() {
+void CredentialsCache::StartRenewal() {
   renewing_ = true;
   is_late_ = false;
   renewed_nanos_ = wall_->NowNanos();
@@ -211,12 +211,12 @@ void KeptCredentials::StartRenewal() {
   }
 }
 
-void KeptCredentials::OnRenewed() {
+void CredentialsCache::OnRenewed() {
   renewing_ = false;
   AnswerWaiting();
 }
 
-void KeptCredentials::AnswerWaiting() {
+void CredentialsCache::AnswerWaiting() {
   for (Waiting& waiting : std::exchange(waiting_, {}))
     waiting.ready(Sign(waiting.request));
 }

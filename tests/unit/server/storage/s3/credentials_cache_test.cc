@@ -1,4 +1,4 @@
-#include "server/storage/s3/kept_credentials.h"
+#include "server/storage/s3/credentials_cache.h"
 
 #include <atomic>
 #include <future>
@@ -24,12 +24,12 @@ using tests::IsOk;
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 // A server that wants keys, and a client with credentials that a test changes.
-class KeptCredentialsTest {
+class CredentialsCacheTest {
  protected:
-  KeptCredentialsTest()
+  CredentialsCacheTest()
       : engine_(*http::Engine::Create()),
         client_(engine_.get(), Options(), 1),
-        kept_(
+        cache_(
             std::in_place, engine_.get(),
             [this]() -> absl::StatusOr<Credentials> {
               ++looks_;
@@ -58,7 +58,7 @@ class KeptCredentialsTest {
   absl::Status Get() {
     http::Call call;
     call.request.url = server_.endpoint().UrlOf("bucket") + "/a";
-    call.authorizer = &*kept_;
+    call.authorizer = &*cache_;
     return http::Await(&client_, std::move(call)).status();
   }
 
@@ -69,25 +69,25 @@ class KeptCredentialsTest {
   std::atomic<int> looks_ = 0;
   const std::unique_ptr<http::Engine> engine_;
   http::Client client_;
-  std::optional<KeptCredentials> kept_;
+  std::optional<CredentialsCache> cache_;
 };
 
-TEST_CASE_METHOD(KeptCredentialsTest, "No S3 request is signed without keys",
-                 "[s3][kept_credentials]") {
-  CHECK_THAT(kept_->name(), Catch::Equals(""));
+TEST_CASE_METHOD(CredentialsCacheTest, "No S3 request is signed without keys",
+                 "[s3][credentials_cache]") {
+  CHECK_THAT(cache_->name(), Catch::Equals(""));
   CHECK_THAT(Get(), IsOk());
-  REQUIRE_THAT(kept_->Renew(), IsOk());
-  CHECK(kept_->name() == "somebody");
+  REQUIRE_THAT(cache_->Renew(), IsOk());
+  CHECK(cache_->name() == "somebody");
   CHECK_THAT(Get(), IsOk());
   server_.SetKeys({"id", "secret", ""});
   CHECK_THAT(Get(), HasCode(absl::StatusCode::kPermissionDenied));
   CHECK(looks_ == 1);
 }
 
-TEST_CASE_METHOD(KeptCredentialsTest, "Expired S3 keys are looked for again",
-                 "[s3][kept_credentials]") {
+TEST_CASE_METHOD(CredentialsCacheTest, "Expired S3 keys are looked for again",
+                 "[s3][credentials_cache]") {
   Have(Keys{"id", "secret", "old"});
-  REQUIRE_THAT(kept_->Renew(), IsOk());
+  REQUIRE_THAT(cache_->Renew(), IsOk());
   server_.SetKeys({"id", "secret", "old"});
   CHECK_THAT(Get(), IsOk());
   CHECK(looks_ == 1);
@@ -103,11 +103,11 @@ TEST_CASE_METHOD(KeptCredentialsTest, "Expired S3 keys are looked for again",
   CHECK(looks_ == 3);
 }
 
-TEST_CASE_METHOD(KeptCredentialsTest,
+TEST_CASE_METHOD(CredentialsCacheTest,
                  "The S3 server's error is told where there are no new keys",
-                 "[s3][kept_credentials]") {
+                 "[s3][credentials_cache]") {
   Have(Keys{"id", "secret", "old"});
-  REQUIRE_THAT(kept_->Renew(), IsOk());
+  REQUIRE_THAT(cache_->Renew(), IsOk());
   server_.SetKeys({"id", "secret", "new"});
   const int asked = server_.asked();
   CHECK_THAT(Get().message(), Contains("ExpiredToken"));
@@ -122,11 +122,11 @@ TEST_CASE_METHOD(KeptCredentialsTest,
   CHECK_THAT(Get(), IsOk());
 }
 
-TEST_CASE_METHOD(KeptCredentialsTest,
+TEST_CASE_METHOD(CredentialsCacheTest,
                  "A clock that is set back delays no look for S3 keys",
-                 "[s3][kept_credentials]") {
+                 "[s3][credentials_cache]") {
   Have(Keys{"id", "secret", "old"});
-  REQUIRE_THAT(kept_->Renew(), IsOk());
+  REQUIRE_THAT(cache_->Renew(), IsOk());
   server_.SetKeys({"id", "secret", "new"});
   CHECK_FALSE(Get().ok());
   CHECK(looks_ == 2);
@@ -137,21 +137,21 @@ TEST_CASE_METHOD(KeptCredentialsTest,
 }
 
 TEST_CASE_METHOD(
-    KeptCredentialsTest,
+    CredentialsCacheTest,
     "An S3 token that servers of other makers do not know is looked for again",
-    "[s3][kept_credentials]") {
+    "[s3][credentials_cache]") {
   Have(Keys{"id", "secret", "old"});
-  REQUIRE_THAT(kept_->Renew(), IsOk());
+  REQUIRE_THAT(cache_->Renew(), IsOk());
   server_.SetAnswer({403, "", ErrorXml("InvalidTokenId")});  // MinIO's code
   CHECK_FALSE(Get().ok());
   CHECK(looks_ == 2);
 }
 
-TEST_CASE_METHOD(KeptCredentialsTest,
+TEST_CASE_METHOD(CredentialsCacheTest,
                  "An S3 object that is forbidden is not asked for again",
-                 "[s3][kept_credentials]") {
+                 "[s3][credentials_cache]") {
   Have(Keys{"id", "secret", ""});
-  REQUIRE_THAT(kept_->Renew(), IsOk());
+  REQUIRE_THAT(cache_->Renew(), IsOk());
   server_.SetAnswer({403, "", ErrorXml("AccessDenied")});
   const int asked = server_.asked();
   CHECK_THAT(Get(), HasCode(absl::StatusCode::kPermissionDenied));
@@ -160,11 +160,11 @@ TEST_CASE_METHOD(KeptCredentialsTest,
 }
 
 TEST_CASE_METHOD(
-    KeptCredentialsTest,
+    CredentialsCacheTest,
     "S3 requests are signed by the server's clock if this host's is wrong",
-    "[s3][kept_credentials]") {
+    "[s3][credentials_cache]") {
   Have(Keys{"id", "secret", ""});
-  REQUIRE_THAT(kept_->Renew(), IsOk());
+  REQUIRE_THAT(cache_->Renew(), IsOk());
   std::string time;
   const http::HttpServer strict(
       [&](const http::HttpServer::Asked& asked, http::HttpServer::Peer& peer) {
@@ -178,7 +178,7 @@ TEST_CASE_METHOD(
   const auto get = [&] {
     http::Call call;
     call.request.url = strict.url() + "/bucket/a";
-    call.authorizer = &*kept_;
+    call.authorizer = &*cache_;
     CHECK_THAT(http::Await(&client_, std::move(call)), IsOk());
     base::MutexLock lock(&mutex_);
     return time;
@@ -188,32 +188,32 @@ TEST_CASE_METHOD(
   CHECK(get() == "20301231T230007Z");
 }
 
-TEST_CASE_METHOD(KeptCredentialsTest,
+TEST_CASE_METHOD(CredentialsCacheTest,
                  "S3 requests give up a look for keys that hangs",
-                 "[s3][kept_credentials]") {
+                 "[s3][credentials_cache]") {
   base::FakeClock clock;
   const auto engine = *http::Engine::Create({16, &clock});
   http::Client client(engine.get(), Options(), 1);
   std::promise<void> go;
   std::atomic<int> looks = 0;
-  KeptCredentials kept(
+  CredentialsCache cache(
       engine.get(),
       [&]() -> absl::StatusOr<Credentials> {
         if (looks++ > 0) go.get_future().wait();
         return Credentials{Keys{"id", "secret", "old"}, "somebody"};
       },
       "us-east-1", &wall_);
-  REQUIRE_THAT(kept.Renew(), IsOk());
+  REQUIRE_THAT(cache.Renew(), IsOk());
   server_.SetKeys({"id", "secret", "new"});
   const auto get = [&] {
     http::Call call;
     call.request.url = server_.endpoint().UrlOf("bucket") + "/a";
-    call.authorizer = &kept;
+    call.authorizer = &cache;
     return http::Await(&client, std::move(call)).status();
   };
   auto first = std::async(std::launch::async, get);
   while (looks < 2) std::this_thread::yield();
-  clock.Advance(KeptCredentials::kMaxWaitNanos);
+  clock.Advance(CredentialsCache::kMaxWaitNanos);
   engine->Post([] {});
   CHECK_THAT(first.get().message(), Contains("ExpiredToken"));
   // Later calls do not wait for the search, either.
@@ -221,13 +221,13 @@ TEST_CASE_METHOD(KeptCredentialsTest,
   go.set_value();
 }
 
-TEST_CASE_METHOD(KeptCredentialsTest,
+TEST_CASE_METHOD(CredentialsCacheTest,
                  "S3 credentials of an older search do not replace newer ones",
-                 "[s3][kept_credentials]") {
+                 "[s3][credentials_cache]") {
   std::promise<void> begun;
   std::promise<void> go;
   std::atomic<int> looks = 0;
-  KeptCredentials kept(
+  CredentialsCache cache(
       engine_.get(),
       [&]() -> absl::StatusOr<Credentials> {
         if (looks++ > 0) return Credentials{std::nullopt, "newer"};
@@ -236,25 +236,25 @@ TEST_CASE_METHOD(KeptCredentialsTest,
         return Credentials{std::nullopt, "older"};
       },
       "us-east-1", &wall_);
-  auto older = std::async(std::launch::async, [&kept] { return kept.Renew(); });
+  auto older = std::async(std::launch::async, [&cache] { return cache.Renew(); });
   begun.get_future().wait();
-  CHECK_THAT(kept.Renew(), IsOk());
+  CHECK_THAT(cache.Renew(), IsOk());
   go.set_value();
   CHECK_THAT(older.get(), IsOk());
-  CHECK(kept.name() == "newer");
+  CHECK(cache.name() == "newer");
 }
 
-TEST_CASE_METHOD(KeptCredentialsTest,
+TEST_CASE_METHOD(CredentialsCacheTest,
                  "Kept S3 credentials sign what they are asked to sign",
-                 "[s3][kept_credentials]") {
+                 "[s3][credentials_cache]") {
   Have(Keys{"id", "secret", "token"});
-  REQUIRE_THAT(kept_->Renew(), IsOk());
+  REQUIRE_THAT(cache_->Renew(), IsOk());
   const auto sign = [this](const http::HttpRequest& request) {
-    KeptCredentials::Headers headers;
-    kept_->Authorize(request,
-                     [&](absl::StatusOr<http::Authorizer::Headers> got) {
-                       headers = *std::move(got);
-                     });
+    CredentialsCache::Headers headers;
+    cache_->Authorize(request,
+                      [&](absl::StatusOr<http::Authorizer::Headers> got) {
+                        headers = *std::move(got);
+                      });
     return headers;
   };
   http::HttpRequest request;

@@ -1,4 +1,4 @@
-#include "server/storage/gcs/kept_token.h"
+#include "server/storage/gcs/token_cache.h"
 
 #include <utility>
 
@@ -16,8 +16,8 @@ constexpr std::int64_t kBetweenFetches = 20 * kSecond;
 
 }  // namespace
 
-void KeptToken::Authorize(const http::HttpRequest&,
-                          std::function<void(absl::StatusOr<Headers>)> ready) {
+void TokenCache::Authorize(const http::HttpRequest&,
+                           std::function<void(absl::StatusOr<Headers>)> ready) {
   const std::int64_t now = wall_->NowNanos();
   const bool good = !header_.empty() && now < expires_nanos_ - kMargin;
   if (!good) {
@@ -31,21 +31,21 @@ void KeptToken::Authorize(const http::HttpRequest&,
   ready(Headers{header_});
 }
 
-bool KeptToken::Refused(const Headers& headers,
-                        const http::HttpResponse& answer) {
+bool TokenCache::Refused(const Headers& headers,
+                         const http::HttpResponse& answer) {
   if (answer.status != 401) return false;
   if (headers == Headers{header_}) header_.clear();
   return true;
 }
 
-void KeptToken::Fetch() {
+void TokenCache::Fetch() {
   if (std::exchange(fetching_, true)) return;
   fetched_nanos_ = wall_->NowNanos();
   source_->Fetch(
       [this](absl::StatusOr<Token> token) { OnToken(std::move(token)); });
 }
 
-void KeptToken::OnToken(absl::StatusOr<Token> token) {
+void TokenCache::OnToken(absl::StatusOr<Token> token) {
   fetching_ = false;
   if (token.ok()) {
     header_ = "Authorization: Bearer " + token->value;

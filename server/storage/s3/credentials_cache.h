@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_STORAGE_S3_KEPT_CREDENTIALS_H_
-#define FOREBAY_SERVER_STORAGE_S3_KEPT_CREDENTIALS_H_
+#ifndef FOREBAY_SERVER_STORAGE_S3_CREDENTIALS_CACHE_H_
+#define FOREBAY_SERVER_STORAGE_S3_CREDENTIALS_CACHE_H_
 
 #include <cstdint>
 #include <functional>
@@ -35,7 +35,7 @@ namespace forebay::storage::s3 {
 // (nanoseconds since 1970) outlive it. The object is destroyed on another
 // thread than the engine's, after all Authorize calls are answered. Renew and
 // destruction may block for file I/O. Errors are those of `find`.
-class KeptCredentials final : public http::Authorizer {
+class CredentialsCache final : public http::Authorizer {
  public:
   // The nanoseconds that requests wait for new credentials at most.
   static constexpr std::int64_t kMaxWaitNanos =
@@ -44,9 +44,9 @@ class KeptCredentials final : public http::Authorizer {
   using Find = std::function<absl::StatusOr<Credentials>()>;
 
   // `find` looks for credentials, on any thread, and may block.
-  KeptCredentials(http::Engine* engine, Find find, std::string region,
-                  const base::Clock* wall);
-  ~KeptCredentials() override;
+  CredentialsCache(http::Engine* engine, Find find, std::string region,
+                   const base::Clock* wall);
+  ~CredentialsCache() override;
 
   // Looks for credentials, and uses them from now on. If a search that began
   // later has already ended, uses that search's credentials instead.
@@ -110,4 +110,4 @@ class KeptCredentials final : public http::Authorizer {
 
 }  // namespace forebay::storage::s3
 
-#endif  // FOREBAY_SERVER_STORAGE_S3_KEPT_CREDENTIALS_H_
+#endif  // FOREBAY_SERVER_STORAGE_S3_CREDENTIALS_CACHE_H_
