@@ -59,7 +59,7 @@ forebay_status forebay_dataset_set_lanes(forebay_dataset* dataset,
   return Guard(dataset != nullptr, [&] {
     if (lanes < 1 || lanes > forebay::proto::kMaxWorkers)
       return Status(FOREBAY_INVALID_ARGUMENT, "there are 1 to 256 lanes");
-    dataset->dataset.SetLanes(lanes);
+    dataset->dataset.SetAffinityWorkers(lanes);
     return Status();
   });
 }

@@ -146,14 +146,14 @@ Status Dataset::FromWorkers(const char* uri, std::string_view identity,
   return Status();
 }
 
-void Dataset::SetLanes(std::uint32_t lanes) {
+void Dataset::SetAffinityWorkers(std::uint32_t workers) {
   if (auto* const produced = std::get_if<message::Produced>(&spec_.kind))
-    produced->lanes = lanes;
+    produced->affinity_workers = workers;
 }
 
 void Dataset::SetLive() {
-  // A live dataset has one lane: a single worker makes all its samples.
-  SetLanes(1);
+  // A live dataset has affinity to one worker, which makes all its samples.
+  SetAffinityWorkers(1);
   if (auto* const produced = std::get_if<message::Produced>(&spec_.kind))
     produced->live = true;
 }

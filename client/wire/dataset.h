@@ -39,8 +39,9 @@ class Dataset {
                             size_t count, Dataset* out);
   // The Set methods have no effect on datasets that are not from workers.
   //
-  // Sets the lanes of a dataset from workers: see forebay_dataset_set_lanes.
-  void SetLanes(std::uint32_t lanes);
+  // Sets the number of workers to which samples have affinity: see
+  // forebay_dataset_set_lanes.
+  void SetAffinityWorkers(std::uint32_t workers);
   // Makes a dataset from workers live: see forebay_dataset_set_live.
   void SetLive();
   // Keeps the first `count` fields of a dataset from workers on the host: see

@@ -28,19 +28,18 @@ Status FindFiles(const forebay_loader_options& options, std::string_view uri,
   if (options.root == nullptr) {
     if (options.shard_count > 0)
       return Status(FOREBAY_INVALID_ARGUMENT,
-                    "shards and files need the folder that they lie in");
+                    "files need the folder that they lie in");
     // The folder ends before the first component that has a pattern.
     const size_t special = uri.find_first_of("{*?[");
-    location->shards.emplace_back();
+    location->files.emplace_back();
     Split(uri, special == uri.npos ? uri.size() : special, location,
-          &location->shards[0]);
+          &location->files[0]);
     return Status();
   }
   for (size_t i = 0; i < options.shard_count; ++i) {
     if (options.shards == nullptr || options.shards[i] == nullptr)
-      return Status(FOREBAY_INVALID_ARGUMENT,
-                    "the name of a shard or a file is null");
-    location->shards.emplace_back(options.shards[i]);
+      return Status(FOREBAY_INVALID_ARGUMENT, "the name of a file is null");
+    location->files.emplace_back(options.shards[i]);
   }
   return Status();
 }

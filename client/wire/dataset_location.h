@@ -15,7 +15,7 @@ struct DatasetLocation {
   std::string folder;  // the path at which to open it
   // Patterns of the dataset's files below the folder; none if the whole folder
   // is the dataset.
-  std::vector<std::string> shards;
+  std::vector<std::string> files;
   std::string manifest;  // the manifest's name in the folder; may be empty
   // The folder, inside archives, that contains the class folders; empty: the
   // archives' root.

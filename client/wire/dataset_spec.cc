@@ -36,29 +36,29 @@ class KindMaker {
       case FOREBAY_IMAGE_FOLDER:
         return Folder();
       case FOREBAY_WEBDATASET:
-        return Set(message::WebDataset{location_.shards, fields_});
+        return Set(message::WebDataset{location_.files, fields_});
       case FOREBAY_MANIFEST:
         return Manifest();
       case FOREBAY_NPY:
         return Npy();
       case FOREBAY_TFRECORD:
-        return Set(message::TfRecord{location_.shards, TypedFields()});
+        return Set(message::TfRecord{location_.files, TypedFields()});
       case FOREBAY_ZIP:
         return Zip();
       case FOREBAY_LMDB:
         return Set(message::Lmdb{
-            location_.shards, TypedFields(),
+            location_.files, TypedFields(),
             options_.database == nullptr ? "" : options_.database});
       case FOREBAY_MDS:
-        return Set(message::Mds{location_.shards, TypedFields()});
+        return Set(message::Mds{location_.files, TypedFields()});
       case FOREBAY_HDF5:
-        return Set(message::Hdf5{location_.shards, TypedFields()});
+        return Set(message::Hdf5{location_.files, TypedFields()});
       case FOREBAY_NPZ:
         return Npz();
       case FOREBAY_TOKENS:
         return Tokens();
       case FOREBAY_ARRAY_RECORD:
-        return Set(message::ArrayRecord{location_.shards, TypedFields()});
+        return Set(message::ArrayRecord{location_.files, TypedFields()});
       default:
         return "dataset format " +
                std::to_string(static_cast<int>(options_.format)) +
@@ -95,8 +95,8 @@ class KindMaker {
   }
 
   std::string Npy() {
-    if (!location_.shards.empty())
-      return Set(message::NpyFiles{location_.shards});
+    if (!location_.files.empty())
+      return Set(message::NpyFiles{location_.files});
     const auto layout = proto::LayoutOf(fields_, "array");
     if (!layout.has_value()) return proto::kNotNpyFields;
     return Set(message::NpyFolder{static_cast<std::int32_t>(*layout)});
@@ -114,7 +114,7 @@ class KindMaker {
     const auto layout = proto::LayoutOf(fields_, "audio");
     if (!layout.has_value() || layout == FolderLayout::kFlat)
       return proto::kNotZipFields;
-    return Set(message::Zip{.files = location_.shards,
+    return Set(message::Zip{.files = location_.files,
                             .folder = location_.inner_folder,
                             .content = layout == FolderLayout::kAny
                                            ? message::Zip::kImages
@@ -125,7 +125,7 @@ class KindMaker {
     const auto samples = proto::NpzSamplesOf(fields_, Columns());
     if (!samples.has_value()) return proto::kNotNpzColumns;
     const bool takes_all = fields_ == Texts{""};
-    return Set(message::Npz{.files = location_.shards,
+    return Set(message::Npz{.files = location_.files,
                             .arrays = takes_all ? Texts() : fields_,
                             .samples = *samples});
   }
@@ -135,7 +135,7 @@ class KindMaker {
     std::string refusal = proto::ReadTokenTexts(fields_, Columns(), &settings);
     if (!refusal.empty()) return refusal;
     return Set(
-        message::Tokens{.files = location_.shards,
+        message::Tokens{.files = location_.files,
                         .length = settings.length,
                         .stride = settings.stride,
                         .dtype = static_cast<std::int32_t>(settings.dtype),

@@ -34,7 +34,7 @@ struct RemoteRequestsInfo {
 };
 
 // The workers, and the memory that they have to themselves, in bytes. The
-// message Producers of admin.proto explains the fields.
+// message UserWorkers of admin.proto explains the fields.
 struct UserWorkersInfo {
   std::uint32_t count = 0;
   std::uint64_t memory_used = 0;

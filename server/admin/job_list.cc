@@ -123,7 +123,7 @@ void Fill(const LocalReadsInfo& in, proto::LocalReads* out) {
   out->set_refusal(ValidUtf8(in.refusal));
 }
 
-void Fill(const UserWorkersInfo& in, proto::Producers* out) {
+void Fill(const UserWorkersInfo& in, proto::UserWorkers* out) {
   out->set_count(in.count);
   out->set_memory_used(in.memory_used);
   out->set_memory_limit(in.memory_limit);

@@ -140,7 +140,7 @@ Message* SetFields(DatasetSpec& old, Message* message) {
 absl::Status SetProduced(DatasetSpec& old, DatasetSpec* spec) {
   proto::Produced* const produced = SetFields(old, spec->mutable_produced());
   produced->set_identity(std::move(*old.mutable_v3_identity()));
-  produced->set_lanes(old.v3_lanes());
+  produced->set_affinity_workers(old.v3_lanes());
   produced->set_live(old.v3_live());
   produced->set_host_fields(old.v3_host_fields());
   return absl::OkStatus();

@@ -8,7 +8,7 @@
 // A ctime changes by chmod, by another hard link, and by a write after which
 // the mtime is set back. Only the write matters. To tell them apart, the
 // format's parser reads again the bytes from which the index was made, such as
-// the headers of a shard. All reads must be of one revision: otherwise they
+// the headers of a tar file. All reads must be of one revision: otherwise they
 // might be of different files.
 
 namespace forebay::dataset {

@@ -40,9 +40,9 @@ struct ObjectVersion {
   std::uint64_t size = 0;  // bytes
   // A file's mtime in nanoseconds since 1970, or a cloud object's generation.
   std::int64_t stamp = 0;
-  // The revision is set only for shards, since a shard's index holds the
-  // offsets of its samples. Neither saved states of loaders nor ranks of a job
-  // compare revisions.
+  // The revision is set only for files whose index holds the offsets of their
+  // samples. Neither saved states of loaders nor ranks of a job compare
+  // revisions.
   Revision revision = {};
 
   bool operator==(const ObjectVersion&) const = default;

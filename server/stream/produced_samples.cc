@@ -158,9 +158,9 @@ ProducedSamples::ProducedSamples(const StreamSpec* spec,
 
 std::optional<std::uint32_t> ProducedSamples::AffinityOf(
     const PendingSample& pending) const {
-  const std::uint32_t lanes = spec_->dataset->lanes();
-  if (lanes == 0) return std::nullopt;
-  return static_cast<std::uint32_t>(pending.id % lanes);
+  const std::uint32_t affinity_workers = spec_->dataset->lanes();
+  if (affinity_workers == 0) return std::nullopt;
+  return static_cast<std::uint32_t>(pending.id % affinity_workers);
 }
 
 void ProducedSamples::Make(int place, std::vector<ReadSample> samples,

@@ -6,7 +6,7 @@ import threading
 
 import forebay
 from share_test import (counting, keyed, numbers_of, own_daemon,  # noqa: F401
-                        producers)
+                        iterator_processes)
 from trouble import pause, until
 
 
@@ -40,7 +40,7 @@ def test_close_while_another_joins_leaves_nobody_to_wait_for(daemon, tmp_path):
             forebay.share(source, key=key, sharing="lockstep", timeout=30) as other:
         starts = threading.Thread(target=begin, args=("first", first))
         starts.start()
-        until(lambda: producers(daemon.runtime_dir), "a process that iterates")
+        until(lambda: iterator_processes(daemon.runtime_dir), "a process that iterates")
         joins = threading.Thread(target=begin, args=("other", other))
         joins.start()
         pause(0.3)  # it waits for the first one's place

@@ -13,7 +13,7 @@ import pytest
 import forebay
 from forebay._share import idleness
 from share_test import (Job, Squares, counting, keyed, own_daemon,  # noqa: F401
-                        producers)
+                        iterator_processes)
 from torch.utils.data import DataLoader
 from trouble import pause, until
 
@@ -25,8 +25,8 @@ def short_linger(monkeypatch):
     monkeypatch.setattr(idleness, "HANG_SECONDS", 0.5)
 
 
-def kill_producers(daemon):
-    for pid in producers(daemon.runtime_dir):
+def kill_iterator_processes(daemon):
+    for pid in iterator_processes(daemon.runtime_dir):
         os.kill(pid, signal.SIGKILL)
 
 
@@ -49,7 +49,7 @@ def test_another_takes_over_where_it_is_killed(daemon, tmp_path):
         for _, number in shared:
             numbers.append(number)
             if number in (10, 25):
-                kill_producers(daemon)
+                kill_iterator_processes(daemon)
         assert shared.stats()["batches_delivered"] == 40
         shared.close()
         assert shared.stats()["batches_delivered"] == 40
@@ -88,7 +88,7 @@ def test_the_next_one_loads_the_state(daemon, tmp_path):
                 for _ in range(12):
                     pause(0.1)  # a state is saved every second
             if number == 2500:
-                kill_producers(daemon)
+                kill_iterator_processes(daemon)
     assert numbers == list(range(3000))
     assert 3000 < os.path.getsize(made) < 3000 + 2000
 
@@ -100,7 +100,7 @@ def test_one_that_rests_joins_the_iteration_of_a_new_process(daemon):
         assert len(list(rests)) == 50
         for _ in range(3):
             list(runs)
-        kill_producers(daemon)
+        kill_iterator_processes(daemon)
         batches = iter(runs)
         first = next(batches)[1]
         had = [number for _, number in rests]
@@ -118,7 +118,7 @@ def test_an_older_job_cuts_no_iteration_of_a_new_one_in_silence(daemon):
     with forebay.share(lambda: counting(50), key=key) as older:
         for _ in range(3):
             assert len(list(older)) == 50
-        kill_producers(daemon)
+        kill_iterator_processes(daemon)
         with forebay.share(lambda: counting(50), key=key) as newer:
             batches = iter(newer)
             had = [next(batches)[1] for _ in range(11)]
@@ -139,7 +139,7 @@ def test_one_that_begins_a_new_process_in_vain_costs_no_batch(daemon, sharing):
     with forebay.share(lambda: counting(50), key=key, sharing=sharing) as older:
         for _ in range(3):
             assert len(list(older)) == 50
-        kill_producers(daemon)
+        kill_iterator_processes(daemon)
         pause(0.5)  # the daemon notices it
         with forebay.share(lambda: counting(50), key=key, sharing=sharing) as newer:
             iter(newer)
@@ -157,7 +157,7 @@ def test_in_lockstep_a_new_process_gives_all_to_one_that_rested(daemon):
         reads.start()
         list(rests)
         reads.join()
-    kill_producers(daemon)
+    kill_iterator_processes(daemon)
     pause(0.5)  # the daemon notices it
     iter(begins)
     batches = iter(rests)
@@ -183,8 +183,8 @@ def test_threads_of_the_iterable_do_not_keep_the_process(daemon, short_linger):
 
     with forebay.share(read_ahead, key=keyed()) as shared:
         next(iter(shared))
-        assert producers(daemon.runtime_dir)
-    until(lambda: not producers(daemon.runtime_dir), "it ends")
+        assert iterator_processes(daemon.runtime_dir)
+    until(lambda: not iterator_processes(daemon.runtime_dir), "it ends")
 
 
 def test_the_daemon_may_be_killed(daemon):
@@ -204,9 +204,9 @@ def test_the_daemon_may_be_killed(daemon):
 def test_it_ends_when_nobody_listens(daemon):
     with forebay.share(DataLoader(Squares(), num_workers=1), key=keyed()) as shared:
         next(iter(shared))
-        started = producers(daemon.runtime_dir)
+        started = iterator_processes(daemon.runtime_dir)
         assert len(started) == 2  # it has a worker
-    until(lambda: not producers(daemon.runtime_dir), "it ends")
+    until(lambda: not iterator_processes(daemon.runtime_dir), "it ends")
 
 
 def test_it_waits_while_the_first_batch_is_made(short_linger):
@@ -228,8 +228,8 @@ def test_one_that_hangs_is_awaited_no_longer_than_the_timeout(daemon, short_ling
         for _ in range(2):
             with pytest.raises(RuntimeError, match="timed out after 0.5 seconds"):
                 iter(shared)
-        assert len(producers(daemon.runtime_dir)) == 1
-        until(lambda: not producers(daemon.runtime_dir), "it ends")
+        assert len(iterator_processes(daemon.runtime_dir)) == 1
+        until(lambda: not iterator_processes(daemon.runtime_dir), "it ends")
 
 
 def test_another_that_hangs_is_awaited_no_longer_than_the_timeout(daemon):
@@ -297,7 +297,7 @@ def test_children_of_a_job_do_not_hide_its_death(daemon):
     children = []
 
     def fork():
-        until(lambda: producers(daemon.runtime_dir), "it starts")
+        until(lambda: iterator_processes(daemon.runtime_dir), "it starts")
         children.append(fork_a_child())
 
     def slow():

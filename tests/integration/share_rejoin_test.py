@@ -14,7 +14,7 @@ import threading
 import numpy
 import pytest
 
-from share_test import keyed, own_daemon, producers  # noqa: F401
+from share_test import keyed, own_daemon, iterator_processes  # noqa: F401
 from trouble import pause
 
 # None: drawn in the test, since all processes of a run collect equal tests.
@@ -110,7 +110,7 @@ def check(job, batches, iterations, is_lossless):
 def kill_now_and_then(jobs, folder, chance):
     while any(job.process.poll() is None for job in jobs):
         pause(chance.uniform(0.2, 0.6))
-        for pid in producers(folder):
+        for pid in iterator_processes(folder):
             os.kill(pid, signal.SIGKILL)
 
 

@@ -29,7 +29,7 @@ def keyed(test=[0]):
     return f"{os.getpid()}-{test[0]}"
 
 
-def producers(folder):
+def iterator_processes(folder):
     """The processes that iterate: they write to a log in the daemon's folder."""
     found = []
     for process in pathlib.Path("/proc").iterdir():
@@ -45,7 +45,7 @@ def own_daemon(daemon, monkeypatch):
     """A daemon of the test's own, and what listens to it."""
     monkeypatch.setenv("FOREBAY_RUNTIME_DIR", str(daemon.runtime_dir))
     yield daemon
-    for pid in producers(daemon.runtime_dir):
+    for pid in iterator_processes(daemon.runtime_dir):
         os.kill(pid, signal.SIGKILL)
 
 

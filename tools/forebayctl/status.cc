@@ -68,13 +68,13 @@ std::string Describe(const proto::Source& source) {
       Bytes(static_cast<double>(source.request_cost())), " besides its bytes");
 }
 
-std::string Describe(const proto::Producers& producers) {
+std::string Describe(const proto::UserWorkers& workers) {
   std::string text = absl::StrCat(
-      producers.count(), " with ",
-      Bytes(static_cast<double>(producers.memory_used())), " of at most ",
-      Bytes(static_cast<double>(producers.memory_limit())), " of their own");
-  if (producers.ended() > 0) {
-    absl::StrAppend(&text, "; ", Count(static_cast<double>(producers.ended())),
+      workers.count(), " with ",
+      Bytes(static_cast<double>(workers.memory_used())), " of at most ",
+      Bytes(static_cast<double>(workers.memory_limit())), " of their own");
+  if (workers.ended() > 0) {
+    absl::StrAppend(&text, "; ", Count(static_cast<double>(workers.ended())),
                     " ended because of that");
   }
   return text;
@@ -101,7 +101,7 @@ void Print(const proto::DaemonStatus& status) {
       absl::StrCat(status.workers_busy(), " of ", status.workers(), " busy, ",
                    Count(static_cast<double>(status.tasks_queued())),
                    " tasks queued, ", status.simd_target()));
-  AddLine("producers", Describe(status.producers()));
+  AddLine("workers", Describe(status.producers()));
   AddLine("trainers",
           absl::StrCat(status.sessions(), " connected, ", status.jobs(),
                        " jobs, ", status.loaders(), " loaders"));

@@ -132,7 +132,7 @@ class Connection:
     def stop_epoch(self):
         _native.check(self._lib.forebay_loader_stop_epoch(self._handle))
 
-    def start_producers(self, most, are_persistent=False):
+    def start_workers(self, most, are_persistent=False):
         """Returns a socket, as a descriptor of the caller's, for the host of at most
         `most` workers that make the samples.
 

@@ -86,15 +86,16 @@ def build(source, place_options):
     raise errors.InvalidArgument(f"{source!r} is not a source of samples")
 
 
-def from_producers(uri, identity, samples, fields, lanes=0, live=False,
-                   host_fields=0):
+def from_workers(uri, identity, samples, fields, affinity_workers=0, live=False,
+                 host_fields=0):
     """Makes the NativeDataset of samples that workers make.
 
     Args:
       uri: bytes, for people.
       identity: 16 bytes, equal for equal datasets.
       fields: of (name, NumPy's name of the type, shape of one sample).
-      lanes: worker k % lanes makes sample k; 0: any worker makes any sample.
+      affinity_workers: worker k % affinity_workers makes sample k; 0: any worker makes
+        any sample.
       live: whether one worker makes each sample once, and a loader joins the others
         where they are.
       host_fields: the number of first fields that lie on the host even for loaders on
@@ -107,8 +108,9 @@ def from_producers(uri, identity, samples, fields, lanes=0, live=False,
         into.shape[1:len(shape) + 1] = shape
     made = NativeDataset(_native.lib.forebay_dataset_from_producers, uri,
                          identity, samples, native, len(native))
-    if lanes:
-        _native.check(_native.lib.forebay_dataset_set_lanes(made.handle, lanes))
+    if affinity_workers:
+        _native.check(_native.lib.forebay_dataset_set_lanes(made.handle,
+                                                            affinity_workers))
     if live:
         _native.check(_native.lib.forebay_dataset_set_live(made.handle))
     if host_fields:

@@ -23,16 +23,17 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ProducedDataset::Create(
         absl::StrCat(spec.uri(), ": an identity has ", version.size(),
                      " bytes, not ", produced.identity().size()));
   }
-  if (produced.lanes() > proto::kMaxWorkers) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(spec.uri(), ": there are at most ", proto::kMaxWorkers,
-                     " lanes, not ", produced.lanes()));
+  if (produced.affinity_workers() > proto::kMaxWorkers) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        spec.uri(), ": samples have affinity to at most ", proto::kMaxWorkers,
+        " workers, not to ", produced.affinity_workers()));
   }
   // Samples of a live dataset can be made only once and in order. Therefore one
   // worker has to make all of them.
-  if (produced.live() && produced.lanes() != 1) {
+  if (produced.live() && produced.affinity_workers() != 1) {
     return absl::InvalidArgumentError(absl::StrCat(
-        spec.uri(), ": a live dataset has one lane, not ", produced.lanes()));
+        spec.uri(), ": a live dataset has affinity to one worker, not to ",
+        produced.affinity_workers()));
   }
   if (produced.host_fields() > layout->fields().size()) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -51,15 +52,15 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ProducedDataset::Create(
             version.begin());
   return std::shared_ptr<const Dataset>(
       new ProducedDataset(*std::move(layout), version, spec.uri(),
-                          produced.lanes(), produced.live()));
+                          produced.affinity_workers(), produced.live()));
 }
 
 ProducedDataset::ProducedDataset(memory::MemoryRecordLayout layout,
                                  const Version& version, const std::string& uri,
-                                 std::uint32_t lanes, bool live)
+                                 std::uint32_t affinity_workers, bool live)
     : layout_(std::move(layout)),
       version_(version),
-      lanes_(lanes),
+      affinity_workers_(affinity_workers),
       live_(live),
       root_(std::make_shared<const storage::memory::MemoryRoot>(
           uri, std::string(version.begin(), version.end()), nullptr)) {}

@@ -26,9 +26,10 @@ class ProducedDataset final : public Dataset {
  public:
   // Makes the dataset that `spec` describes. INVALID_ARGUMENT: the fields are
   // not valid (MemoryRecordLayout::Create) or not all arrays; the identity does
-  // not have 16 bytes; `lanes` is more than kMaxWorkers; `host_fields` is more
-  // than the number of fields; or the dataset is live and has not exactly one
-  // lane. Errors name the URI of the spec.
+  // not have 16 bytes; `affinity_workers` is more than kMaxWorkers;
+  // `host_fields` is more than the number of fields; or the dataset is live,
+  // and its affinity is not to exactly one worker. Errors name the URI of the
+  // spec.
   static absl::StatusOr<std::shared_ptr<const Dataset>> Create(
       const proto::DatasetSpec& spec);
 
@@ -37,7 +38,7 @@ class ProducedDataset final : public Dataset {
   Sample At(std::uint64_t id) const override;
   void ValuesOf(std::uint64_t id, absl::Span<FieldValue> values) const override;
   bool is_produced() const override { return true; }
-  std::uint32_t lanes() const override { return lanes_; }
+  std::uint32_t lanes() const override { return affinity_workers_; }
   bool is_live() const override { return live_; }
   std::uint64_t largest_sample() const override { return 0; }
   const std::vector<std::string>& classes() const override { return classes_; }
@@ -48,11 +49,12 @@ class ProducedDataset final : public Dataset {
 
  private:
   ProducedDataset(memory::MemoryRecordLayout layout, const Version& version,
-                  const std::string& uri, std::uint32_t lanes, bool live);
+                  const std::string& uri, std::uint32_t affinity_workers,
+                  bool live);
 
   const memory::MemoryRecordLayout layout_;
   const Version version_;
-  const std::uint32_t lanes_;
+  const std::uint32_t affinity_workers_;
   const bool live_;
   const std::shared_ptr<const storage::Root> root_;
   // Names of the classes; always empty, because workers make only arrays.

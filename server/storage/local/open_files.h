@@ -17,7 +17,7 @@
 
 namespace forebay::storage::local {
 
-// Keeps open the files that are read in parts, such as shards. They are
+// Keeps open the files that are read in parts, such as tar files. They are
 // registered with the ring under numbers, which saves the kernel a look-up at
 // each read. When full, this object closes the least recently used file that no
 // read uses.

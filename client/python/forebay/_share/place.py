@@ -14,7 +14,7 @@ import time
 from typing import Any, ContextManager, Iterator, Optional, Tuple
 
 from .. import _apart, _daemon, _file_lock, _fork, _system_error, errors
-from . import producer
+from . import iterator_process
 from .deadline import Deadline, Missed
 from .iteration import State
 
@@ -23,7 +23,7 @@ _LOCK_SECONDS = 0.05  # between looks whether other jobs have left the lock
 _TIME = struct.Struct("@ll")  # struct timeval: seconds and microseconds
 
 
-class Producer:
+class ProcessConnection:
     """A connection to the process that iterates. It is closed when the process fails to
     answer, or does not answer by the deadline: methods then raise Missed."""
 
@@ -40,7 +40,7 @@ class Producer:
 
     def prepare(self, epoch: Optional[int], number: int, first: int,
                 state: Optional[State]) -> Tuple[int, int, int, int]:
-        """Asks for the place of a batch; see "prepare" at producer.main."""
+        """Asks for the place of a batch; see "prepare" at iterator_process.main."""
         return self._ask(("prepare", epoch, number, first, state), -1)
 
     def serve(self, room: int, tasks: int) -> None:
@@ -116,7 +116,7 @@ class Place:
                     time.sleep(min(_LOCK_SECONDS, deadline.left()))
             yield folder
 
-    def find(self, folder: int, deadline: Deadline) -> Optional[Producer]:
+    def find(self, folder: int, deadline: Deadline) -> Optional[ProcessConnection]:
         """Connects to the process that runs; None if there is none.
 
         Args:
@@ -139,10 +139,10 @@ class Place:
         except Missed:
             client.close()
             raise
-        return Producer(multiprocessing.connection.Connection(client.detach()),
+        return ProcessConnection(multiprocessing.connection.Connection(client.detach()),
                         self._folder, self._log, deadline)
 
-    def start(self, folder: int, source: Any, deadline: Deadline) -> Producer:
+    def start(self, folder: int, source: Any, deadline: Deadline) -> ProcessConnection:
         """Starts a process.
 
         Args:
@@ -156,7 +156,8 @@ class Place:
         with _exhaustion(self._folder), _fork.without_interruption():
             return self._started(folder, source, deadline)
 
-    def _started(self, folder: int, source: Any, deadline: Deadline) -> Producer:
+    def _started(self, folder: int, source: Any,
+                 deadline: Deadline) -> ProcessConnection:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(f"{self._name}.sock", dir_fd=folder)
         log = os.open(f"{self._name}.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC |
@@ -165,7 +166,7 @@ class Place:
             listener.bind(self._socket(folder))
             listener.listen(16)
             try:
-                _apart.Process(producer.main,
+                _apart.Process(iterator_process.main,
                                (listener, source, self._directory, log), (folder,))
             except ChildProcessError:
                 pass  # no process listens

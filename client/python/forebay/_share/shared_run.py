@@ -276,21 +276,21 @@ class SharedRun(Run):
         plan = self._plan
         fields = (("payload", "uint8", (self._room,)),)
         options = {**plan.options, "order": _native.SEQUENTIAL}
-        options["dataset"] = _native_dataset.from_producers(
+        options["dataset"] = _native_dataset.from_workers(
             plan.options["uri"], self.share_id, _MANY, fields, live=True)
         connection = self._connection = _retry.until_available(
             plan.name,
             lambda: _connection.Connection(options, None, plan.start_daemon),
             plan.start_daemon)
         try:
-            return _fork.Descriptor(connection.start_producers(1))
+            return _fork.Descriptor(connection.start_workers(1))
         except errors.StateError:
             return None
 
     def _serve(self, folder: int, socket: _fork.Descriptor) -> None:
-        producer: Any = None
+        process: Any = None
         try:
-            producer, (self._epoch, self._number, self._first,
+            process, (self._epoch, self._number, self._first,
                        needed) = self._ask_for_place(folder)
             if needed > self._room:
                 socket.close()
@@ -300,21 +300,21 @@ class SharedRun(Run):
                 if opened is None:
                     return  # another process iterates by now
                 socket = opened
-            producer.serve(self._room, socket.number)
+            process.serve(self._room, socket.number)
         finally:
-            if producer is not None:
-                producer.close()
+            if process is not None:
+                process.close()
             socket.close()
 
     def _ask_for_place(self, folder: int) -> Any:
         """Returns the process that iterates, and its answer about the next batch."""
         place = self._epoch, self._number, self._first, self._state
-        producer = self._place.find(folder, self._deadline)
-        if producer is not None:
+        process = self._place.find(folder, self._deadline)
+        if process is not None:
             with contextlib.suppress(errors.StateError):  # the process was ending
-                return producer, producer.prepare(*place)
-        producer = self._place.start(folder, self._source, self._deadline)
-        return producer, producer.prepare(*place)
+                return process, process.prepare(*place)
+        process = self._place.start(folder, self._source, self._deadline)
+        return process, process.prepare(*place)
 
     def _start_epoch(self) -> None:
         # A place beyond all batches means the place where the other jobs are.

@@ -101,7 +101,8 @@ class BatchRun(Run):
         """Lets workers know of the batches before number `end`."""
 
     def _shape(self) -> Tuple[Any, ...]:
-        """Returns the number of the native dataset's batches, and of its lanes."""
+        """Returns the number of the native dataset's batches, and the number of workers
+        to which batches have affinity: worker k % number makes batch k."""
         return MAX_BATCHES, 0
 
     def _work(self) -> Any:
@@ -213,15 +214,15 @@ class BatchRun(Run):
         fields = [("payload", "uint8", (self._room.bytes,))]
         if self._room.tensors:
             fields.append(("tensors", "uint8", (self._room.tensors,)))
-        count, lanes = self._shape()
+        count, affinity_workers = self._shape()
         plan = self._plan
         told = (self.share_id, fields, plan.framework, plan.stage.is_batched,
                 [plan.options[name] for name in (
                     "order", "seed", "rank", "world_size", "uneven",
                     "batch_size", "drop_last")])
-        return _native_dataset.from_producers(
-            plan.options["uri"], identity(plan, count, told), count, fields, lanes,
-            host_fields=len(fields) - 1)
+        return _native_dataset.from_workers(
+            plan.options["uri"], identity(plan, count, told), count, fields,
+            affinity_workers, host_fields=len(fields) - 1)
 
     def _order(self) -> Tuple[Any, ...]:
         return ("batches", self._work(), self._room.bytes, self._room.tensors,

@@ -90,7 +90,7 @@ class CodeAttachment(_attachment.Attachment):
         if host is None:
             host = self._coded.start_host()
         try:
-            socket = self.connection.start_producers(
+            socket = self.connection.start_workers(
                 self._coded.workers.most, self._coded.workers.are_persistent)
         except errors.StateError:
             host.end()  # another loader's workers run the ops

@@ -13,7 +13,7 @@ class IteratedRun(BatchRun):
     counts batches, including batches that shorter shards lack. It has the states of
     shards."""
 
-    _ended: FrozenSet[int] = frozenset()  # the lanes whose shards have ended
+    _ended: FrozenSet[int] = frozenset()  # the workers whose shards have ended
 
     def _first(self) -> int:
         return self._position.first
@@ -25,20 +25,20 @@ class IteratedRun(BatchRun):
         return number + 1 - self._position.first
 
     def _is_over(self, number: int, state: bytes) -> bool:
-        lanes = self._plan.stage.workers
-        self._ended |= {number % lanes}
+        workers = self._plan.stage.workers
+        self._ended |= {number % workers}
         if state:
-            self._position.shards.put(number % lanes, state)
-        return len(self._ended) == lanes
+            self._position.shards.put(number % workers, state)
+        return len(self._ended) == workers
 
     def _states(self, number: int,
                 state: bytes) -> Optional[Tuple[int, Optional[bytes], bytes]]:
-        lane = number % self._plan.stage.workers
-        return (lane, self._position.shards.get(lane), state) if state else None
+        worker = number % self._plan.stage.workers
+        return (worker, self._position.shards.get(worker), state) if state else None
 
     def _name_of(self, number: int) -> str:
-        lanes = self._plan.stage.workers
-        return f"batch {number // lanes} of worker {number % lanes}"
+        workers = self._plan.stage.workers
+        return f"batch {number // workers} of worker {number % workers}"
 
     def _shape(self) -> Tuple[Any, ...]:
         return MAX_BATCHES, self._plan.stage.workers

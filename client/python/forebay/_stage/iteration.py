@@ -15,12 +15,13 @@ class Sharded(NamedTuple):
     """A dataset in shards.
 
     Attributes:
-      lanes: the number of shards; batch k is one of shard k % lanes.
+      workers: the number of shards, one in each worker; batch k is one of shard k %
+        workers.
       states: the states from which workers go on, by the workers' numbers; see
         shard_state.States.
     """
 
-    lanes: int
+    workers: int
     states: Dict[int, bytes]
 
 

@@ -113,7 +113,7 @@ class RowRun(Run):
         fields = tuple((f"field{number}", leaf.dtype, leaf.shape)
                        for number, leaf in
                        enumerate(structure.leaves(self._layout)))
-        return _native_dataset.from_producers(
+        return _native_dataset.from_workers(
             plan.options["uri"],
             identity(plan, self._size, (
                 self.share_id, fields, structure.names(self._layout))),

@@ -253,7 +253,7 @@ class Run:
         options["dataset"] = self._dataset()
         self._connection = _connection.Connection(options, None, plan.start_daemon)
         try:
-            socket = self._connection.start_producers(
+            socket = self._connection.start_workers(
                 plan.stage.workers, plan.are_persistent)
         except errors.StateError as error:
             # Another loader's workers make the samples for this one, too. They are not

@@ -219,7 +219,7 @@ class Batches:
         try:
             if isinstance(source, Sharded):
                 assert self._shard is not None
-                number //= source.lanes
+                number //= source.workers
                 doing = f"making batch {number} of its own"
                 return payload.BATCH, self._shard.batch(epoch, number)
             batch = (source.batch(epoch, number)

@@ -37,12 +37,12 @@ TEST_CASE("The location of a folder dataset is the folder itself",
   CHECK(Found(options).folder == "/elsewhere");
 }
 
-TEST_CASE("A dataset's shards lie in the longest folder without wildcards",
+TEST_CASE("A dataset's files lie in the longest folder without wildcards",
           "[wire][dataset_location]") {
   struct Case {
     const char* uri;
     const char* folder;
-    const char* shards;
+    const char* files;
   };
   for (const Case& c :
        std::vector<Case>{{"/data/{00..12}.tar", "/data", "{00..12}.tar"},
@@ -58,11 +58,11 @@ TEST_CASE("A dataset's shards lie in the longest folder without wildcards",
     CAPTURE(c.uri);
     CHECK(location.folder == c.folder);
     CHECK(location.uri == c.folder);
-    CHECK(location.shards == std::vector<std::string>{c.shards});
+    CHECK(location.files == std::vector<std::string>{c.files});
   }
 }
 
-TEST_CASE("A dataset's shards may be named below a root",
+TEST_CASE("A dataset's files may be named below a root",
           "[wire][dataset_location]") {
   const char* const shards[] = {"a.tar", "b-*.tar"};
   forebay_loader_options options = Options("mine", FOREBAY_WEBDATASET);
@@ -74,17 +74,17 @@ TEST_CASE("A dataset's shards may be named below a root",
   location = Found(options);
   CHECK(location.uri == "mine");
   CHECK(location.folder == "/data");
-  CHECK(location.shards == std::vector<std::string>{"a.tar", "b-*.tar"});
+  CHECK(location.files == std::vector<std::string>{"a.tar", "b-*.tar"});
   options.shards = nullptr;
   CHECK(LocateDataset(options, &location).code == FOREBAY_INVALID_ARGUMENT);
 }
 
-TEST_CASE("A dataset's .npy files are named as shards are",
+TEST_CASE("A dataset's .npy files are named as tar files are",
           "[wire][dataset_location]") {
   DatasetLocation location =
       Found(Options("/data/{00..12}/x-*.npy", FOREBAY_NPY));
   CHECK(location.folder == "/data");
-  CHECK(location.shards == std::vector<std::string>{"{00..12}/x-*.npy"});
+  CHECK(location.files == std::vector<std::string>{"{00..12}/x-*.npy"});
   const char* const files[] = {"a.npy", "b.npy"};
   forebay_loader_options options = Options("mine", FOREBAY_NPY);
   options.shards = files;
@@ -93,7 +93,7 @@ TEST_CASE("A dataset's .npy files are named as shards are",
   options.root = "/data";
   location = Found(options);
   CHECK(location.uri == "mine");
-  CHECK(location.shards == std::vector<std::string>{"a.npy", "b.npy"});
+  CHECK(location.files == std::vector<std::string>{"a.npy", "b.npy"});
 }
 
 TEST_CASE("A dataset's archives have a folder behind their path",
@@ -103,7 +103,7 @@ TEST_CASE("A dataset's archives have a folder behind their path",
   options.folder = "a/train";
   DatasetLocation location = Found(options);
   CHECK(location.folder == "/data");
-  CHECK(location.shards == std::vector<std::string>{"{0..3}.zip"});
+  CHECK(location.files == std::vector<std::string>{"{0..3}.zip"});
   CHECK(location.inner_folder == "a/train");
   options.folder = "train2";
   CHECK(LocateDataset(options, &location).code == FOREBAY_INVALID_ARGUMENT);
@@ -115,10 +115,10 @@ TEST_CASE("A dataset's archives have a folder behind their path",
   options.root = "/data";
   options.folder = "train";
   location = Found(options);
-  CHECK(location.shards == std::vector<std::string>{"a.zip", "b.zip"});
+  CHECK(location.files == std::vector<std::string>{"a.zip", "b.zip"});
   CHECK(location.inner_folder == "train");
   location = Found(Options("/data/a.zip", FOREBAY_ZIP));
-  CHECK(location.shards == std::vector<std::string>{"a.zip"});
+  CHECK(location.files == std::vector<std::string>{"a.zip"});
   CHECK_THAT(location.inner_folder, Catch::Equals(""));
 }
 

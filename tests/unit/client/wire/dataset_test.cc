@@ -56,7 +56,7 @@ class OptionsTest {
   std::vector<const char*> columns_;
   forebay_loader_options options_ = {};
   DatasetLocation location_ = {
-      .uri = "/data", .folder = "/data", .shards = {}, .manifest = {}};
+      .uri = "/data", .folder = "/data", .files = {}, .manifest = {}};
 };
 
 TEST_CASE_METHOD(OptionsTest, "Folders and a table arrive as their kinds",
@@ -86,7 +86,7 @@ TEST_CASE_METHOD(OptionsTest, "Folders and a table arrive as their kinds",
 
 TEST_CASE_METHOD(OptionsTest, "Files arrive as their kinds",
                  "[wire][dataset]") {
-  location_.shards = {"{0..9}", "x"};
+  location_.files = {"{0..9}", "x"};
   Set(FOREBAY_WEBDATASET, {"image", "label"});
   CHECK_THAT(Spec().webdataset().files(), ElementsAre("{0..9}", "x"));
   CHECK_THAT(Spec().webdataset().fields(), ElementsAre("image", "label"));
@@ -119,7 +119,7 @@ TEST_CASE_METHOD(OptionsTest, "Files arrive as their kinds",
 
 TEST_CASE_METHOD(OptionsTest, "Files of records arrive as their kinds",
                  "[wire][dataset]") {
-  location_.shards = {"x"};
+  location_.files = {"x"};
   const auto check = [](const auto& kind) {
     CHECK_THAT(kind.files(), ElementsAre("x"));
     REQUIRE(kind.fields_size() == 2);
@@ -223,19 +223,19 @@ TEST_CASE("A dataset from workers arrives as the client encodes it",
   REQUIRE_THAT(
       Dataset::FromWorkers("made", "0123456789abcdef", 7, &field, 1, &dataset),
       IsOk());
-  dataset.SetLanes(3);
+  dataset.SetAffinityWorkers(3);
   dataset.SetHostFields(1);
   proto::Produced spec = Arrived(dataset.spec()).produced();
   CHECK(spec.identity() == "0123456789abcdef");
   CHECK(spec.samples() == 7);
   CHECK(spec.fields_size() == 1);
-  CHECK(spec.lanes() == 3);
+  CHECK(spec.affinity_workers() == 3);
   CHECK(spec.host_fields() == 1);
   CHECK_FALSE(spec.live());
   dataset.SetLive();
   spec = Arrived(dataset.spec()).produced();
   CHECK(spec.live());
-  CHECK(spec.lanes() == 1);
+  CHECK(spec.affinity_workers() == 1);
   Dataset other;
   REQUIRE_THAT(Dataset::Concatenate({&dataset}, &other), IsOk());
   other.SetLive();

@@ -39,7 +39,7 @@ TEST_CASE("A loader spec arrives as the client encodes it",
   CHECK_THAT(
       SpecOfLocation(
           options,
-          {.uri = "/data/train", .folder = {}, .shards = {}, .manifest = {}},
+          {.uri = "/data/train", .folder = {}, .files = {}, .manifest = {}},
           &sent.dataset.emplace()),
       tests::IsOk());
   sent.placement = {.gpu_uuid = "a-gpu", .finished = true};

@@ -96,7 +96,7 @@ const std::vector<Pair>& Pairs() {
       {"v3_format: PRODUCED v3_samples: 3 v3_identity: 'i' v3_lanes: 1 "
        "v3_live: true v3_host_fields: 1 "
        "v3_arrays { name: 'x' kind: ARRAY dtype: UINT8 shape: 2 }",
-       "produced { samples: 3 identity: 'i' lanes: 1 live: true "
+       "produced { samples: 3 identity: 'i' affinity_workers: 1 live: true "
        "host_fields: 1 "
        "fields { name: 'x' kind: ARRAY dtype: UINT8 shape: 2 } }"},
       {"v3_format: SUBSET v3_parts { uri: 'b' descriptors: 1 "

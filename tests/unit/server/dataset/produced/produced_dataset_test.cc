@@ -84,14 +84,14 @@ TEST_CASE("A produced dataset refuses a spec that does not describe samples",
   CHECK(ProducedDataset::Create(spec).status().message() ==
         "mine: field0: workers make arrays alone");
   spec = Spec();
-  spec.mutable_produced()->set_lanes(257);
+  spec.mutable_produced()->set_affinity_workers(257);
   CHECK(ProducedDataset::Create(spec).status().message() ==
-        "mine: there are at most 256 lanes, not 257");
+        "mine: samples have affinity to at most 256 workers, not to 257");
   spec = Spec();
-  spec.mutable_produced()->set_lanes(2);
+  spec.mutable_produced()->set_affinity_workers(2);
   spec.mutable_produced()->set_live(true);
   CHECK(ProducedDataset::Create(spec).status().message() ==
-        "mine: a live dataset has one lane, not 2");
+        "mine: a live dataset has affinity to one worker, not to 2");
   spec = Spec();
   spec.mutable_produced()->set_host_fields(2);
   CHECK(ProducedDataset::Create(spec).status().message() ==

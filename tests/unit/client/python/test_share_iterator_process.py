@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from forebay._share import producer
+from forebay._share import iterator_process
 from forebay._stage import payload, wire
 
 _TASK = struct.Struct("<IIQQII")
@@ -46,7 +46,7 @@ def test_a_worker_that_gets_a_damaged_task_hangs_up(message, monkeypatch, capfd)
     theirs.settimeout(None)
     worker, its = pair()
     its.settimeout(None)
-    producer._Stream(Fails(), theirs, 1024).start()
+    iterator_process._Stream(Fails(), theirs, 1024).start()
     socket.send_fds(tasks, [_TASK.pack(wire.FORK, 0, 0, 0, 0, 0)], [its.fileno()])
     its.close()
     assert tasks.recv(wire.MAX_MESSAGE) == wire.answer(0)
@@ -69,7 +69,7 @@ def test_it_listens_on_when_it_has_no_descriptor_to_spare():
             return answer
 
     with pytest.raises(SystemExit):
-        producer._Producer(Listener(), [1], "nowhere")._listen()
+        iterator_process._IteratorProcess(Listener(), [1], "nowhere")._listen()
     assert not answers
     ours.close()
 
@@ -98,7 +98,7 @@ def test_a_batch_that_is_too_large_is_the_last_of_its_stream():
     worker, its = pair()
     its.settimeout(None)
     made = Grows()
-    producer._Stream(made, theirs, 1024).start()
+    iterator_process._Stream(made, theirs, 1024).start()
     slot = os.memfd_create("slot")
     os.truncate(slot, 4096)
     for order, descriptor in ((
@@ -128,7 +128,8 @@ def test_a_batch_that_is_too_large_is_the_last_of_its_stream():
 def process():
     """A process that iterates numbers, without clients."""
     with socket.socket() as listener:
-        yield producer._Producer(listener, lambda: iter(range(10)), "nowhere")
+        yield iterator_process._IteratorProcess(listener, lambda: iter(range(10)),
+                                                "nowhere")
 
 
 def test_a_job_keeps_its_place_though_another_began_the_process(process):
@@ -157,7 +158,7 @@ def test_who_comes_while_it_ends_is_turned_away(tmp_path):
             client.settimeout(5)
             client.connect(str(tmp_path / "socket"))
             clients.append(client)
-        ending = producer._Producer(listener, [1], "nowhere")
+        ending = iterator_process._IteratorProcess(listener, [1], "nowhere")
         ending._idleness.leave()
         ending.run()
         for client in clients:

@@ -52,7 +52,7 @@ def main(listener: Any, source: Any, directory: str, log: int) -> None:
     for descriptor, place in ((nothing, 0), (log, 1), (log, 2)):
         os.dup2(descriptor, place)
     _apart.leave_to_starter((listener.fileno(),))
-    _Producer(listener, source, directory).run()
+    _IteratorProcess(listener, source, directory).run()
     # At its end, Python waits for threads and processes of the user's code, which may
     # never end.
     end = threading.Timer(HANG_SECONDS, _end_group)
@@ -78,7 +78,7 @@ class _Slot(NamedTuple):
     offsets: Tuple[int, ...]
 
 
-class _Producer:
+class _IteratorProcess:
 
     def __init__(self, listener: Any, source: Any, directory: str):
         self._listener = listener
@@ -282,15 +282,15 @@ def _tasks_of(client: Any) -> socket.socket:
 
 
 class _Stream:
-    """Serves the daemon for one stream, which sees a worker host and one worker; both
+    """Serves the daemon for one stream, which sees a worker pool and one worker; both
     are threads.
 
     A batch that is larger than the stream's memory ends the stream. The jobs read the
     batches before it, and go on in a stream with more memory.
     """
 
-    def __init__(self, producer: _Producer, tasks: socket.socket, room: int):
-        self._producer = producer
+    def __init__(self, process: _IteratorProcess, tasks: socket.socket, room: int):
+        self._process = process
         self._tasks = tasks
         self._room = room
         self._slots: Dict[int, _Slot] = {}
@@ -312,7 +312,7 @@ class _Stream:
                 with contextlib.suppress(OSError):
                     worker.shutdown(socket.SHUT_RDWR)  # wakes its thread
                 worker.close()
-            self._producer.over()
+            self._process.over()
 
     def _answer_host(self) -> bool:
         message, fds, lost = wire.receive_task(self._tasks)
@@ -330,7 +330,7 @@ class _Stream:
                 del self._slots[task.slot]
             elif task.command == wire.FORK:
                 worker = socket.socket(fileno=os.dup(fds[0]))
-                self._producer.keep_from_children(worker)
+                self._process.keep_from_children(worker)
                 self._workers.append(worker)
                 threading.Thread(target=self._worker, args=(worker,),
                                  daemon=True).start()
@@ -362,7 +362,7 @@ class _Stream:
                     if self._needed:
                         payload.refuse(memory, self._needed)
                     else:
-                        self._needed = self._producer.make(memory, task.epoch,
+                        self._needed = self._process.make(memory, task.epoch,
                                                            sample.id)
                 worker.send(wire.answer(time.process_time_ns() - began))
         except (EOFError, OSError):
