@@ -11,8 +11,8 @@
 #include "server/base/duplicate.h"
 #include "server/base/status.h"
 #include "server/base/working_memory.h"
-#include "server/session/answer_messages.h"
 #include "server/session/dataset_description.h"
+#include "server/session/fetched_message.h"
 #include "server/session/order_part.h"
 #include "server/session/placement_message.h"
 #include "server/session/request_key.h"
@@ -249,13 +249,9 @@ absl::Status Session::Fetch(const proto::Fetch& request,
   }
   const std::vector<std::uint64_t> samples(request.samples().begin(),
                                            request.samples().end());
-  auto done = reader->Fetch(samples, interruption_.get_token());
-  if (!done.ok()) return Explain(done.status());
-  if (done->window) {
-    fetched.set_window_bytes(done->window_bytes);
-    fetched_fds.push_back(std::move(done->window));
-  }
-  AddFailed(done->failed, fetched);
+  auto result = reader->Fetch(samples, interruption_.get_token());
+  if (!result.ok()) return Explain(result.status());
+  DescribeFetched(*std::move(result), fetched, fetched_fds);
   return absl::OkStatus();
 }
 
