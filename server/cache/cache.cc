@@ -133,27 +133,27 @@ bool Cache::LookUpVariant(storage::ReadRequest& request, std::int64_t now_nanos,
   const std::shared_ptr<const std::string> root = request.root->identity();
   const ExtentView extent = ViewOf(*root, request, request.variant);
   const std::size_t stripe = extent.hash % kStripes;
-  Stripe::Found found =
+  Stripe::LookUpResult result =
       stripes_[stripe].LookUp(extent, root, request, /*memory=*/0, now_nanos);
-  if (found.hit != nullptr &&
-      (!Suits(request, *found.hit) ||
-       !results->look.IsCurrent(request, found.hit->revision))) {
-    found = stripes_[stripe].CheckStaleness(extent, root, request, /*memory=*/0,
-                                            now_nanos, found.saves_nanos);
+  if (result.hit != nullptr &&
+      (!Suits(request, *result.hit) ||
+       !results->look.IsCurrent(request, result.hit->revision))) {
+    result = stripes_[stripe].CheckStaleness(
+        extent, root, request, /*memory=*/0, now_nanos, result.saves_nanos);
   }
-  if (found.absent) return false;
+  if (result.absent) return false;
   if (request.read_ahead_hints != nullptr && request.neighbours_due) {
     results->triggers.push_back(TriggerOf(request, /*is_missed=*/false));
   }
-  if (found.hit != nullptr) {
+  if (result.hit != nullptr) {
     results->hits.push_back(
-        HitOf(request, request.variant, std::move(found.hit)));
-  } else if (found.missed != nullptr) {
-    results->misses.push_back({stripe, std::move(found.missed),
+        HitOf(request, request.variant, std::move(result.hit)));
+  } else if (result.missed != nullptr) {
+    results->misses.push_back({stripe, std::move(result.missed),
                                std::move(request),
                                EntryMetadata{.sample = {}}});
-  } else if (found.joined != 0) {
-    deps_.below->Share(found.joined, request.purpose);
+  } else if (result.joined != 0) {
+    deps_.below->Share(result.joined, request.purpose);
   }
   return true;
 }
@@ -171,32 +171,32 @@ void Cache::LookUp(storage::ReadRequest& request, std::int64_t now_nanos,
                                   .bytes = MemoryFor(request),
                                   .used_at_nanos = now_nanos,
                                   .wanted_at_nanos = INT64_MAX};
-  Stripe::Found found =
+  Stripe::LookUpResult result =
       stripes_[stripe].LookUp(extent, root, request, metadata.bytes, now_nanos);
-  if (found.hit != nullptr &&
-      (!Suits(request, *found.hit) ||
-       !results->look.IsCurrent(request, found.hit->revision))) {
-    found = stripes_[stripe].CheckStaleness(extent, root, request,
-                                            metadata.bytes, now_nanos,
-                                            /*saves_nanos=*/0);
+  if (result.hit != nullptr &&
+      (!Suits(request, *result.hit) ||
+       !results->look.IsCurrent(request, result.hit->revision))) {
+    result = stripes_[stripe].CheckStaleness(extent, root, request,
+                                             metadata.bytes, now_nanos,
+                                             /*saves_nanos=*/0);
   }
   if (request.read_ahead_hints != nullptr) {
     const bool is_missed =
-        found.missed != nullptr && found.missed->confirms == nullptr;
+        result.missed != nullptr && result.missed->confirms == nullptr;
     if (is_missed || request.neighbours_due) {
       results->triggers.push_back(TriggerOf(request, is_missed));
     }
   }
-  if (found.hit != nullptr) {
+  if (result.hit != nullptr) {
     results->hits.push_back(
-        HitOf(request, storage::kEncoded, std::move(found.hit)));
-  } else if (found.missed != nullptr) {
+        HitOf(request, storage::kEncoded, std::move(result.hit)));
+  } else if (result.missed != nullptr) {
     results->misses.push_back(
-        {stripe, std::move(found.missed), std::move(request), metadata});
-  } else if (found.read_alone) {
+        {stripe, std::move(result.missed), std::move(request), metadata});
+  } else if (result.read_alone) {
     results->below.push_back(std::move(request));
-  } else if (found.joined != 0) {
-    deps_.below->Share(found.joined, request.purpose);
+  } else if (result.joined != 0) {
+    deps_.below->Share(result.joined, request.purpose);
   }
 }
 

@@ -128,10 +128,10 @@ bool Evictor::Evict(const EntryMetadata& newcomer, std::int64_t now_nanos,
       (draw->next_ > 0 && draw->order_[draw->next_].cost <= own_cost)) {
     *draw = DrawCandidates(now_nanos);
   }
-  std::uint64_t made = 0;
+  std::uint64_t freed_bytes = 0;
   // The bytes are freed when this goes out of scope, without any lock.
   std::vector<std::shared_ptr<const CachedBytes>> evicted;
-  while (made < newcomer.bytes && draw->next_ < draw->order_.size()) {
+  while (freed_bytes < newcomer.bytes && draw->next_ < draw->order_.size()) {
     const ScoredCandidate& scored = draw->order_[draw->next_];
     if (scored.cost <= own_cost) break;
     ++draw->next_;
@@ -140,7 +140,7 @@ bool Evictor::Evict(const EntryMetadata& newcomer, std::int64_t now_nanos,
     const bool is_due =
         scored.next_use_nanos != kUnknown && scored.next_use_nanos <= horizon;
     if (candidate.metadata.is_ahead && is_due) continue;
-    made += EvictCandidate(*draw, scored, &evicted);
+    freed_bytes += EvictCandidate(*draw, scored, &evicted);
   }
   return !evicted.empty();
 }

@@ -26,10 +26,10 @@ Extent Owned(const ExtentView& extent,
 
 }  // namespace
 
-Stripe::Found Stripe::LookUp(const ExtentView& extent,
-                             const std::shared_ptr<const std::string>& root,
-                             storage::ReadRequest& request,
-                             std::uint64_t memory, std::int64_t now_nanos) {
+Stripe::LookUpResult Stripe::LookUp(
+    const ExtentView& extent, const std::shared_ptr<const std::string>& root,
+    storage::ReadRequest& request, std::uint64_t memory,
+    std::int64_t now_nanos) {
   base::MutexLock lock(&mutex_);
   const auto known = table_.find(extent);
   if (known == table_.end()) {
@@ -39,7 +39,7 @@ Stripe::Found Stripe::LookUp(const ExtentView& extent,
   if (entry.cached == nullptr) {
     return JoinedLocked(*entry.in_flight, request, now_nanos);
   }
-  Found found;
+  LookUpResult result;
   EntryMetadata& metadata = candidates_.At(entry.handle);
   Touch(&metadata, now_nanos, request.purpose.next_use_nanos);
   if (request.sample.dataset != 0) metadata.sample = request.sample;
@@ -49,12 +49,12 @@ Stripe::Found Stripe::LookUp(const ExtentView& extent,
   jobs_[request.purpose.job].memory.Add(extent.length);
   if (extent.variant != storage::kEncoded)
     decoded_.AddHit(metadata.saves_nanos);
-  found.hit = entry.cached;
-  found.saves_nanos = metadata.saves_nanos;
-  return found;
+  result.hit = entry.cached;
+  result.saves_nanos = metadata.saves_nanos;
+  return result;
 }
 
-Stripe::Found Stripe::CheckStaleness(
+Stripe::LookUpResult Stripe::CheckStaleness(
     const ExtentView& extent, const std::shared_ptr<const std::string>& root,
     storage::ReadRequest& request, std::uint64_t memory, std::int64_t now_nanos,
     std::int64_t saves_nanos) {
@@ -79,7 +79,7 @@ Stripe::Found Stripe::CheckStaleness(
   in_flight->confirms = RemoveCachedLocked(entry);
   entry.in_flight = in_flight;
   JoinLocked(*in_flight, request, now_nanos);
-  Found instead;
+  LookUpResult instead;
   instead.missed = std::move(in_flight);
   return instead;
 }
@@ -114,38 +114,38 @@ std::shared_ptr<InFlightRead> Stripe::BeginAhead(
   return in_flight;
 }
 
-Stripe::Found Stripe::MissLocked(const ExtentView& extent,
-                                 const std::shared_ptr<const std::string>& root,
-                                 storage::ReadRequest& request,
-                                 std::uint64_t memory, std::int64_t now_nanos) {
-  Found found;
+Stripe::LookUpResult Stripe::MissLocked(
+    const ExtentView& extent, const std::shared_ptr<const std::string>& root,
+    storage::ReadRequest& request, std::uint64_t memory,
+    std::int64_t now_nanos) {
+  LookUpResult result;
   if (extent.variant != storage::kEncoded) {
-    found.absent = true;
-    return found;
+    result.absent = true;
+    return result;
   }
   auto in_flight = std::make_shared<InFlightRead>();
   in_flight->wanted = request.version.revision;
   in_flight->metadata.bytes = memory;
   InsertLocked(extent, root, in_flight);
   JoinLocked(*in_flight, request, now_nanos);
-  found.missed = std::move(in_flight);
-  return found;
+  result.missed = std::move(in_flight);
+  return result;
 }
 
-Stripe::Found Stripe::JoinedLocked(InFlightRead& in_flight,
-                                   storage::ReadRequest& request,
-                                   std::int64_t now_nanos) {
-  Found found;
+Stripe::LookUpResult Stripe::JoinedLocked(InFlightRead& in_flight,
+                                          storage::ReadRequest& request,
+                                          std::int64_t now_nanos) {
+  LookUpResult result;
   // A read for another revision does not answer the request: its bytes may have
   // another layout, and its error may concern that revision alone.
   if (in_flight.wanted != request.version.revision) {
-    found.absent = in_flight.extent->variant != storage::kEncoded;
-    found.read_alone = !found.absent;
-    return found;
+    result.absent = in_flight.extent->variant != storage::kEncoded;
+    result.read_alone = !result.absent;
+    return result;
   }
   JoinLocked(in_flight, request, now_nanos);
-  found.joined = in_flight.ticket;
-  return found;
+  result.joined = in_flight.ticket;
+  return result;
 }
 
 void Stripe::JoinLocked(InFlightRead& in_flight, storage::ReadRequest& request,
@@ -184,8 +184,8 @@ std::vector<storage::ReadPurpose> Stripe::NoteSent(InFlightRead& in_flight,
 }
 
 std::vector<InFlightRead::Waiter> Stripe::Complete(
-    InFlightRead& in_flight, std::shared_ptr<const CachedBytes> kept, bool ok,
-    std::int64_t now_nanos) {
+    InFlightRead& in_flight, std::shared_ptr<const CachedBytes> to_cache,
+    bool ok, std::int64_t now_nanos) {
   // `completed` and `confirmed` are declared before the lock, so that what they
   // own is freed after the lock is released.
   std::shared_ptr<InFlightRead> completed;
@@ -195,8 +195,8 @@ std::vector<InFlightRead::Waiter> Stripe::Complete(
   FOREBAY_CHECK(known != table_.end());
   confirmed = std::move(in_flight.confirms);
   if (ok) {
-    CountLocked(in_flight, confirmed != nullptr && kept == confirmed);
-    if (kept == nullptr) bypassed_.Add(in_flight.extent->length);
+    CountLocked(in_flight, confirmed != nullptr && to_cache == confirmed);
+    if (to_cache == nullptr) bypassed_.Add(in_flight.extent->length);
   } else {
     ++failures_;
   }
@@ -204,13 +204,13 @@ std::vector<InFlightRead::Waiter> Stripe::Complete(
       std::exchange(in_flight.waiters, std::vector<InFlightRead::Waiter>());
   Entry& entry = known->second;
   completed = std::move(entry.in_flight);
-  if (kept == nullptr) {
+  if (to_cache == nullptr) {
     table_.erase(known);
     return waiters;
   }
   in_flight.metadata.used_at_nanos = now_nanos;
   in_flight.metadata.uses += static_cast<std::uint32_t>(waiters.size());
-  CacheLocked(entry, in_flight.extent, in_flight.metadata, std::move(kept));
+  CacheLocked(entry, in_flight.extent, in_flight.metadata, std::move(to_cache));
   return waiters;
 }
 

@@ -77,7 +77,7 @@ class Stripe {
  public:
   // The outcome of a lookup. If no member is set, the request has joined a read
   // that was not sent yet.
-  struct Found {
+  struct LookUpResult {
     std::shared_ptr<const CachedBytes> hit;
     std::int64_t saves_nanos = 0;  // the hit's, see EntryMetadata
     // The read that the caller must send.
@@ -95,18 +95,19 @@ class Stripe {
   // Finds the bytes, joins their read in flight, or begins one. A hit leaves
   // the request unchanged; a miss or a joined read takes its `done`. `memory`
   // is the number of bytes of memory that the entry would take.
-  Found LookUp(const ExtentView& extent,
-               const std::shared_ptr<const std::string>& root,
-               storage::ReadRequest& request, std::uint64_t memory,
-               std::int64_t now_nanos);
+  LookUpResult LookUp(const ExtentView& extent,
+                      const std::shared_ptr<const std::string>& root,
+                      storage::ReadRequest& request, std::uint64_t memory,
+                      std::int64_t now_nanos);
   // Looks up again a hit that must be checked before it is given out. If the
   // entry is still cached, returns a miss whose `confirms` is the entry's
   // bytes; otherwise the result is that of LookUp. `saves_nanos` is
-  // Found::saves_nanos of that hit.
-  Found CheckStaleness(const ExtentView& extent,
-                       const std::shared_ptr<const std::string>& root,
-                       storage::ReadRequest& request, std::uint64_t memory,
-                       std::int64_t now_nanos, std::int64_t saves_nanos);
+  // LookUpResult::saves_nanos of that hit.
+  LookUpResult CheckStaleness(const ExtentView& extent,
+                              const std::shared_ptr<const std::string>& root,
+                              storage::ReadRequest& request,
+                              std::uint64_t memory, std::int64_t now_nanos,
+                              std::int64_t saves_nanos);
   // Returns whether the bytes are cached or in flight.
   bool Contains(const ExtentView& extent) const;
   // Begins a read ahead for the request's purpose, and takes the charge. The
@@ -123,11 +124,11 @@ class Stripe {
   // waiters that the source does not know of yet.
   std::vector<storage::ReadPurpose> NoteSent(InFlightRead& in_flight,
                                              std::uint64_t ticket);
-  // Ends a read in flight, which succeeded if `ok`. Caches `kept`, or nothing
-  // if it is null. Returns the waiters, for the caller to answer.
+  // Ends a read in flight, which succeeded if `ok`. Caches `to_cache`, or
+  // nothing if it is null. Returns the waiters, for the caller to answer.
   std::vector<InFlightRead::Waiter> Complete(
-      InFlightRead& in_flight, std::shared_ptr<const CachedBytes> kept, bool ok,
-      std::int64_t now_nanos);
+      InFlightRead& in_flight, std::shared_ptr<const CachedBytes> to_cache,
+      bool ok, std::int64_t now_nanos);
 
   // Caches a variant, unless it is cached already.
   void Insert(const ExtentView& extent,
@@ -171,15 +172,16 @@ class Stripe {
                     const std::shared_ptr<InFlightRead>& in_flight)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Begins a read of bytes that are not in the table. For a variant, sets
-  // Found::absent instead.
-  Found MissLocked(const ExtentView& extent,
-                   const std::shared_ptr<const std::string>& root,
-                   storage::ReadRequest& request, std::uint64_t memory,
-                   std::int64_t now_nanos)
+  // LookUpResult::absent instead.
+  LookUpResult MissLocked(const ExtentView& extent,
+                          const std::shared_ptr<const std::string>& root,
+                          storage::ReadRequest& request, std::uint64_t memory,
+                          std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Joins the request to the read in flight if the revisions agree.
-  Found JoinedLocked(InFlightRead& in_flight, storage::ReadRequest& request,
-                     std::int64_t now_nanos)
+  LookUpResult JoinedLocked(InFlightRead& in_flight,
+                            storage::ReadRequest& request,
+                            std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Adds the request to the waiters of a read in flight.
   void JoinLocked(InFlightRead& in_flight, storage::ReadRequest& request,

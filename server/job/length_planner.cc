@@ -16,9 +16,9 @@
 #include "server/sampler/length_order.h"
 #include "server/sampler/length_plan.h"
 #include "server/stream/field_lengths.h"
-#include "server/stream/kept_windows.h"
 #include "server/stream/room_scan.h"
 #include "server/stream/sample_room.h"
+#include "server/stream/window_cache.h"
 
 namespace forebay::job {
 namespace {
@@ -319,7 +319,7 @@ absl::Status Planner::Order(base::MemoryBudget* budget) {
   plan.sorts = spec_.sampler().by_length();
   plan.batch = stream_->batch.size;
   plan.lengths = lengths_;
-  plan.make_store = [] { return std::make_unique<stream::KeptWindows>(); };
+  plan.make_store = [] { return std::make_unique<stream::WindowCache>(); };
   plan.window = std::min(
       kWindowBatches * at_a_time,
       std::max(kWindowSamples / at_a_time, std::uint64_t{1}) * at_a_time);
@@ -328,7 +328,7 @@ absl::Status Planner::Order(base::MemoryBudget* budget) {
   const auto ranks = static_cast<std::uint32_t>(world_size());
   // Windows of an epoch and of the one after it exist at once.
   auto reserved =
-      budget->Reserve(2 * stream::KeptWindows::kMost *
+      budget->Reserve(2 * stream::WindowCache::kMost *
                           sampler::LengthOrder::BytesOf(plan, ranks),
                       "the order by length");
   if (!reserved.ok())

@@ -296,28 +296,30 @@ LoaderOpener::OpenDataset(const dataset::composed::DatasetInputs& inputs,
                           const proto::DatasetSpec& spec,
                           std::vector<std::string>* warnings,
                           const dataset::Opening& opening) {
-  std::vector<std::string> found;
-  auto dataset = datasets_.Open(inputs, spec, *opening.reads, &found, opening);
+  std::vector<std::string> new_warnings;
+  auto dataset =
+      datasets_.Open(inputs, spec, *opening.reads, &new_warnings, opening);
   if (dataset.ok()) {
-    std::vector<std::string> all = WarningsOf((*dataset)->version(), found);
+    std::vector<std::string> all =
+        WarningsOf((*dataset)->version(), new_warnings);
     if (warnings != nullptr) *warnings = std::move(all);
   }
-  Warn(std::move(found));
+  Warn(std::move(new_warnings));
   return dataset;
 }
 
 absl::StatusOr<std::shared_ptr<const length_scan::ValueSizes>>
 LoaderOpener::MeasureSamples(const length_scan::Subject& subject,
                              const std::stop_token& stop) {
-  std::vector<std::string> found;
-  auto sizes = length_scans_.Find(subject, &found, stop);
-  Warn(std::move(found));
+  std::vector<std::string> warnings;
+  auto sizes = length_scans_.Find(subject, &warnings, stop);
+  Warn(std::move(warnings));
   return sizes;
 }
 
-void LoaderOpener::Warn(std::vector<std::string> found) {
+void LoaderOpener::Warn(std::vector<std::string> warnings) {
   base::MutexLock lock(&mutex_);
-  for (std::string& warning : found) {
+  for (std::string& warning : warnings) {
     spdlog::warn("{}", warning);
     std::erase(warnings_, warning);
     warnings_.push_back(std::move(warning));
@@ -326,17 +328,18 @@ void LoaderOpener::Warn(std::vector<std::string> found) {
 }
 
 std::vector<std::string> LoaderOpener::WarningsOf(
-    const dataset::Version& version, std::vector<std::string> found) {
+    const dataset::Version& version, std::vector<std::string> warnings) {
   base::MutexLock lock(&mutex_);
   const auto kept = std::find_if(
       of_datasets_.begin(), of_datasets_.end(),
       [&](const OfDataset& one) { return one.version == version; });
-  if (found.empty()) return kept == of_datasets_.end() ? found : kept->warnings;
+  if (warnings.empty())
+    return kept == of_datasets_.end() ? warnings : kept->warnings;
   if (kept != of_datasets_.end()) of_datasets_.erase(kept);
-  found.resize(std::min(found.size(), kMaxWarnings));
-  of_datasets_.push_back({version, found});
+  warnings.resize(std::min(warnings.size(), kMaxWarnings));
+  of_datasets_.push_back({version, warnings});
   if (of_datasets_.size() > kMaxWarnings) of_datasets_.pop_front();
-  return found;
+  return warnings;
 }
 
 std::vector<std::string> LoaderOpener::Warnings() const {

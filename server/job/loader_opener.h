@@ -88,12 +88,12 @@ class LoaderOpener {
       const proto::DatasetSpec& spec, std::vector<std::string>* warnings,
       const dataset::Opening& opening);
   // Logs the warnings, and stores them for Warnings().
-  void Warn(std::vector<std::string> found);
-  // Returns the warnings of a dataset. `found` are the warnings of this
-  // opening. If `found` is empty, returns the stored warnings, because no
+  void Warn(std::vector<std::string> warnings);
+  // Returns the warnings of a dataset. `warnings` are the warnings of this
+  // opening. If `warnings` is empty, returns the stored warnings, because no
   // faults are found when an existing index is opened again.
   std::vector<std::string> WarningsOf(const dataset::Version& version,
-                                      std::vector<std::string> found);
+                                      std::vector<std::string> warnings);
   // Returns the sizes of a field's values in all samples, measured now or
   // before.
   absl::StatusOr<std::shared_ptr<const length_scan::ValueSizes>> MeasureSamples(

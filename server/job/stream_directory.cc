@@ -78,19 +78,19 @@ StreamDirectory::Streams StreamDirectory::Lookup(const std::string& key) {
 }
 
 bool StreamDirectory::Add(const std::string& key,
-                          const std::shared_ptr<stream::Stream>& made,
-                          const Streams& known) {
+                          const std::shared_ptr<stream::Stream>& stream,
+                          const Streams& earlier) {
   base::MutexLock lock(&mutex_);
   auto& entry = streams_[key];
   // A stream that has expired has no members, so it need not be followed.
   for (const auto& weak : entry) {
-    const auto is_it = [&](const auto& stream) {
-      return !weak.owner_before(stream) && !stream.owner_before(weak);
+    const auto is_it = [&](const auto& other) {
+      return !weak.owner_before(other) && !other.owner_before(weak);
     };
-    if (!weak.expired() && std::none_of(known.begin(), known.end(), is_it))
+    if (!weak.expired() && std::none_of(earlier.begin(), earlier.end(), is_it))
       return false;
   }
-  entry.push_back(made);
+  entry.push_back(stream);
   return true;
 }
 
@@ -110,14 +110,14 @@ absl::StatusOr<std::shared_ptr<stream::Stream>> StreamDirectory::Find(
   // destroyed without the mutex, because both may take long.
   Streams streams = Lookup(key);
   if (auto found = last(streams)) return found;
-  auto made = make();
+  auto stream = make();
   for (;;) {
     // Another loader may have added a stream of the key meanwhile.
     streams = Lookup(key);
     if (auto found = last(streams)) return found;
-    if (!made.ok()) return made;
-    for (const auto& earlier : streams) (*made)->Follow(*earlier);
-    if (Add(key, *made, streams)) return made;
+    if (!stream.ok()) return stream;
+    for (const auto& earlier : streams) (*stream)->Follow(*earlier);
+    if (Add(key, *stream, streams)) return stream;
   }
 }
 

@@ -49,10 +49,11 @@ class StreamDirectory {
 
   // Returns the streams of the key, the last one at the end.
   Streams Lookup(const std::string& key) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Adds a stream that follows the `known` ones. Returns false, and adds
+  // Adds a stream that follows the `earlier` ones. Returns false, and adds
   // nothing, if the key has other streams by now.
-  bool Add(const std::string& key, const std::shared_ptr<stream::Stream>& made,
-           const Streams& known) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool Add(const std::string& key,
+           const std::shared_ptr<stream::Stream>& stream,
+           const Streams& earlier) ABSL_LOCKS_EXCLUDED(mutex_);
 
   base::Mutex mutex_;
   std::map<std::string, std::vector<std::weak_ptr<stream::Stream>>> streams_

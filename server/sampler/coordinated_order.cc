@@ -32,7 +32,7 @@ CoordinatedOrder::Member CoordinatedOrder::Join() {
   const Member member = free - members_.begin();
   if (free == members_.end()) members_.emplace_back();
   members_[member] = std::make_unique<Epoch>(size_);
-  decoded_.Restart(member, &members_[member]->seen);
+  decoded_.Restart(member, &members_[member]->seen_samples);
   return member;
 }
 
@@ -41,14 +41,14 @@ void CoordinatedOrder::Leave(Member member) {
   decoded_.Restart(member, nullptr);
 }
 
-void CoordinatedOrder::StartEpoch(Member member, SampleSet seen) {
-  FOREBAY_CHECK(seen.size() == size_);
-  members_[member]->seen = std::move(seen);
-  decoded_.Restart(member, &members_[member]->seen);
+void CoordinatedOrder::StartEpoch(Member member, SampleSet seen_samples) {
+  FOREBAY_CHECK(seen_samples.size() == size_);
+  members_[member]->seen_samples = std::move(seen_samples);
+  decoded_.Restart(member, &members_[member]->seen_samples);
 }
 
 std::uint64_t CoordinatedOrder::Left(Member member) const {
-  return members_[member]->seen.lacking();
+  return members_[member]->seen_samples.lacking();
 }
 
 bool CoordinatedOrder::IsLackedByOthers(Member member,
@@ -93,12 +93,12 @@ CoordinatedOrder::Member CoordinatedOrder::LeastLeft(Member member) const {
 
 std::uint64_t CoordinatedOrder::DrawAnew(Member member, Member like,
                                          base::PhiloxStream& random) const {
-  const SampleSet& own = members_[member]->seen;
+  const SampleSet& own = members_[member]->seen_samples;
   for (const Member whose : {like, member}) {
-    const SampleSet& seen = members_[whose]->seen;
+    const SampleSet& seen_samples = members_[whose]->seen_samples;
     for (int i = 0; i < kTries; ++i) {
       const std::uint64_t sample =
-          seen.Lacking(random.UniformInt(seen.lacking()));
+          seen_samples.Lacking(random.UniformInt(seen_samples.lacking()));
       if (!own.Has(sample) && !IsInFlight(sample)) return sample;
     }
   }
@@ -107,7 +107,7 @@ std::uint64_t CoordinatedOrder::DrawAnew(Member member, Member like,
 
 std::uint64_t CoordinatedOrder::Next(Member member) {
   Epoch& epoch = *members_[member];
-  FOREBAY_CHECK(epoch.seen.lacking() > 0);
+  FOREBAY_CHECK(epoch.seen_samples.lacking() > 0);
   base::PhiloxStream random(seed_, /*epoch=*/0, ++draws_,
                             base::kCoordinatedStream);
   const bool without_need =
@@ -122,7 +122,7 @@ std::uint64_t CoordinatedOrder::Next(Member member) {
     ++drawn_anew_;
   }
   epoch.moved_at = drawn_anew_;
-  epoch.seen.Add(*sample);
+  epoch.seen_samples.Add(*sample);
   decoded_.Take(member, *sample);
   ++in_flight_[*sample];
   return *sample;
@@ -143,7 +143,7 @@ std::vector<const SampleSet*> CoordinatedOrder::Sets() const {
   std::vector<const SampleSet*> sets;
   sets.reserve(members_.size());
   for (const auto& epoch : members_) {
-    sets.push_back(epoch == nullptr ? nullptr : &epoch->seen);
+    sets.push_back(epoch == nullptr ? nullptr : &epoch->seen_samples);
   }
   return sets;
 }

@@ -62,8 +62,8 @@ class CoordinatedOrder {
   void Leave(Member member);
 
   // Begins an epoch of the member. In this epoch, the member has already seen
-  // the samples of `seen`.
-  void StartEpoch(Member member, SampleSet seen);
+  // the samples of `seen_samples`.
+  void StartEpoch(Member member, SampleSet seen_samples);
   // Returns how many samples are left of the member's epoch.
   std::uint64_t Left(Member member) const;
 
@@ -96,7 +96,7 @@ class CoordinatedOrder {
   std::size_t capacity() const { return decoded_.capacity(); }
   // Returns whether the member has had the sample in its epoch.
   bool HasSeen(Member member, std::uint64_t sample) const {
-    return members_[member]->seen.Has(sample);
+    return members_[member]->seen_samples.Has(sample);
   }
   // Returns whether any other member has not had the sample in its own epoch.
   bool IsLackedByOthers(Member member, std::uint64_t sample) const;
@@ -104,10 +104,10 @@ class CoordinatedOrder {
  private:
   // The epoch that a member is in.
   struct Epoch {
-    explicit Epoch(std::uint64_t size) : seen(size) {}
+    explicit Epoch(std::uint64_t size) : seen_samples(size) {}
 
     // The samples that the member has had.
-    SampleSet seen;
+    SampleSet seen_samples;
     // The value of drawn_anew_ when the member took its last sample; nullopt if
     // it has taken none.
     std::optional<std::uint64_t> moved_at;

@@ -49,12 +49,14 @@ void DecodedSampleSet::Unlink(Slot slot) {
       entry.before;
 }
 
-void DecodedSampleSet::Restart(std::size_t member, const SampleSet* seen) {
+void DecodedSampleSet::Restart(std::size_t member,
+                               const SampleSet* seen_samples) {
   if (member >= wants_.size()) wants_.resize(member + 1);
   Wants& wants = wants_[member];
   for (Slot slot = 0; slot < slots_.size(); ++slot) {
     const bool did = Unwant(wants, slot);
-    const bool does = seen != nullptr && !seen->Has(slots_[slot].sample);
+    const bool does =
+        seen_samples != nullptr && !seen_samples->Has(slots_[slot].sample);
     if (does) Want(wants, slot);
     if (did == does) continue;
     Unlink(slot);
@@ -64,15 +66,16 @@ void DecodedSampleSet::Restart(std::size_t member, const SampleSet* seen) {
 }
 
 void DecodedSampleSet::Put(std::uint64_t sample,
-                           const std::vector<const SampleSet*>& seen) {
+                           const std::vector<const SampleSet*>& seen_samples) {
   if (capacity_ == 0 || Has(sample)) return;
   if (slots_.size() >= capacity_) MakeRoom();
   const auto slot = static_cast<Slot>(slots_.size());
   slots_.push_back({.sample = sample, .serial = ++last_serial_});
   places_[sample] = slot;
-  if (seen.size() > wants_.size()) wants_.resize(seen.size());
-  for (std::size_t member = 0; member < seen.size(); ++member) {
-    if (seen[member] == nullptr || seen[member]->Has(sample)) continue;
+  if (seen_samples.size() > wants_.size()) wants_.resize(seen_samples.size());
+  for (std::size_t member = 0; member < seen_samples.size(); ++member) {
+    if (seen_samples[member] == nullptr || seen_samples[member]->Has(sample))
+      continue;
     Want(wants_[member], slot);
     ++slots_[slot].wanted_by;
   }

@@ -35,13 +35,14 @@ class DecodedSampleSet {
   void SetCapacity(std::size_t capacity);
   bool Has(std::uint64_t sample) const { return places_.contains(sample); }
 
-  // Tells that member number `member` wants all samples that `seen` lacks. If
-  // `seen` is null, the member has left and wants nothing.
-  void Restart(std::size_t member, const SampleSet* seen);
-  // Adds a sample, unless it is in the set. `seen` has the sets of samples that
-  // the members have seen, by member number; null for a member that left. A
-  // member whose set lacks the sample wants it.
-  void Put(std::uint64_t sample, const std::vector<const SampleSet*>& seen);
+  // Tells that member number `member` wants all samples that `seen_samples`
+  // lacks. If `seen_samples` is null, the member has left and wants nothing.
+  void Restart(std::size_t member, const SampleSet* seen_samples);
+  // Adds a sample, unless it is in the set. `seen_samples` has the sets of
+  // samples that the members have seen, by member number; null for a member
+  // that left. A member whose set lacks the sample wants it.
+  void Put(std::uint64_t sample,
+           const std::vector<const SampleSet*>& seen_samples);
   // Removes a sample. Does nothing if it is not in the set.
   void Drop(std::uint64_t sample);
 

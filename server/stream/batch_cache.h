@@ -25,7 +25,7 @@ struct CompletedBatch {
   std::uint64_t samples = 0;
   std::uint64_t bytes = 0;
   // The nanoseconds from the request of the first sample to completion.
-  std::int64_t made_nanos = 0;
+  std::int64_t make_nanos = 0;
   absl::Status status = absl::OkStatus();
   std::vector<BatchCopy> copies = {};
 

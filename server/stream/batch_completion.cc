@@ -83,7 +83,7 @@ void BatchCompletion::Store(Batch& batch, std::int64_t now_nanos) {
                            .slot = batch.slot,
                            .samples = batch.samples.size(),
                            .bytes = batch.bytes,
-                           .made_nanos = now_nanos - batch.asked_at_nanos,
+                           .make_nanos = now_nanos - batch.asked_at_nanos,
                            .status = batch.status,
                            .copies = std::move(batch.copies)};
   if (!batch.status.ok()) batch_cache_->pool().Abandon(batch.slot);

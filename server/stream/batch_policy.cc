@@ -81,7 +81,7 @@ bool MayEvict(const Eviction& eviction) {
   if (!idle && eviction.grows) return false;
   // A batch behind the requested one can be made again in time.
   if (!eviction.is_before) return true;
-  const std::int64_t soon = idle ? -1 : 4 * eviction.made_nanos;
+  const std::int64_t soon = idle ? -1 : 4 * eviction.make_nanos;
   return std::none_of(eviction.readers.begin(), eviction.readers.end(),
                       [&](const Eviction::Reader& reader) {
                         return reader.is_requester ||

@@ -64,7 +64,7 @@ struct Eviction {
 
   absl::Span<const Reader> readers;
   // The nanoseconds that it took to make the cached batch.
-  std::int64_t made_nanos = 0;
+  std::int64_t make_nanos = 0;
   // Whether the cached batch comes before the requested one.
   bool is_before = false;
   // The requester's BatchRequest::hungry and has_nothing.
@@ -85,7 +85,7 @@ struct Eviction {
 // after the requested one is evicted: it can be made again in time. A batch
 // that comes before it is kept for the requester itself and, in lockstep, for
 // any reader. It is also kept for a reader without a cap that comes within four
-// times `made_nanos`.
+// times `make_nanos`.
 //
 // While a trainer waits and, as far as is known, no thread works for it, two
 // rules do not hold. A slot that is being made does not prevent the eviction.

@@ -100,7 +100,7 @@ BatchRequest BatchScheduler::RequestFor(Member& member, const Missing& missing,
   const std::uint32_t leases = batch_cache_->pool().Leases(member.id());
   const std::uint32_t slots = member.terms().slots;
   const bool open = ready + missing.ahead < member.depth().target() &&
-                    leases + in_flight_->MadeFor(member.id()) < slots;
+                    leases + in_flight_->CountPaidBy(member.id()) < slots;
   const bool hungry = member.Starves(now_nanos) && leases - ready < slots;
   // No member gives way to one whose reads hang, or that a cap may hold up:
   // threads would idle meanwhile.
@@ -317,7 +317,7 @@ bool BatchScheduler::EvictsFor(const CompletedBatch& victim,
   const bool is_before = is_live_ || victim.key < request.key;
   const bool grows = batch_cache_->growing() > 0;
   return MayEvict({.readers = readers,
-                   .made_nanos = victim.made_nanos,
+                   .make_nanos = victim.make_nanos,
                    .is_before = is_before,
                    .hungry = request.hungry,
                    .has_nothing = request.has_nothing,

@@ -68,8 +68,8 @@ CachedDecoder::CachedDecoder(const StreamSpec* spec, cache::VariantStore* store)
   variant_ = VariantNumber(*spec);
 }
 
-void CachedDecoder::TellKept(const PendingSample& pending,
-                             std::uint64_t bytes) const {
+void CachedDecoder::TellCached(const PendingSample& pending,
+                               std::uint64_t bytes) const {
   if (spec_->order_member == nullptr) return;
   for (const std::uint64_t sample :
        spec_->order_member->Kept(pending.id, bytes)) {
@@ -177,11 +177,11 @@ absl::Status CachedDecoder::Make(const PendingSample& pending,
     TellMissed(pending);
     return status;
   }
-  costs_.AddKept(ended - started, ended - offer.filled_at_nanos());
+  costs_.AddWholeVariant(ended - started, ended - offer.filled_at_nanos());
   std::unique_ptr<cache::VariantBuffer> filled = offer.TakeRoom();
   const std::uint64_t variant_bytes = filled->span().size();
   store_->Insert(std::move(filled));
-  TellKept(pending, variant_bytes);
+  TellCached(pending, variant_bytes);
   return status;
 }
 

@@ -62,7 +62,7 @@ class CachedDecoder {
   void TellMissed(const PendingSample& pending) const;
   // Tells the coordinator that the sample's variant, of `bytes` bytes, is
   // cached.
-  void TellKept(const PendingSample& pending, std::uint64_t bytes) const;
+  void TellCached(const PendingSample& pending, std::uint64_t bytes) const;
 
   const StreamSpec* const spec_;
   cache::VariantStore* const store_;

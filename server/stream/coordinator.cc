@@ -22,10 +22,10 @@ constexpr std::size_t kMinDecoded = 16;
 
 // The bytes that the tables take for each variant, and for each member that
 // wants it. Growing hash tables are counted with their spare room.
-constexpr std::uint64_t kVariantKnown = 160;
-constexpr std::uint64_t kVariantWanted = 24;
+constexpr std::uint64_t kBytesPerVariant = 160;
+constexpr std::uint64_t kBytesPerWant = 24;
 // The least memory that is reserved at once for the tables.
-constexpr std::uint64_t kKnownStep = std::uint64_t{16} << 10;
+constexpr std::uint64_t kReservationStep = std::uint64_t{16} << 10;
 
 }  // namespace
 
@@ -52,10 +52,11 @@ Coordinator::OrderMember::~OrderMember() {
 }
 
 absl::StatusOr<sampler::SampleSet> Coordinator::OrderMember::Check(
-    std::uint64_t position, const base::IndexList* seen) const {
-  const std::uint64_t count = seen == nullptr ? 0 : seen->size();
+    std::uint64_t position, const base::IndexList* seen_samples) const {
+  const std::uint64_t count =
+      seen_samples == nullptr ? 0 : seen_samples->size();
   sampler::SampleSet set(coordinator_->size_);
-  for (std::uint64_t i = 0; i < count; ++i) set.Add(seen->At(i));
+  for (std::uint64_t i = 0; i < count; ++i) set.Add(seen_samples->At(i));
   const std::uint64_t distinct = set.size() - set.lacking();
   if (count != position || distinct != position) {
     return absl::InvalidArgumentError(
@@ -66,13 +67,13 @@ absl::StatusOr<sampler::SampleSet> Coordinator::OrderMember::Check(
 }
 
 void Coordinator::OrderMember::Start(std::uint64_t position,
-                                     sampler::SampleSet seen) {
+                                     sampler::SampleSet seen_samples) {
   base::MutexLock lock(&coordinator_->mutex_);
   begin_ = position;
   drawn_.clear();
   // Samples of an epoch that was given up may still be in flight.
   EndAllLocked();
-  coordinator_->order_.StartEpoch(member_, std::move(seen));
+  coordinator_->order_.StartEpoch(member_, std::move(seen_samples));
 }
 
 void Coordinator::OrderMember::EndLocked(std::uint64_t sample) {
@@ -139,12 +140,12 @@ std::shared_ptr<Coordinator::OrderMember> Coordinator::Join(
 
 bool Coordinator::MakeRoomLocked() {
   const std::uint64_t needed =
-      (order_.decoded() + 1) * (kVariantKnown + members_ * kVariantWanted);
-  if (needed <= known_.bytes()) return true;
-  auto more =
-      budget_->ReserveSpare(std::max(needed - known_.bytes(), kKnownStep));
+      (order_.decoded() + 1) * (kBytesPerVariant + members_ * kBytesPerWant);
+  if (needed <= tables_reservation_.bytes()) return true;
+  auto more = budget_->ReserveSpare(
+      std::max(needed - tables_reservation_.bytes(), kReservationStep));
   if (!more.has_value()) return false;
-  known_.Add(*std::move(more));
+  tables_reservation_.Add(*std::move(more));
   return true;
 }
 

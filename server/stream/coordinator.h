@@ -39,12 +39,12 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
     OrderMember(const OrderMember&) = delete;
     OrderMember& operator=(const OrderMember&) = delete;
 
-    // Returns the samples that `seen` lists, as a set; null lists none.
+    // Returns the samples that `seen_samples` lists, as a set; null lists none.
     // INVALID_ARGUMENT: the list does not have `position` distinct samples.
-    absl::StatusOr<sampler::SampleSet> Check(std::uint64_t position,
-                                             const base::IndexList* seen) const;
+    absl::StatusOr<sampler::SampleSet> Check(
+        std::uint64_t position, const base::IndexList* seen_samples) const;
     // Begins an epoch at `position`, with the set that Check returned.
-    void Start(std::uint64_t position, sampler::SampleSet seen);
+    void Start(std::uint64_t position, sampler::SampleSet seen_samples);
 
     std::uint64_t At(std::uint64_t position) override;
     // Returns the position of a sample that is in flight. For another sample,
@@ -115,7 +115,7 @@ class Coordinator : public std::enable_shared_from_this<Coordinator> {
   sampler::CoordinatedOrder order_ ABSL_GUARDED_BY(mutex_);
   std::uint64_t members_ ABSL_GUARDED_BY(mutex_) = 0;
   // The reservation of the tables of cached variants.
-  base::MemoryReservation known_ ABSL_GUARDED_BY(mutex_);
+  base::MemoryReservation tables_reservation_ ABSL_GUARDED_BY(mutex_);
   // The average bytes of a variant; 0 while unknown.
   double variant_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   // The fraction of `room_` that the cache is assumed to have for the variants.

@@ -23,9 +23,9 @@ void DecodeCosts::AddEncoded(std::int64_t nanos) {
   encoded_.Add(nanos);
 }
 
-void DecodeCosts::AddKept(std::int64_t nanos, std::int64_t rest_nanos) {
+void DecodeCosts::AddWholeVariant(std::int64_t nanos, std::int64_t rest_nanos) {
   base::MutexLock lock(&mutex_);
-  kept_.Add(nanos);
+  whole_variant_.Add(nanos);
   from_variant_.Add(rest_nanos);
 }
 
@@ -39,14 +39,15 @@ DecodeCosts::Appraisal DecodeCosts::Appraise() const {
   // Plain decoding is measured first. Images then offer their variants until
   // that way is measured too.
   if (encoded_.count() < kEnough) return {};
-  if (kept_.count() < kEnough) {
+  if (whole_variant_.count() < kEnough) {
     return {
         std::max<std::int64_t>(1, static_cast<std::int64_t>(encoded_.nanos())),
         0};
   }
   return {static_cast<std::int64_t>(encoded_.nanos() - from_variant_.nanos()),
           std::max<std::int64_t>(
-              0, static_cast<std::int64_t>(kept_.nanos() - encoded_.nanos()))};
+              0, static_cast<std::int64_t>(whole_variant_.nanos() -
+                                           encoded_.nanos()))};
 }
 
 }  // namespace forebay::stream

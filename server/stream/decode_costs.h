@@ -10,9 +10,9 @@ namespace forebay::stream {
 
 // Measures the CPU time that a stream's images take: a running mean for each of
 // three ways to make an image. `encoded_`: decode only the part that the sample
-// shows. `kept_`: decode the whole variant, for other readers too, and make the
-// image from the variant. `from_variant_`: make the image from a cached
-// variant.
+// shows. `whole_variant_`: decode the whole variant, for other readers too, and
+// make the image from the variant. `from_variant_`: make the image from a
+// cached variant.
 //
 // Thread-safe. Owns its figures. Blocks only for its own lock. No errors.
 class DecodeCosts {
@@ -28,7 +28,7 @@ class DecodeCosts {
   void AddEncoded(std::int64_t nanos);
   // Adds an image whose variant was kept. The image took `nanos` in all;
   // `rest_nanos` of these came after the variant was complete.
-  void AddKept(std::int64_t nanos, std::int64_t rest_nanos);
+  void AddWholeVariant(std::int64_t nanos, std::int64_t rest_nanos);
   void AddFromVariant(std::int64_t nanos);
 
   Appraisal Appraise() const;
@@ -48,7 +48,7 @@ class DecodeCosts {
 
   mutable base::Mutex mutex_;
   Mean encoded_ ABSL_GUARDED_BY(mutex_);
-  Mean kept_ ABSL_GUARDED_BY(mutex_);
+  Mean whole_variant_ ABSL_GUARDED_BY(mutex_);
   Mean from_variant_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -25,8 +25,8 @@ void Depth::SawReady(std::size_t ready) {
   patience_ = std::min(2 * patience_, kMaxPatience);
 }
 
-void Depth::Published(std::int64_t made_nanos, std::int64_t now_nanos) {
-  made_nanos_ += (made_nanos - made_nanos_) / 4;
+void Depth::Published(std::int64_t make_nanos, std::int64_t now_nanos) {
+  make_nanos_ += (make_nanos - make_nanos_) / 4;
   if (settling_ > 0) {
     --settling_;
     return;
@@ -56,7 +56,7 @@ void Depth::Took(std::int64_t period_nanos) {
 
 std::uint32_t Depth::Floor() const {
   const std::int64_t in_the_making =
-      period_nanos_ == 0 ? most_ : (made_nanos_ - 1) / period_nanos_ + 1;
+      period_nanos_ == 0 ? most_ : (make_nanos_ - 1) / period_nanos_ + 1;
   return static_cast<std::uint32_t>(std::min<std::int64_t>(
       most_, std::max<std::int64_t>(kMin, in_the_making + 1)));
 }

@@ -33,8 +33,8 @@ class Depth {
   void StartEpoch();
   // Tells that `ready` batches are ready, and more are to come.
   void SawReady(std::size_t ready);
-  // Tells that one more batch is ready, which took `made_nanos` to make.
-  void Published(std::int64_t made_nanos, std::int64_t now_nanos);
+  // Tells that one more batch is ready, which took `make_nanos` to make.
+  void Published(std::int64_t make_nanos, std::int64_t now_nanos);
 
  private:
   // Adds to the running mean of the time between two batches taken.
@@ -52,7 +52,7 @@ class Depth {
   // The value of calm_ at which the depth falls.
   std::uint32_t patience_ = 16;
   // The mean time in which a batch is made.
-  std::int64_t made_nanos_ = 0;
+  std::int64_t make_nanos_ = 0;
   // The mean time between batches taken; 0 while unknown.
   std::int64_t period_nanos_ = 0;
   std::optional<std::int64_t> published_at_nanos_;

@@ -93,7 +93,7 @@ bool InFlightBatches::Hangs(std::int64_t now_nanos) const {
   return !empty() && std::all_of(batches_.begin(), batches_.end(), hangs);
 }
 
-std::uint32_t InFlightBatches::MadeFor(slots::MemberId payer) const {
+std::uint32_t InFlightBatches::CountPaidBy(slots::MemberId payer) const {
   const auto is_its = [&](const std::unique_ptr<Batch>& batch) {
     return batch->payer == payer;
   };

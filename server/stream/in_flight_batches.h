@@ -51,7 +51,7 @@ class InFlightBatches {
   bool Hangs(std::int64_t now_nanos) const;
   // Returns how many batches are being made for the member, abandoned ones
   // included.
-  std::uint32_t MadeFor(slots::MemberId payer) const;
+  std::uint32_t CountPaidBy(slots::MemberId payer) const;
 
   const std::deque<std::unique_ptr<Batch>>& batches() const { return batches_; }
 

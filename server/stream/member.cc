@@ -57,7 +57,7 @@ void Member::Publish(const CompletedBatch& batch, std::uint32_t generation,
                      std::int64_t now_nanos) {
   cursor_.Advance();
   pace_.Published(batch.samples, now_nanos);
-  depth_.Published(batch.made_nanos, now_nanos);
+  depth_.Published(batch.make_nanos, now_nanos);
   untaken_.push_back({.batch = true,
                       .slot = batch.slot,
                       .generation = generation,
@@ -138,9 +138,10 @@ void Member::SetLooking(bool looks) {
 }
 
 std::uint32_t Member::Account() {
-  const auto known = static_cast<std::uint32_t>(taken_);
+  const auto known = static_cast<std::uint32_t>(taken_count_);
   const std::uint32_t taken = left_ ? known : channel_->client_report().taken;
-  while (!untaken_.empty() && static_cast<std::uint32_t>(taken_) != taken) {
+  while (!untaken_.empty() &&
+         static_cast<std::uint32_t>(taken_count_) != taken) {
     const PublishedEntry& entry = untaken_.front();
     counters_.set_samples_delivered(counters_.samples_delivered() +
                                     entry.samples);
@@ -149,7 +150,7 @@ std::uint32_t Member::Account() {
     counters_.set_batches_delivered(counters_.batches_delivered() +
                                     entry.batch);
     untaken_.pop_front();
-    ++taken_;
+    ++taken_count_;
   }
   ready_ = 0;
   for (const PublishedEntry& entry : untaken_) ready_ += entry.batch;

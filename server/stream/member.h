@@ -146,7 +146,7 @@ class Member {
   // later calls: the client's ring holds impossible values.
   absl::Status TakeReleases(slots::SlotPool& pool);
   // Returns the number of releases and taken entries that were seen so far.
-  std::uint64_t heard() const { return released_ + taken_; }
+  std::uint64_t heard() const { return released_ + taken_count_; }
   // Whether the stream polls the member's releases. If not, the client wakes
   // the stream.
   bool is_looked_at() const { return is_looked_at_; }
@@ -198,7 +198,7 @@ class Member {
   std::uint64_t released_ = 0;
   // The number of ready entries that the client took and that are accounted
   // for.
-  std::uint64_t taken_ = 0;
+  std::uint64_t taken_count_ = 0;
   std::deque<PublishedEntry> untaken_;
   bool closed_ = false;
   // Whether the client takes no more entries.

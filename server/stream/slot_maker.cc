@@ -12,7 +12,7 @@ absl::Status SlotMaker::AddFirstSlots(std::uint32_t slots) {
   bool others_wait = false;
   {
     base::MutexLock lock(mutex_);
-    while (making_first_) first_made_.Wait(mutex_);
+    while (making_first_) first_slots_done_.Wait(mutex_);
     if (batch_cache_->pool().slots() > 0) return absl::OkStatus();
     devices = batch_cache_->memory().attached();
     // A driver may hang, so no caller waits for another that asks a driver.
@@ -28,7 +28,7 @@ absl::Status SlotMaker::AddFirstSlots(std::uint32_t slots) {
   if (status.ok()) batch_cache_->AddFirst(&*slot_parts);
   if (others_wait) {
     making_first_ = false;
-    first_made_.NotifyAll();
+    first_slots_done_.NotifyAll();
   }
   return status;
 }
@@ -37,11 +37,11 @@ absl::Status SlotMaker::PrepareDevice(
     const DevicePtr& device, std::function<void(const absl::Status&)> ready) {
   FOREBAY_RETURN_IF_ERROR(device->ForJobs(device->copier().health()));
   std::uint32_t missing;
-  Kept kept;
+  Owners owners;
   {
     base::MutexLock lock(mutex_);
     missing = workers_.stage ? staging_->BeginMaking() : staging_->missing();
-    if (workers_.stage) kept = Keep(staging_->TakeLent(missing), false);
+    if (workers_.stage) owners = Keep(staging_->TakeLent(missing), false);
   }
   auto staging = MakeStagingBy(*device, missing);
   if (!workers_.stage) {
@@ -54,7 +54,7 @@ absl::Status SlotMaker::PrepareDevice(
     staging_->EndMaking(missing, &none);
     return staging.status();
   } else if (missing > 0) {
-    ShareStaging(*std::move(staging), std::move(kept),
+    ShareStaging(*std::move(staging), std::move(owners),
                  [this, missing, ready = std::move(ready)](
                      absl::StatusOr<std::vector<StagingPool::Memory>> shared) {
                    const absl::Status status = shared.status();
@@ -76,21 +76,21 @@ executor::Demand SlotMaker::DemandOfSlots(std::uint32_t slots) const {
           .may_be_long = size_.device > 0};
 }
 
-SlotMaker::Kept SlotMaker::Keep(std::vector<base::MemoryReservation> lent,
-                                bool is_slot) const {
-  Kept kept;
+SlotMaker::Owners SlotMaker::Keep(std::vector<base::MemoryReservation> lent,
+                                  bool is_slot) const {
+  Owners owners;
   for (base::MemoryReservation& one : lent)
-    kept.push_back(workers_.keep(std::move(one), is_slot));
-  return kept;
+    owners.push_back(workers_.keep(std::move(one), is_slot));
+  return owners;
 }
 
 void SlotMaker::MakeSlots(std::uint32_t slots, OnSlots done) const {
   std::vector<DevicePtr> devices;
-  Kept kept;
+  Owners owners;
   {
     base::MutexLock lock(mutex_);
     devices = batch_cache_->memory().DevicesToMakeFor();
-    kept = Keep(batch_cache_->TakeLent(slots), true);
+    owners = Keep(batch_cache_->TakeLent(slots), true);
   }
   auto slot_parts = SlotMemory::Make(slots, size_, devices);
   if (!slot_parts.ok()) {
@@ -110,7 +110,7 @@ void SlotMaker::MakeSlots(std::uint32_t slots, OnSlots done) const {
     regions.push_back({.fd = memory.fd(),
                        .data = memory.data(),
                        .bytes = memory.bytes(),
-                       .kept = std::move(kept[i])});
+                       .owner = std::move(owners[i])});
   }
   // A std::function must be copyable.
   const auto parts = aside_.Keep(
@@ -136,11 +136,11 @@ void SlotMaker::MakeSlots(std::uint32_t slots, OnSlots done) const {
 void SlotMaker::MakeStaging(std::uint32_t batches,
                             const OnStaging& done) const {
   std::vector<DevicePtr> devices;
-  Kept kept;
+  Owners owners;
   {
     base::MutexLock lock(mutex_);
     devices = batch_cache_->memory().attached();
-    kept = Keep(staging_->TakeLent(batches), false);
+    owners = Keep(staging_->TakeLent(batches), false);
   }
   std::vector<StagingPool::Memory> staging;
   for (const DevicePtr& device : devices) {
@@ -149,7 +149,7 @@ void SlotMaker::MakeStaging(std::uint32_t batches,
     if (memory.ok()) staging = *std::move(memory);
   }
   if (workers_.stage && !staging.empty()) {
-    ShareStaging(std::move(staging), std::move(kept), done);
+    ShareStaging(std::move(staging), std::move(owners), done);
   } else {
     done(std::move(staging));
   }
@@ -166,24 +166,24 @@ absl::StatusOr<std::vector<StagingPool::Memory>> SlotMaker::MakeStagingBy(
   return staging;
 }
 
-void SlotMaker::ShareStaging(std::vector<StagingPool::Memory> made, Kept kept,
-                             OnStaging done) const {
+void SlotMaker::ShareStaging(std::vector<StagingPool::Memory> staging,
+                             Owners owners, OnStaging done) const {
   std::vector<Region> regions;
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    const device::StagingMemory& memory = *made[i];
+  for (std::size_t i = 0; i < staging.size(); ++i) {
+    const device::StagingMemory& memory = *staging[i];
     regions.push_back({.fd = memory.fd(),
                        .data = memory.data(),
                        .bytes = memory.bytes(),
-                       .kept = std::move(kept[i])});
+                       .owner = std::move(owners[i])});
   }
   Share(std::move(regions),
-        [made = std::move(made), done = std::move(done)](
+        [staging = std::move(staging), done = std::move(done)](
             absl::StatusOr<std::vector<worker::SharedSlot>> shared) {
           absl::Status status = shared.status();
-          for (std::size_t i = 0; i < made.size() && status.ok(); ++i)
-            status = made[i]->Seal(std::move((*shared)[i]));
+          for (std::size_t i = 0; i < staging.size() && status.ok(); ++i)
+            status = staging[i]->Seal(std::move((*shared)[i]));
           if (status.ok()) {
-            done(made);
+            done(staging);
           } else {
             done(status);
           }
@@ -199,7 +199,7 @@ void SlotMaker::Share(std::vector<Region> regions, OnShared done) const {
     OnShared done;
     // The regions' owners, which give the reservations back when they are
     // released. They are released only after `done` was called.
-    Kept kept;
+    Owners owners;
   };
   // The waiter calls back for one region after the other, so `sharing` needs no
   // lock.
@@ -208,8 +208,8 @@ void SlotMaker::Share(std::vector<Region> regions, OnShared done) const {
               .status = absl::OkStatus(),
               .shared = std::vector<worker::SharedSlot>(regions.size()),
               .done = std::move(done),
-              .kept = {}});
-  for (const Region& region : regions) sharing->kept.push_back(region.kept);
+              .owner = {}});
+  for (const Region& region : regions) sharing->owners.push_back(region.owner);
   for (std::size_t i = 0; i < regions.size(); ++i) {
     workers_.set->Share(
         std::move(regions[i]),

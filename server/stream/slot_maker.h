@@ -39,7 +39,7 @@ class SlotMaker {
   using OnSlots =
       std::function<void(absl::StatusOr<std::vector<SlotParts>> slots)>;
   using OnStaging = std::function<void(
-      absl::StatusOr<std::vector<StagingPool::Memory>> made)>;
+      absl::StatusOr<std::vector<StagingPool::Memory>> staging)>;
 
   // Wraps the lent reservation of a slot, or of staging memory. The reservation
   // goes back to the stream when the result is released.
@@ -95,12 +95,12 @@ class SlotMaker {
 
  private:
   using Region = worker::WorkerSet::Region;
-  using Kept = std::vector<std::shared_ptr<const void>>;
+  using Owners = std::vector<std::shared_ptr<const void>>;
   using OnShared = std::function<void(
       absl::StatusOr<std::vector<worker::SharedSlot>> shared)>;
 
   // Wraps each of the lent reservations by KeepLent.
-  Kept Keep(std::vector<base::MemoryReservation> lent, bool is_slot) const;
+  Owners Keep(std::vector<base::MemoryReservation> lent, bool is_slot) const;
   // Wraps the slots' parts on GPUs, so that they are destroyed aside.
   void KeepParts(std::vector<SlotParts>& slots) const;
   // Calls SlotMemory::MakeParts. The parts are destroyed aside.
@@ -114,7 +114,7 @@ class SlotMaker {
       device::Device& device, std::uint32_t batches) const;
   // Asks the worker pool to map staging memory, seals the memory, then calls
   // `done` with it.
-  void ShareStaging(std::vector<StagingPool::Memory> made, Kept kept,
+  void ShareStaging(std::vector<StagingPool::Memory> staging, Owners owners,
                     OnStaging done) const;
   // Gives each slot a part on the GPU, also first slots that are still being
   // made.
@@ -129,7 +129,7 @@ class SlotMaker {
   StagingPool* const staging_ ABSL_PT_GUARDED_BY(*mutex_);
   // Whether a caller of AddFirstSlots makes the first slots.
   bool making_first_ ABSL_GUARDED_BY(*mutex_) = false;
-  base::CondVar first_made_;
+  base::CondVar first_slots_done_;
 };
 
 }  // namespace forebay::stream

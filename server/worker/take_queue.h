@@ -19,7 +19,7 @@ namespace forebay::worker {
 
 using WorkerPtr = std::shared_ptr<Worker>;
 // Receives a worker, or the error that says why there will be no worker.
-using Taken = std::function<void(absl::StatusOr<WorkerPtr> worker)>;
+using OnWorker = std::function<void(absl::StatusOr<WorkerPtr> worker)>;
 
 // The tasks that wait for a worker: some for any worker, others for the worker
 // of a certain number.
@@ -29,10 +29,10 @@ using Taken = std::function<void(absl::StatusOr<WorkerPtr> worker)>;
 class TakeQueue {
  public:
   // Pairs of a task's callback and the result that it is to be called with.
-  using Calls = std::deque<std::pair<Taken, absl::StatusOr<WorkerPtr>>>;
+  using Calls = std::deque<std::pair<OnWorker, absl::StatusOr<WorkerPtr>>>;
 
-  void Add(std::optional<std::uint32_t> number, Taken taken) {
-    waiting_.push_back({number, std::move(taken)});
+  void Add(std::optional<std::uint32_t> number, OnWorker on_worker) {
+    waiting_.push_back({number, std::move(on_worker)});
   }
   void RemoveLast() { waiting_.pop_back(); }
 
@@ -53,26 +53,26 @@ class TakeQueue {
 
   // Removes and returns the first task that the worker of that number can do.
   // Returns null if there is none.
-  Taken TakeFor(std::uint32_t number) {
+  OnWorker TakeFor(std::uint32_t number) {
     const auto found = std::find_if(
         waiting_.begin(), waiting_.end(),
         [&](const auto& one) { return one.number.value_or(number) == number; });
     if (found == waiting_.end()) return nullptr;
-    Taken taken = std::move(found->taken);
+    OnWorker on_worker = std::move(found->on_worker);
     waiting_.erase(found);
-    return taken;
+    return on_worker;
   }
   // Removes all tasks, and appends them to `calls` with the error.
   void FailAll(const absl::Status& status, Calls* calls) {
     for (Waiting& one : waiting_)
-      calls->emplace_back(std::move(one.taken), status);
+      calls->emplace_back(std::move(one.on_worker), status);
     waiting_.clear();
   }
 
  private:
   struct Waiting {
     std::optional<std::uint32_t> number;
-    Taken taken;
+    OnWorker on_worker;
   };
   std::deque<Waiting> waiting_;
 };

@@ -24,23 +24,23 @@ bool Worker::Kill(Stall stall) {
 std::optional<BusyWorker> Worker::Look(std::int64_t now_nanos) {
   const std::int64_t asked = asked_at_nanos_;
   if (asked == kNoTask || process() == nullptr) return std::nullopt;
-  if (seen_.asked_at_nanos != asked) {
-    seen_ = {.asked_at_nanos = asked};
-    seen_cpu_nanos_ = -1;
+  if (last_look_.asked_at_nanos != asked) {
+    last_look_ = {.asked_at_nanos = asked};
+    last_cpu_nanos_ = -1;
   }
-  seen_.has_retried = has_retried_;
+  last_look_.has_retried = has_retried_;
   if (!process()->IsStopped()) {
-    seen_.stopped_since_nanos.reset();
-  } else if (!seen_.stopped_since_nanos.has_value()) {
-    seen_.stopped_since_nanos = now_nanos;
+    last_look_.stopped_since_nanos.reset();
+  } else if (!last_look_.stopped_since_nanos.has_value()) {
+    last_look_.stopped_since_nanos = now_nanos;
   }
   const std::int64_t cpu_nanos = base::ProcessCpuNanos(process()->pid());
   // A process whose CPU time stands still is asleep or stopped.
-  if (cpu_nanos != seen_cpu_nanos_) {
-    seen_cpu_nanos_ = cpu_nanos;
-    seen_.still_since_nanos = now_nanos;
+  if (cpu_nanos != last_cpu_nanos_) {
+    last_cpu_nanos_ = cpu_nanos;
+    last_look_.still_since_nanos = now_nanos;
   }
-  return seen_;
+  return last_look_;
 }
 
 }  // namespace forebay::worker

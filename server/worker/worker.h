@@ -88,8 +88,8 @@ class Worker {
   std::atomic<int> stall_ = kNoStall;
   // The state at the last Look, and the process's CPU time then. Only Look uses
   // them.
-  BusyWorker seen_;
-  std::int64_t seen_cpu_nanos_ = -1;
+  BusyWorker last_look_;
+  std::int64_t last_cpu_nanos_ = -1;
 };
 
 }  // namespace forebay::worker

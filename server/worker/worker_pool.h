@@ -30,7 +30,7 @@ namespace forebay::worker {
 // the Mapping is destroyed, no process can write the memory any more.
 struct Mapping {
   // The owner of the memory, which the Mapping releases when it is destroyed.
-  const std::shared_ptr<const void> kept;
+  const std::shared_ptr<const void> owner;
 };
 // The mappings of one process, by the slot numbers that tasks use.
 using Mappings = std::map<std::uint32_t, std::shared_ptr<Mapping>>;

@@ -83,7 +83,7 @@ void WorkerSet::Share(Region region, Shared done) {
                       offsets + offsets_.size() * sizeof(std::uint64_t));
   order.fd = region.fd;
   order.mapping =
-      std::make_shared<Mapping>(Mapping{.kept = std::move(region.kept)});
+      std::make_shared<Mapping>(Mapping{.owner = std::move(region.owner)});
   base::MutexLock lock(&mutex_);
   if (pool_ == nullptr) {
     deps_.waiter->Post([done = std::move(done)] { done(NoWorkerPool()); });
@@ -138,7 +138,7 @@ std::optional<std::uint32_t> WorkerSet::SlotAt(const std::uint8_t* data) const {
 // --- Workers.
 
 absl::StatusOr<WorkerPtr> WorkerSet::Take(std::optional<std::uint32_t> number,
-                                          Taken later) {
+                                          OnWorker later) {
   base::MutexLock lock(&mutex_);
   if (ended_) return PoolGone();
   if (pool_ == nullptr) return NoWorkerPool();
@@ -201,8 +201,8 @@ void WorkerSet::OnForked(std::uint32_t number, TaskSocket socket,
       DismissOutdatedLocked();
     } else {
       numbers_.erase(number);
-      if (Taken taken = waiting_.TakeFor(number)) {
-        calls.emplace_back(std::move(taken),
+      if (OnWorker on_worker = waiting_.TakeFor(number)) {
+        calls.emplace_back(std::move(on_worker),
                            done.ok() ? PoolGone() : done.status());
       }
       ReplaceLocked(&calls);
@@ -222,7 +222,7 @@ void WorkerSet::GiveBack(const WorkerPtr& worker, bool alive) {
   Calls calls;
   {
     base::MutexLock lock(&mutex_);
-    taken_.erase(worker.get());
+    in_use_.erase(worker.get());
     worker->asked_at_nanos_ = Worker::kNoTask;
     if (alive) answered_at_nanos_ = deps_.clock->NowNanos();
     if (!alive || ended_ || worker->generation_ != generation_) {
@@ -239,13 +239,13 @@ void WorkerSet::GiveBack(const WorkerPtr& worker, bool alive) {
 }
 
 void WorkerSet::GiveLocked(WorkerPtr worker, Calls* calls) {
-  Taken taken = waiting_.TakeFor(worker->number_);
-  if (taken == nullptr) {
+  OnWorker on_worker = waiting_.TakeFor(worker->number_);
+  if (on_worker == nullptr) {
     idle_.push_back(std::move(worker));
     return;
   }
-  taken_[worker.get()] = worker;
-  calls->emplace_back(std::move(taken), std::move(worker));
+  in_use_[worker.get()] = worker;
+  calls->emplace_back(std::move(on_worker), std::move(worker));
 }
 
 void WorkerSet::ReplaceLocked(Calls* calls) {
@@ -255,7 +255,7 @@ void WorkerSet::ReplaceLocked(Calls* calls) {
 }
 
 void WorkerSet::Call(Calls* calls) {
-  for (auto& [taken, worker] : *calls) taken(std::move(worker));
+  for (auto& [on_worker, worker] : *calls) on_worker(std::move(worker));
 }
 
 void WorkerSet::DismissOutdatedLocked() {
@@ -264,13 +264,13 @@ void WorkerSet::DismissOutdatedLocked() {
                                  return worker->generation_ != generation_ ||
                                         worker->overrun().has_value();
                                };
-  const auto kept =
+  const auto remaining =
       std::stable_partition(idle_.begin(), idle_.end(), is_outdated);
-  for (auto worker = idle_.begin(); worker != kept; ++worker) {
+  for (auto worker = idle_.begin(); worker != remaining; ++worker) {
     numbers_.erase((*worker)->number_);
     Dismiss(std::move(*worker), deps_.waiter);
   }
-  idle_.erase(idle_.begin(), kept);
+  idle_.erase(idle_.begin(), remaining);
 }
 
 WorkerPtr WorkerSet::TakeIdleLocked(std::optional<std::uint32_t> number) {
@@ -283,7 +283,7 @@ WorkerPtr WorkerSet::TakeIdleLocked(std::optional<std::uint32_t> number) {
     WorkerPtr worker = std::move(*found);
     idle_.erase(found);
     if (!worker->HasLeft()) {
-      taken_[worker.get()] = worker;
+      in_use_[worker.get()] = worker;
       return worker;
     }
     numbers_.erase(worker->number_);
@@ -343,7 +343,7 @@ void WorkerSet::LookLocked(const Need& need, Calls* calls) {
 bool WorkerSet::LookAtWorkersLocked(const Need& need,
                                     const StallContext& context) {
   bool has_suspects = false;
-  for (const auto& [address, weak] : taken_) {
+  for (const auto& [address, weak] : in_use_) {
     const WorkerPtr worker = weak.lock();
     if (worker == nullptr) continue;
     const std::int64_t asked_at_nanos = worker->asked_at_nanos_;
@@ -386,8 +386,8 @@ void WorkerSet::End() {
   ended_ = true;
   for (WorkerPtr& worker : idle_) Dismiss(std::move(worker), deps_.waiter);
   idle_.clear();
-  for (const auto& [address, taken] : taken_) {
-    if (const auto worker = taken.lock()) worker->socket.End();
+  for (const auto& [address, weak] : in_use_) {
+    if (const auto worker = weak.lock()) worker->socket.End();
   }
   if (pool_ != nullptr) pool_->End();
   if (waiting_.empty()) return;

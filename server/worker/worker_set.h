@@ -57,7 +57,7 @@ class WorkerSet : public std::enable_shared_from_this<WorkerSet> {
     bool makes_parts = false;
   };
   using Shared = std::function<void(absl::StatusOr<SharedSlot> slot)>;
-  using Taken = worker::Taken;
+  using OnWorker = worker::OnWorker;
 
   // `offsets` are the offsets in a slot, in bytes, of the fields that workers
   // write. `name` is the dataset's name, for logs.
@@ -86,7 +86,7 @@ class WorkerSet : public std::enable_shared_from_this<WorkerSet> {
     std::uint64_t bytes = 0;
     // An owner of the memory, released once no process has the memory mapped or
     // may still map it.
-    std::shared_ptr<const void> kept;
+    std::shared_ptr<const void> owner;
   };
   // Asks the worker pool to map the memory, then calls `done` with a claim.
   // Workers may write the memory while that claim lives. `done` keeps the
@@ -101,7 +101,7 @@ class WorkerSet : public std::enable_shared_from_this<WorkerSet> {
   // once: with a worker that was forked or given back, or with an error. The
   // caller takes no more than most() workers at once.
   absl::StatusOr<WorkerPtr> Take(std::optional<std::uint32_t> number,
-                                 Taken later);
+                                 OnWorker later);
   // Gives a worker back. `alive` says whether it can do another task; if not,
   // its process is gone.
   void GiveBack(const WorkerPtr& worker, bool alive);
@@ -226,7 +226,7 @@ class WorkerSet : public std::enable_shared_from_this<WorkerSet> {
   TakeQueue waiting_ ABSL_GUARDED_BY(mutex_);
   // The workers that callers have. The pointers are weak, because a caller that
   // ends may drop a worker without giving it back.
-  std::map<Worker*, std::weak_ptr<Worker>> taken_ ABSL_GUARDED_BY(mutex_);
+  std::map<Worker*, std::weak_ptr<Worker>> in_use_ ABSL_GUARDED_BY(mutex_);
   // The time at which any worker last answered; INT64_MIN if none has.
   std::int64_t answered_at_nanos_ ABSL_GUARDED_BY(mutex_) = INT64_MIN;
   // The time at which Look last did its work.

@@ -85,7 +85,7 @@ TEST_CASE("A member that gives way is out of the question for the next batch",
 // Returns the eviction of a batch that took 10 ns to make and stands before the
 // requested one.
 Eviction For(const std::vector<Eviction::Reader>& readers) {
-  return {.readers = readers, .made_nanos = 10, .is_before = true};
+  return {.readers = readers, .make_nanos = 10, .is_before = true};
 }
 constexpr Eviction::Reader kSoon = {.nanos = 40};
 constexpr Eviction::Reader kLater = {.nanos = 41};

@@ -43,15 +43,16 @@ class WorkerSetTest {
     absl::StatusOr<Value> Get() const { return promise->get_future().get(); }
   };
 
-  WorkerSet::Region Region(std::shared_ptr<const void> kept = nullptr) {
+  WorkerSet::Region Region(std::shared_ptr<const void> owner = nullptr) {
     return {.fd = memory_.fd(),
             .data = memory_.data(),
             .bytes = memory_.bytes(),
-            .kept = std::move(kept)};
+            .owner = std::move(owner)};
   }
-  absl::StatusOr<SharedSlot> Share(std::shared_ptr<const void> kept = nullptr) {
+  absl::StatusOr<SharedSlot> Share(
+      std::shared_ptr<const void> owner = nullptr) {
     const Later<SharedSlot> shared;
-    set_->Share(Region(std::move(kept)), shared.callback());
+    set_->Share(Region(std::move(owner)), shared.callback());
     return shared.Get();
   }
   // Takes a worker, and waits for it.

@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_STREAM_KEPT_WINDOWS_H_
-#define FOREBAY_SERVER_STREAM_KEPT_WINDOWS_H_
+#ifndef FOREBAY_SERVER_STREAM_WINDOW_CACHE_H_
+#define FOREBAY_SERVER_STREAM_WINDOW_CACHE_H_
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@ namespace forebay::stream {
 // in one or two windows at a time, and read ahead into the next.
 //
 // Thread-safe. Shares the windows. Blocks only for its own lock. No errors.
-class KeptWindows final : public sampler::WindowStore {
+class WindowCache final : public sampler::WindowStore {
  public:
   // The number of windows that are kept.
   static constexpr std::size_t kMost = 4;
@@ -45,4 +45,4 @@ class KeptWindows final : public sampler::WindowStore {
 
 }  // namespace forebay::stream
 
-#endif  // FOREBAY_SERVER_STREAM_KEPT_WINDOWS_H_
+#endif  // FOREBAY_SERVER_STREAM_WINDOW_CACHE_H_
