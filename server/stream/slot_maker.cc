@@ -208,7 +208,7 @@ void SlotMaker::Share(std::vector<Region> regions, OnShared done) const {
               .status = absl::OkStatus(),
               .shared = std::vector<worker::SharedSlot>(regions.size()),
               .done = std::move(done),
-              .owner = {}});
+              .owners = {}});
   for (const Region& region : regions) sharing->owners.push_back(region.owner);
   for (std::size_t i = 0; i < regions.size(); ++i) {
     workers_.set->Share(
