@@ -89,7 +89,7 @@ struct ReleaseRing {
   // 1 if the client waits for a batch now, 0 if not.
   std::atomic<std::uint32_t> waiting;
   // The number of entries of the ready ring that the client has taken.
-  std::atomic<std::uint32_t> taken;
+  std::atomic<std::uint32_t> taken_count;
   // 1 if the client takes no more entries. Releases of batches that it has
   // taken still come.
   std::atomic<std::uint32_t> left;

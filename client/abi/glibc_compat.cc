@@ -15,7 +15,7 @@ namespace {
 
 // glibc's struct dl_find_object (dlfcn.h), on machines where
 // DLFO_STRUCT_HAS_EH_DBASE and DLFO_STRUCT_HAS_EH_COUNT are 0.
-struct FoundObject {
+struct DlFindObject {
   unsigned long long flags;
   void* map_start;
   void* map_end;
@@ -26,7 +26,7 @@ struct FoundObject {
 
 struct Search {
   std::uintptr_t address;
-  FoundObject* found;
+  DlFindObject* object_info;
 };
 
 // A callback of dl_iterate_phdr: checks whether a loaded object has the
@@ -43,26 +43,27 @@ int Look(struct dl_phdr_info* object, size_t, void* context) {
     if (segment.p_type == PT_LOAD && search.address >= start &&
         search.address - start < segment.p_memsz) {
       inside = true;
-      search.found->map_start = reinterpret_cast<void*>(start);
-      search.found->map_end = reinterpret_cast<void*>(start + segment.p_memsz);
+      search.object_info->map_start = reinterpret_cast<void*>(start);
+      search.object_info->map_end =
+          reinterpret_cast<void*>(start + segment.p_memsz);
     }
   }
   if (!inside || tables == nullptr) return 0;
-  search.found->flags = 0;
-  search.found->map = nullptr;
-  search.found->eh_frame =
+  search.object_info->flags = 0;
+  search.object_info->map = nullptr;
+  search.object_info->eh_frame =
       reinterpret_cast<void*>(object->dlpi_addr + tables->p_vaddr);
   return 1;
 }
 
 }  // namespace
 
-// Our _dl_find_object, with glibc's contract: fills in *found and returns 0, or
-// returns -1 if no object has the address.
-extern "C" int ForebayFindObject(void* address,
-                                 FoundObject* found) asm("_dl_find_object");
+// Our _dl_find_object, with glibc's contract: fills in *object_info and returns
+// 0, or returns -1 if no object has the address.
+extern "C" int ForebayFindObject(void* address, DlFindObject* object_info) asm(
+    "_dl_find_object");
 
-extern "C" int ForebayFindObject(void* address, FoundObject* found) {
-  Search search = {reinterpret_cast<std::uintptr_t>(address), found};
+extern "C" int ForebayFindObject(void* address, DlFindObject* object_info) {
+  Search search = {reinterpret_cast<std::uintptr_t>(address), object_info};
   return dl_iterate_phdr(Look, &search) == 1 ? 0 : -1;
 }

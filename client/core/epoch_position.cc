@@ -19,7 +19,7 @@ Status Seal(const std::int64_t* numbers, size_t count, proto::Fd* out) {
 
 Status EpochPosition::SetList(const std::int64_t* samples, size_t count) {
   if (!is_coordinated_) return Seal(samples, count, &list_);
-  seen_.assign(samples, samples + count);
+  seen_samples_.assign(samples, samples + count);
   return Status();
 }
 
@@ -40,16 +40,16 @@ Status EpochPosition::Count(forebay_batch& batch) {
   if (is_coordinated_) {
     const std::int64_t* ids = nullptr;
     FOREBAY_CLIENT_RETURN_IF_ERROR(SampleIds(batch, &ids));
-    seen_.insert(seen_.end(), ids, ids + count);
+    seen_samples_.insert(seen_samples_.end(), ids, ids + count);
   }
   next_sample_ += count;
   batch.next_sample = next_sample_;
   return Status();
 }
 
-Status EpochPosition::SealSeen(proto::Fd* out) const {
-  if (seen_.empty()) return Status();
-  return Seal(seen_.data(), seen_.size(), out);
+Status EpochPosition::SealSeenSamples(proto::Fd* out) const {
+  if (seen_samples_.empty()) return Status();
+  return Seal(seen_samples_.data(), seen_samples_.size(), out);
 }
 
 }  // namespace forebay::client::core

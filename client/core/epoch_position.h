@@ -41,7 +41,7 @@ class EpochPosition {
   const proto::Fd& list() const { return list_; }
   // Makes a memfd with the samples that were seen. Leaves *out empty if none
   // were seen, or the order is not coordinated.
-  Status SealSeen(proto::Fd* out) const;
+  Status SealSeenSamples(proto::Fd* out) const;
 
  private:
   std::uint64_t epoch_ = 0;
@@ -51,7 +51,7 @@ class EpochPosition {
   // The samples that were seen, next_sample_ of them, if the order is
   // coordinated. The daemon picks that order, so a count alone would not
   // identify the samples.
-  std::vector<std::int64_t> seen_;
+  std::vector<std::int64_t> seen_samples_;
 };
 
 }  // namespace forebay::client::core

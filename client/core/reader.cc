@@ -90,8 +90,8 @@ Status Reader::Ask(const std::int64_t* samples, size_t count) {
   std::uint64_t id;
   FOREBAY_CLIENT_RETURN_IF_ERROR(session_->Send(std::move(fetch), {}, &id));
   request_ = id;
-  asked_ = count;
-  shown_ = 0;
+  requested_count_ = count;
+  window_count_ = 0;
   return Status();
 }
 
@@ -118,9 +118,9 @@ Status Reader::Await(std::int64_t timeout_nanos) {
     FOREBAY_CLIENT_RETURN_IF_ERROR(window_.Map(new_window_, new_window_bytes_));
     new_window_.Close();
   }
-  FOREBAY_CLIENT_RETURN_IF_ERROR(
-      window_.Check(asked_, static_cast<std::uint32_t>(opened_.fields.size())));
-  shown_ = asked_;
+  FOREBAY_CLIENT_RETURN_IF_ERROR(window_.Check(
+      requested_count_, static_cast<std::uint32_t>(opened_.fields.size())));
+  window_count_ = requested_count_;
   if (fetched->failed.empty()) return Status();
   return wire::ToStatus(fetched->failed[0].error.value_or(message::Error()));
 }
@@ -129,7 +129,7 @@ Status Reader::Field(size_t sample, std::uint32_t index,
                      forebay_field* out) const {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
   const auto fields = static_cast<std::uint32_t>(opened_.fields.size());
-  if (sample >= shown_ || index >= fields)
+  if (sample >= window_count_ || index >= fields)
     return Status(FOREBAY_INVALID_ARGUMENT, "no such field was fetched");
   proto::FetchedField field;
   FOREBAY_CLIENT_RETURN_IF_ERROR(window_.Find(sample, index, fields, &field));

@@ -72,8 +72,11 @@ class Reader final : private ForkListener {
   proto::Fd new_window_;
   std::uint64_t new_window_bytes_ = 0;
   shm::FetchWindow window_;
-  size_t asked_ = 0;  // the number of samples of the last request
-  size_t shown_ = 0;  // asked_ once the window shows them; 0 before
+  // The number of samples of the last request.
+  size_t requested_count_ = 0;
+  // The number of samples that the window shows: `requested_count_`, or 0 while
+  // the request's samples are not there yet.
+  size_t window_count_ = 0;
 };
 
 }  // namespace forebay::client::core

@@ -77,7 +77,7 @@ Status RemoteLoader::StartEpoch(const EpochPosition& position,
                                 std::vector<proto::Fd>* slots) {
   FOREBAY_CLIENT_RETURN_IF_ERROR(CheckOpen());
   proto::Fd seen;
-  FOREBAY_CLIENT_RETURN_IF_ERROR(position.SealSeen(&seen));
+  FOREBAY_CLIENT_RETURN_IF_ERROR(position.SealSeenSamples(&seen));
   std::vector<int> lists;
   if (position.list()) lists.push_back(position.list().get());
   if (seen) lists.push_back(seen.get());
@@ -177,7 +177,7 @@ void RemoteLoader::Close() {
 
 void RemoteLoader::Drain(std::uint64_t published) {
   shm::Rings& rings = subscription_->rings();
-  while (rings.HasEntry() && rings.taken() != published) {
+  while (rings.HasEntry() && rings.taken_count() != published) {
     const proto::ReadyEntry entry = rings.Take();
     if (entry.kind == proto::ReadyKind::kBatch) subscription_->Discard(entry);
   }

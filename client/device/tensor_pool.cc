@@ -74,7 +74,7 @@ void TensorPool::Close() {
 Status TensorPool::Make(std::uint64_t bytes, Block* out) {
   Block block;
   block.bytes = bytes;
-  FOREBAY_CLIENT_RETURN_IF_ERROR(gpu_->MakeEvent(&block.made));
+  FOREBAY_CLIENT_RETURN_IF_ERROR(gpu_->MakeEvent(&block.ready));
   Status made = gpu_->Allocate(bytes, &block.memory);
   if (made.code == FOREBAY_RESOURCE_EXHAUSTED) {
     FreeIdle();
@@ -241,7 +241,7 @@ Status TensorMemory::HandOver(void* stream) {
     return Status(FOREBAY_FAILED_PRECONDITION,
                   "a CUDA graph captures the stream: take tensors outside of "
                   "the capture");
-  FOREBAY_CLIENT_RETURN_IF_ERROR(block_.made->HoldBack(stream));
+  FOREBAY_CLIENT_RETURN_IF_ERROR(block_.ready->HoldBack(stream));
   // CU_STREAM_PER_THREAD means another stream in each thread, and a thread
   // other than this one may drop the tensor.
   if (stream == reinterpret_cast<void*>(kPerThreadStream))

@@ -62,7 +62,7 @@ class TensorPool : public std::enable_shared_from_this<TensorPool> {
   struct Block {
     std::unique_ptr<OwnMemory> memory;
     std::uint64_t bytes = 0;
-    std::unique_ptr<Event> made;  // reached when the tensor is made
+    std::unique_ptr<Event> ready;  // reached when the tensor is made
     std::vector<Use> uses;
     // Whether unknown streams use the block, too. Their work is known to be
     // done only once the GPU is idle.

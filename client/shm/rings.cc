@@ -77,7 +77,7 @@ proto::ReadyEntry Rings::Take() {
   const proto::ReadyEntry entry =
       ready_->entries[head_ % proto::kReadyCapacity];
   ++head_;
-  release_->taken.store(head_, std::memory_order_relaxed);
+  release_->taken_count.store(head_, std::memory_order_relaxed);
   return entry;
 }
 

@@ -41,7 +41,7 @@ class Rings {
   proto::ReadyEntry Take();
   // Returns the number of entries taken so far, which is also the number of the
   // next one, modulo 2^32.
-  std::uint32_t taken() const { return head_; }
+  std::uint32_t taken_count() const { return head_; }
   // Returns why the epoch ended, if the entry taken last was an error.
   Status ReadError() const;
 

@@ -74,7 +74,7 @@ ClientReport Channel::client_report() const {
       // that it left or waits, so the values read after it are at least as new.
       .left = ring->left.load(std::memory_order_seq_cst) != 0,
       .waiting = ring->waiting.load(std::memory_order_seq_cst) != 0,
-      .taken = ring->taken.load(std::memory_order_relaxed),
+      .taken_count = ring->taken_count.load(std::memory_order_relaxed),
       .wait_nanos = ring->wait_nanos.load(std::memory_order_relaxed),
       .batches_copied = ring->batches_copied.load(std::memory_order_relaxed)};
 }

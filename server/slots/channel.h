@@ -25,7 +25,7 @@ struct ClientReport {
   bool waiting = false;
   // The number of entries of the ready ring that the client has taken so far;
   // wraps at 2^32.
-  std::uint32_t taken = 0;
+  std::uint32_t taken_count = 0;
   // The time that the client has spent waiting for batches, in total.
   std::uint64_t wait_nanos = 0;
   // The number of batches that the client handed out as private copies.

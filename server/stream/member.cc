@@ -139,7 +139,8 @@ void Member::SetLooking(bool looks) {
 
 std::uint32_t Member::Account() {
   const auto known = static_cast<std::uint32_t>(taken_count_);
-  const std::uint32_t taken = left_ ? known : channel_->client_report().taken;
+  const std::uint32_t taken =
+      left_ ? known : channel_->client_report().taken_count;
   while (!untaken_.empty() &&
          static_cast<std::uint32_t>(taken_count_) != taken) {
     const PublishedEntry& entry = untaken_.front();

@@ -143,7 +143,7 @@ class Rings {
       if (entry.kind == proto::ReadyKind::kBatch)
         release_->Push({entry.slot, entry.generation});
     }
-    release_->taken.store(head_);
+    release_->taken_count.store(head_);
   }
   // Writes `value` into one of the release ring's 8-byte words.
   void Write(std::uint64_t word, std::uint64_t value) {

@@ -54,9 +54,10 @@ std::optional<ByteRange> DecompressingParser::next_read() const {
                      std::min(std::max(read_sizes_.min, kStartBytes), size())};
   }
   if (scan_ == nullptr) return inner_->next_read();
-  if (scan_->taken() == size()) return std::nullopt;
-  return ByteRange{scan_->taken(),
-                   std::min(read_sizes_.max, size() - scan_->taken())};
+  if (scan_->compressed_bytes() == size()) return std::nullopt;
+  return ByteRange{
+      scan_->compressed_bytes(),
+      std::min(read_sizes_.max, size() - scan_->compressed_bytes())};
 }
 
 absl::Status DecompressingParser::Take(absl::Span<const std::uint8_t> bytes) {
@@ -93,11 +94,11 @@ absl::Status DecompressingParser::Begin(absl::Span<const std::uint8_t> start) {
 
 absl::Status DecompressingParser::Decompress(
     absl::Span<const std::uint8_t> compressed) {
-  pieces_.Take(scan_->taken(), compressed);
+  pieces_.Take(scan_->compressed_bytes(), compressed);
   // Only zstd files may have pieces, and only files with pieces need the digest
   // of all bytes.
   if (decompressed_file_.compression == storage::compressed::Compression::kZstd)
-    whole_.Take(scan_->taken(), compressed);
+    whole_.Take(scan_->compressed_bytes(), compressed);
   // The last error of the callbacks. It names the file already.
   absl::Status failed;
   const absl::Status taken = scan_->Take(
@@ -112,7 +113,7 @@ absl::Status DecompressingParser::Decompress(
       });
   if (!failed.ok()) return failed;
   absl::Status status = taken;
-  if (status.ok() && scan_->taken() == size()) {
+  if (status.ok() && scan_->compressed_bytes() == size()) {
     status = scan_->Finish([&](const ScanPoint& point) {
       failed = AddPoint(point);
       return failed;
@@ -120,10 +121,10 @@ absl::Status DecompressingParser::Decompress(
     if (!failed.ok()) return failed;
   }
   if (!status.ok()) {
-    return base::Annotate(
-        status, absl::StrCat(file_.name, ": at byte ", scan_->taken()));
+    return base::Annotate(status, absl::StrCat(file_.name, ": at byte ",
+                                               scan_->compressed_bytes()));
   }
-  return scan_->taken() == size() ? Finish() : absl::OkStatus();
+  return scan_->compressed_bytes() == size() ? Finish() : absl::OkStatus();
 }
 
 absl::Status DecompressingParser::AddPoint(const ScanPoint& point) {
@@ -189,7 +190,7 @@ absl::Status DecompressingParser::Pass(absl::Span<const std::uint8_t> bytes) {
 }
 
 absl::Status DecompressingParser::Finish() {
-  decompressed_file_.size = scan_->decompressed();
+  decompressed_file_.size = scan_->decompressed_bytes();
   // Where pieces are kept, reads do not touch the file. So the digest must
   // cover all of the file's bytes to show that the pieces are still right.
   const bool has_pieces = storage::compressed::HasPieces(

@@ -112,8 +112,8 @@ absl::Status ArrayWalk::TakeElements(const FileView& file, ByteCursor& cursor,
                                      const Item& item, Show show) {
   // Damaged blocks may share an address, and would then show their elements
   // again and again.
-  shown_ += item.count;
-  if (shown_ > file.size() / element_bytes_) return Damaged();
+  shown_elements_ += item.count;
+  if (shown_elements_ > file.size() / element_bytes_) return Damaged();
   for (std::uint64_t i = 0; i < item.count; ++i) {
     ArrayElement element;
     ByteCursor one = cursor;

@@ -123,8 +123,8 @@ class ArrayWalk {
   std::uint64_t page_elements_ = 1;
   // Numbers of elements and of whole pages so far. The size of the file bounds
   // both, so that the walk ends even if damaged blocks share an address.
-  std::uint64_t shown_ = 0;  // elements
-  std::uint64_t pages_ = 0;  // whole pages
+  std::uint64_t shown_elements_ = 0;  // elements
+  std::uint64_t pages_ = 0;           // whole pages
   // Number of super blocks. This member and those below describe an extensible
   // array.
   std::uint64_t supers_ = 0;

@@ -48,9 +48,9 @@ class CompressedScan {
   virtual absl::Status Finish(OnPoint on_point) = 0;
 
   // Returns the number of compressed bytes that the scan has taken.
-  virtual std::uint64_t taken() const = 0;
+  virtual std::uint64_t compressed_bytes() const = 0;
   // Returns the number of decompressed bytes so far.
-  virtual std::uint64_t decompressed() const = 0;
+  virtual std::uint64_t decompressed_bytes() const = 0;
 };
 
 }  // namespace forebay::storage::compressed

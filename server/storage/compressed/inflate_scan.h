@@ -33,8 +33,8 @@ class InflateScan final : public CompressedScan {
                     OnPoint on_point) override;
   absl::Status Finish(OnPoint on_point) override;
 
-  std::uint64_t taken() const override { return in_; }
-  std::uint64_t decompressed() const override { return out_; }
+  std::uint64_t compressed_bytes() const override { return in_; }
+  std::uint64_t decompressed_bytes() const override { return out_; }
 
  private:
   struct State;

@@ -38,8 +38,8 @@ class ZstdScan final : public CompressedScan {
                     OnPoint on_point) override;
   absl::Status Finish(OnPoint on_point) override;
 
-  std::uint64_t taken() const override { return in_; }
-  std::uint64_t decompressed() const override { return out_; }
+  std::uint64_t compressed_bytes() const override { return in_; }
+  std::uint64_t decompressed_bytes() const override { return out_; }
 
  private:
   struct State;

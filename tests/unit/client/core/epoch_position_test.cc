@@ -68,7 +68,7 @@ TEST_CASE("An epoch position moves on by batches", "[core][epoch_position]") {
   CHECK(batch.batch().next_sample == 12);
   CHECK_FALSE(position.list());
   proto::Fd seen;
-  REQUIRE_THAT(position.SealSeen(&seen), IsOk());
+  REQUIRE_THAT(position.SealSeenSamples(&seen), IsOk());
   CHECK_FALSE(seen);
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("The position of a coordinated epoch remembers what was seen",
   CHECK(position.next_sample() == 3);
   CHECK_FALSE(position.list());
   proto::Fd seen;
-  REQUIRE_THAT(position.SealSeen(&seen), IsOk());
+  REQUIRE_THAT(position.SealSeenSamples(&seen), IsOk());
   CHECK(Content(seen) == Numbers{4, 9, 0});
 }
 

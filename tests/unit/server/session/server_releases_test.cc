@@ -36,7 +36,7 @@ class ReadingClient {
   }
 
   // Takes the first `count` batches.
-  void Take(std::uint32_t count) { release_->taken.store(count); }
+  void Take(std::uint32_t count) { release_->taken_count.store(count); }
   // Says that the client takes no batches after the first `count`.
   void Leave(std::uint32_t count) { release_->left.store(count); }
   // Releases a batch that the client took, without telling the server.

@@ -124,12 +124,12 @@ TEST_CASE_METHOD(ChannelTest,
                  "A channel hands on what the client says of itself",
                  "[slots][channel]") {
   release_->waiting.store(1);
-  release_->taken.store(17);
+  release_->taken_count.store(17);
   release_->wait_nanos.store(123456789012);
   release_->batches_copied.store(5);
   const ClientReport report = channel_->client_report();
   CHECK(report.waiting);
-  CHECK(report.taken == 17);
+  CHECK(report.taken_count == 17);
   CHECK(report.wait_nanos == 123456789012);
   CHECK(report.batches_copied == 5);
 }

@@ -199,7 +199,7 @@ TEST_CASE_METHOD(CachedDecoderTest,
   CHECK_FALSE(store_.last.is_awaited);
   // The variant serves any sample, because all samples have one image.
   for (const std::uint64_t id : {3, 4, 5}) {
-    CHECK(*Make(choice, id, store_.kept.at("3"), choice.variant()) ==
+    CHECK(*Make(choice, id, store_.variants.at("3"), choice.variant()) ==
           Plain(id));
   }
 }
@@ -212,7 +212,7 @@ TEST_CASE_METHOD(CachedDecoderTest,
   store_.is_full = true;
   CHECK(*Make(choice, 3, photos_->bytes()) == Plain(3));
   CHECK(store_.offers == 1);
-  CHECK(store_.kept.empty());
+  CHECK(store_.variants.empty());
 }
 
 TEST_CASE_METHOD(CachedDecoderTest,
@@ -224,7 +224,7 @@ TEST_CASE_METHOD(CachedDecoderTest,
              HasCode(absl::StatusCode::kDataLoss));
   CHECK_THAT(Make(choice, 3, Bytes(100), choice.variant()),
              HasCode(absl::StatusCode::kDataLoss));
-  CHECK(store_.kept.empty());
+  CHECK(store_.variants.empty());
 }
 
 TEST_CASE_METHOD(CachedDecoderTest,
@@ -244,7 +244,7 @@ TEST_CASE_METHOD(CachedDecoderTest,
   CHECK(spec_.order_member->PositionOf(sample) == kSize + 1);
   CHECK(other->At(0) == sample);
 
-  const Bytes variant = store_.kept.at(std::to_string(sample));
+  const Bytes variant = store_.variants.at(std::to_string(sample));
   CHECK_THAT(Make(choice, sample, variant, choice.variant()), IsOk());
   CHECK(spec_.order_member->PositionOf(sample) == kSize + 1);
 
@@ -275,8 +275,8 @@ TEST_CASE_METHOD(CachedDecoderTest,
     while (store_.offers == offers) {
       REQUIRE_THAT(Make(fresh, sample, photos_->bytes()), IsOk());
     }
-    CHECK(store_.kept.contains(std::to_string(sample)));
-    CHECK(store_.kept.size() == std::min<std::size_t>(i + 1, kDecoded));
+    CHECK(store_.variants.contains(std::to_string(sample)));
+    CHECK(store_.variants.size() == std::min<std::size_t>(i + 1, kDecoded));
   }
 }
 
@@ -337,12 +337,12 @@ TEST_CASE_METHOD(CachedDecoderTest,
     CHECK(made == Plain(3));
   }
   CHECK(compressed->decompressed == kMeasured + 1);
-  REQUIRE(store_.kept.contains("3"));
+  REQUIRE(store_.variants.contains("3"));
   pending.variant = choice.variant();
   std::fill(made.begin(), made.end(), 0);
   REQUIRE_THAT(
-      choice.Make(pending, KeyOf(3), store_.kept.at("3"), compressed->image(),
-                  workspace_, absl::MakeSpan(made)),
+      choice.Make(pending, KeyOf(3), store_.variants.at("3"),
+                  compressed->image(), workspace_, absl::MakeSpan(made)),
       IsOk());
   CHECK(made == Plain(3));
   CHECK(compressed->decompressed == kMeasured + 1);
@@ -367,12 +367,12 @@ TEST_CASE_METHOD(CaptionedTest,
   CachedDecoder choice(&spec_, &store_);
   Measure(choice);
   CHECK(*Make(choice, 3, photos_->bytes()) == Plain(3));
-  const Bytes& kept = store_.kept.at("3");
+  const Bytes& variant = store_.variants.at("3");
   const Bytes& read = photos_->bytes();
-  REQUIRE(kept.size() > read.size());
-  CHECK(Bytes(kept.begin(), kept.begin() + static_cast<long>(read.size())) ==
-        read);
-  CHECK(*Make(choice, 7, kept, choice.variant()) == Plain(7));
+  REQUIRE(variant.size() > read.size());
+  CHECK(Bytes(variant.begin(),
+              variant.begin() + static_cast<long>(read.size())) == read);
+  CHECK(*Make(choice, 7, variant, choice.variant()) == Plain(7));
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ class FakeClient {
     if (ready_->tail.load() == taken_) return std::nullopt;
     const proto::ReadyEntry entry =
         ready_->entries[taken_++ % proto::kReadyCapacity];
-    release_->taken.store(taken_);
+    release_->taken_count.store(taken_);
     return entry;
   }
   std::string error() const { return ready_->error_text; }

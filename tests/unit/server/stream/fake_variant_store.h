@@ -27,20 +27,20 @@ class FakeVariantStore final : public cache::VariantStore {
   std::uint64_t variant_capacity() const override { return 1 << 20; }
   void Insert(std::unique_ptr<cache::VariantBuffer> buffer) override {
     auto& own = static_cast<Room&>(*buffer);
-    kept[own.object] = std::move(own.bytes);
+    variants[own.object] = std::move(own.bytes);
   }
 
   void Drop(const storage::ReadRequest& read,
             storage::Variant variant) override {
     CHECK(variant == last.variant);
-    kept.erase(read.object);
+    variants.erase(read.object);
   }
 
   bool is_full = false;
   int offers = 0;
   std::string object;
   Offer last;
-  std::map<std::string, std::vector<std::uint8_t>> kept;
+  std::map<std::string, std::vector<std::uint8_t>> variants;
 
  private:
   struct Room final : cache::VariantBuffer {

@@ -145,7 +145,7 @@ absl::StatusOr<Scanned> ScanFile(std::string_view compressed,
         keep));
   }
   FOREBAY_RETURN_IF_ERROR(scan->Finish(keep));
-  scanned.file.size = scan->decompressed();
+  scanned.file.size = scan->decompressed_bytes();
   return scanned;
 }
 

@@ -51,7 +51,7 @@ std::string StartOf(std::string_view compressed, std::size_t piece) {
         [](const ScanPoint&) { return absl::OkStatus(); });
     CHECK_THAT(status, IsOk());
   }
-  CHECK((*scan)->decompressed() == text.size());
+  CHECK((*scan)->decompressed_bytes() == text.size());
   return text;
 }
 
