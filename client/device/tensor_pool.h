@@ -121,9 +121,9 @@ class TensorMemory {
   std::uint64_t address() const { return block_.memory->address(); }
   // Says that all work that makes the tensor is queued: the tensor is made once
   // the GPU's own stream has done it.
-  Status Finish() { return block_.made->Record(gpu().own_stream()); }
+  Status Finish() { return block_.ready->Record(gpu().own_stream()); }
   // Waits until the tensor is made.
-  Status Await() const { return block_.made->Await(); }
+  Status Await() const { return block_.ready->Await(); }
   // Lets `stream` use the tensor, and makes it wait until the tensor is made.
   // The stream must exist until this object ends. FAILED_PRECONDITION if the
   // stream is captured.
