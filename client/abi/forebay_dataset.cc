@@ -35,20 +35,22 @@ forebay_status forebay_dataset_from_place(const forebay_loader_options* options,
                                           forebay_dataset** out) {
   return Guard(options != nullptr && out != nullptr, [&] {
     const auto all = forebay::client::abi::Complete(*options);
-    return Give([&](Dataset* made) { return Dataset::FromOptions(all, made); },
-                out);
+    return Give(
+        [&](Dataset* dataset) { return Dataset::FromOptions(all, dataset); },
+        out);
   });
 }
 
 forebay_status forebay_dataset_from_table(const forebay_loader_options* options,
                                           const char* table, size_t bytes,
                                           forebay_dataset** out) {
-  const bool given = options != nullptr && table != nullptr && out != nullptr;
-  return Guard(given, [&] {
+  const bool arguments_given =
+      options != nullptr && table != nullptr && out != nullptr;
+  return Guard(arguments_given, [&] {
     const auto all = forebay::client::abi::Complete(*options);
     return Give(
-        [&](Dataset* made) {
-          return Dataset::FromTable(all, {table, bytes}, made);
+        [&](Dataset* dataset) {
+          return Dataset::FromTable(all, {table, bytes}, dataset);
         },
         out);
   });
@@ -60,8 +62,8 @@ forebay_status forebay_dataset_from_arrays(const char* uri,
                                            forebay_dataset** out) {
   return Guard(uri != nullptr && arrays != nullptr && out != nullptr, [&] {
     return Give(
-        [&](Dataset* made) {
-          return Dataset::FromArrays(uri, arrays, count, made);
+        [&](Dataset* dataset) {
+          return Dataset::FromArrays(uri, arrays, count, dataset);
         },
         out);
   });
@@ -70,11 +72,11 @@ forebay_status forebay_dataset_from_arrays(const char* uri,
 forebay_status forebay_dataset_subset(const forebay_dataset* whole,
                                       const int64_t* samples, size_t count,
                                       forebay_dataset** out) {
-  const bool given = samples != nullptr || count == 0;
-  return Guard(whole != nullptr && given && out != nullptr, [&] {
+  const bool arguments_given = samples != nullptr || count == 0;
+  return Guard(whole != nullptr && arguments_given && out != nullptr, [&] {
     return Give(
-        [&](Dataset* made) {
-          return whole->dataset.Subset(samples, count, made);
+        [&](Dataset* dataset) {
+          return whole->dataset.Subset(samples, count, dataset);
         },
         out);
   });
@@ -83,11 +85,12 @@ forebay_status forebay_dataset_subset(const forebay_dataset* whole,
 forebay_status forebay_dataset_select(const forebay_dataset* whole,
                                       const char* keys, const uint32_t* lengths,
                                       size_t count, forebay_dataset** out) {
-  const bool given = keys != nullptr && lengths != nullptr && count > 0;
-  return Guard(whole != nullptr && given && out != nullptr, [&] {
+  const bool arguments_given =
+      keys != nullptr && lengths != nullptr && count > 0;
+  return Guard(whole != nullptr && arguments_given && out != nullptr, [&] {
     return Give(
-        [&](Dataset* made) {
-          return whole->dataset.Select(keys, lengths, count, made);
+        [&](Dataset* dataset) {
+          return whole->dataset.Select(keys, lengths, count, dataset);
         },
         out);
   });
@@ -96,13 +99,16 @@ forebay_status forebay_dataset_select(const forebay_dataset* whole,
 forebay_status forebay_dataset_concatenate(const forebay_dataset* const* parts,
                                            size_t count,
                                            forebay_dataset** out) {
-  const bool given = parts != nullptr &&
-                     std::find(parts, parts + count, nullptr) == parts + count;
-  return Guard(given && out != nullptr, [&] {
+  const bool arguments_given =
+      parts != nullptr &&
+      std::find(parts, parts + count, nullptr) == parts + count;
+  return Guard(arguments_given && out != nullptr, [&] {
     std::vector<const Dataset*> datasets;
     for (size_t i = 0; i < count; ++i) datasets.push_back(&parts[i]->dataset);
     return Give(
-        [&](Dataset* made) { return Dataset::Concatenate(datasets, made); },
+        [&](Dataset* dataset) {
+          return Dataset::Concatenate(datasets, dataset);
+        },
         out);
   });
 }

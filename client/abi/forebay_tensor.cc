@@ -54,20 +54,20 @@ Status HandOver(const client::core::Tensor& tensor, intptr_t stream) {
 }
 
 // Checks a caller's type and shape, and computes the bytes of the elements.
-Status ReadType(const forebay_tensor_type& given,
+Status ReadType(const forebay_tensor_type& tensor_type,
                 forebay::proto::FieldLayout* type) {
   *type = {};
-  type->dtype = static_cast<forebay::proto::DType>(given.dtype);
+  type->dtype = static_cast<forebay::proto::DType>(tensor_type.dtype);
   std::uint64_t bytes = forebay::proto::SizeOf(type->dtype);
   if (bytes == 0)
     return Status(FOREBAY_INVALID_ARGUMENT, "there is no such type");
-  if (given.rank > forebay::proto::kMaxRank)
+  if (tensor_type.rank > forebay::proto::kMaxRank)
     return Status(FOREBAY_INVALID_ARGUMENT,
                   "a tensor has at most 6 dimensions");
-  type->rank = given.rank;
-  for (uint32_t i = 0; i < given.rank; ++i) {
-    type->shape[i] = given.shape[i];
-    if (__builtin_mul_overflow(bytes, given.shape[i], &bytes))
+  type->rank = tensor_type.rank;
+  for (uint32_t i = 0; i < tensor_type.rank; ++i) {
+    type->shape[i] = tensor_type.shape[i];
+    if (__builtin_mul_overflow(bytes, tensor_type.shape[i], &bytes))
       return Status(FOREBAY_INVALID_ARGUMENT, "the shape is too large");
   }
   type->bytes = bytes;

@@ -60,16 +60,16 @@ FOREBAY_KERNEL inline void TailFourPixels(const TailArguments& arguments,
   const auto* const words =
       reinterpret_cast<const std::uint32_t*>(arguments.pixels + first);
   const std::uint32_t bytes[3] = {words[0], words[1], words[2]};
-  Element made[12];
+  Element values[12];
   for (std::uint32_t i = 0; i < 12; ++i) {
     const std::uint32_t value = bytes[i / 4] >> (8 * (i % 4)) & 0xFF;
-    made[i] = static_cast<Element>(table[i % 3 * kTailValues + value]);
+    values[i] = static_cast<Element>(table[i % 3 * kTailValues + value]);
   }
   auto* const elements = static_cast<Element*>(arguments.elements);
   for (std::uint32_t quad = 0; quad < 3; ++quad) {
     TailQuad<Element> out;
     for (std::uint32_t i = 0; i < 4; ++i)
-      out.elements[i] = made[arguments.planar ? 3 * i + quad : 4 * quad + i];
+      out.elements[i] = values[arguments.planar ? 3 * i + quad : 4 * quad + i];
     const std::uint64_t at = arguments.planar
                                  ? (kTailColors * image + quad) * size + pixel
                                  : first + 4 * quad;
@@ -107,7 +107,7 @@ FOREBAY_KERNEL inline void TailOfGray(const TailArguments& arguments,
   for (std::uint64_t at = 4 * thread; at < count; at += 4 * threads) {
     if (count - at < 4) {
       for (std::uint64_t i = at; i < count; ++i)
-        elements[i] = static_cast<Element>(table[arguments.pixels[i]]);
+        values[i] = static_cast<Element>(table[arguments.pixels[i]]);
       continue;
     }
     const std::uint32_t bytes =

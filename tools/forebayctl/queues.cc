@@ -19,7 +19,7 @@ constexpr double kSeconds = 0.5;
 
 // Prints a row for each loader: where its batches and reads are now, and at
 // what rates the job's reads came from each tier.
-void Print(const Observation& seen, std::size_t width) {
+void Print(const Observation& observation, std::size_t width) {
   TextTable table({{"JOB"},
                    {"LOADER"},
                    {"SLOTS", true, 2},
@@ -42,9 +42,9 @@ void Print(const Observation& seen, std::size_t width) {
                    {"SSD", true, 6},
                    {"SOURCE", true, 6},
                    {"NETWORK", true, 6}});
-  for (int i = 0; i < seen.list.jobs_size(); ++i) {
-    const proto::Job& job = seen.list.jobs(i);
-    const JobRates& rates = seen.rates[i];
+  for (int i = 0; i < observation.list.jobs_size(); ++i) {
+    const proto::Job& job = observation.list.jobs(i);
+    const JobRates& rates = observation.rates[i];
     bool first = true;  // the first loader's row has the numbers of the job
     for (const proto::Loader& loader : job.loaders()) {
       const proto::LoaderQueues& queues = loader.queues();
@@ -85,12 +85,12 @@ int RunQueues(const Options& options) {
   if (options.json) return RunJobs(options);
   const auto client = AdminClient::Connect(options.runtime_dir);
   if (!client.ok()) return Complain(client.status());
-  const auto seen = Observe(client->get(), kSeconds);
-  if (!seen.ok()) return Complain(seen.status());
-  if (seen->list.jobs().empty()) {
+  const auto observation = Observe(client->get(), kSeconds);
+  if (!observation.ok()) return Complain(observation.status());
+  if (observation->list.jobs().empty()) {
     std::cout << "no jobs\n";
   } else {
-    Print(*seen, TerminalWidth());
+    Print(*observation, TerminalWidth());
   }
   return kOk;
 }

@@ -19,7 +19,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-KEPT = ROOT / ".cache" / "fuzz"
+CACHE = ROOT / ".cache" / "fuzz"
 SUFFIX = "_fuzz_test"
 # The environment of targets, with options by which reports name functions.
 ENVIRONMENT = dict(os.environ, ASAN_OPTIONS="allow_addr2line=1",
@@ -59,8 +59,8 @@ class Target:
         self._program = programs / (name + SUFFIX)
         self._options = (programs / f"{name}_options.txt").read_text().split()
         self._seeds = (programs / f"{name}_seeds.txt").read_text()
-        self._corpus = KEPT / name / "corpus"
-        self._failed = KEPT / name / "failed"
+        self._corpus = CACHE / name / "corpus"
+        self._failed = CACHE / name / "failed"
 
     def _run(self, log, *arguments):
         """Runs the program. Returns its exit code and its output."""
@@ -78,7 +78,7 @@ class Target:
         result = Result(self.name)
         begin = time.monotonic()
         code, text = self._run(
-            KEPT / self.name / "run.log", f"-max_total_time={seconds}",
+            CACHE / self.name / "run.log", f"-max_total_time={seconds}",
             f"-artifact_prefix={self._failed}/", "-print_final_stats=1",
             f"-seed_inputs={self._seeds}", self._corpus)
         result.seconds = time.monotonic() - begin
@@ -88,7 +88,7 @@ class Target:
             result.failure = named[-1] if named else f"exit code {code}"
             return result
         self._reduce()
-        _, text = self._run(KEPT / self.name / "coverage.log", "-runs=0",
+        _, text = self._run(CACHE / self.name / "coverage.log", "-runs=0",
                             self._corpus)
         result.edges = _number(r"\bcov: (\d+)", text)
         result.all_edges = _number(r"PC tables? \((\d+) PCs\)", text)
@@ -96,14 +96,14 @@ class Target:
         return result
 
     def _reduce(self):
-        fresh = KEPT / self.name / "fresh"
-        seeds = KEPT / self.name / "seeds"
+        fresh = CACHE / self.name / "fresh"
+        seeds = CACHE / self.name / "seeds"
         for folder in (fresh, seeds):
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
         for number, path in enumerate(self._seeds.split(",")):
             shutil.copyfile(ROOT / path, seeds / str(number))
-        code, _ = self._run(KEPT / self.name / "merge.log", "-merge=1", fresh,
+        code, _ = self._run(CACHE / self.name / "merge.log", "-merge=1", fresh,
                             seeds, self._corpus)
         if code == 0:
             shutil.rmtree(self._corpus)
