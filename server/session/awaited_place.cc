@@ -19,7 +19,7 @@ namespace forebay::session {
 namespace {
 
 // The most bytes of a text that is kept as it is.
-constexpr std::size_t kMostKept = 512;
+constexpr std::size_t kMaxStoredText = 512;
 // The bytes that are read of a descriptor's entry in /proc. The mount's number
 // is near the front.
 constexpr std::size_t kEntryBytes = 256;
@@ -32,8 +32,8 @@ absl::string_view Text(std::string_view text) {
 // Returns the text; if it is long, its beginning and a digest of the whole, so
 // that different texts stay different.
 std::string Bounded(std::string_view text) {
-  if (text.size() <= kMostKept) return std::string(text);
-  return absl::StrCat(Text(text.substr(0, kMostKept)), "...",
+  if (text.size() <= kMaxStoredText) return std::string(text);
+  return absl::StrCat(Text(text.substr(0, kMaxStoredText)), "...",
                       absl::Hex(XXH3_64bits(text.data(), text.size())));
 }
 

@@ -10,7 +10,7 @@
 #include "server/dataset/array_record/chunk.h"
 #include "server/dataset/dataset.h"
 #include "tests/fuzz/require.h"
-#include "tests/unit/server/dataset/array_record/made_file.h"
+#include "tests/unit/server/dataset/array_record/array_record_writer.h"
 
 namespace {
 
@@ -18,7 +18,7 @@ using forebay::dataset::ValueBuffers;
 using forebay::dataset::array_record::Chunk;
 using forebay::dataset::array_record::FileOf;
 using forebay::dataset::array_record::kChunkHeaderBytes;
-using forebay::dataset::array_record::MadeChunk;
+using forebay::dataset::array_record::RawChunk;
 using forebay::fuzz::Require;
 using forebay::fuzz::Touch;
 using Bytes = absl::Span<const std::uint8_t>;
@@ -35,7 +35,7 @@ absl::StatusOr<Chunk> Read(Bytes bytes, ValueBuffers* buffers,
   });
 }
 
-void ReadMended(const MadeChunk& made_chunk) {
+void ReadMended(const RawChunk& made_chunk) {
   const std::string file = FileOf({made_chunk});
   const Bytes bytes(reinterpret_cast<const std::uint8_t*>(file.data()),
                     file.size());

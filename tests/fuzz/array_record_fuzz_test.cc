@@ -19,7 +19,7 @@
 #include "server/dataset/tfrecord/field_guess.h"
 #include "tests/fuzz/require.h"
 #include "tests/unit/server/base/ample_budget.h"
-#include "tests/unit/server/dataset/array_record/made_file.h"
+#include "tests/unit/server/dataset/array_record/array_record_writer.h"
 
 namespace {
 
@@ -32,7 +32,7 @@ using forebay::dataset::ValueBuffers;
 using forebay::dataset::array_record::ArrayRecordFormat;
 using forebay::dataset::array_record::ChunkOf;
 using forebay::dataset::array_record::FileOf;
-using forebay::dataset::array_record::MadeFile;
+using forebay::dataset::array_record::FileWriter;
 using forebay::dataset::records::BuildRecordIndex;
 using forebay::dataset::records::FileRecords;
 using forebay::dataset::records::RecordIndex;
@@ -156,12 +156,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   // The pieces are then taken as the list of chunks and the postscript that
   // says where the list lies.
   for (const bool has_postscript : {false, true}) {
-    MadeFile made;
-    made.Add(ChunkOf({"abc", "d"}));
-    made.Add(ChunkOf({"ef"}));
+    FileWriter writer;
+    writer.Add(ChunkOf({"abc", "d"}));
+    writer.Add(ChunkOf({"ef"}));
     ReadAll(Whole("uint8[n]"),
-            made.EndWith(pieces, has_postscript ? std::optional(pieces.back())
-                                                : std::nullopt));
+            writer.EndWith(pieces, has_postscript ? std::optional(pieces.back())
+                                                  : std::nullopt));
   }
   return 0;
 }

@@ -32,6 +32,11 @@ RETIRED = [
      "slots, length_scan, worker"),
     (r"\b(Inflated|Packed|Unpacked)(Source|File|Root|Reader|Scan|Cache|Range)\b",
      "Decompressed or Compressed"),
+    (r"\b(PackedKeys|KeyPacker|PackKept)\b",
+     "CompressedKeys, KeyCompressor, CompressOrStore"),
+    (r"\bKept(Chunks|Credentials|Indexes|Token|Windows)\b", "a cache of the thing"),
+    (r"\b(Made(Bytes|Values)|Found(Array|Eocd|File|Point))\b",
+     "the thing, without the participle"),
 ]
 # One concept that the daemon and its clients each have a class of.
 BOTH_ENDS = {"Dataset", "Fetched", "Gpu", "Loader", "ObjectRead", "ObjectReader",

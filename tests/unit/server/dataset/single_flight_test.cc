@@ -26,9 +26,9 @@ TEST_CASE("A single-flight search knows the item that is held",
   Ints ints;
   const auto find = [&](int number) {
     return *ints.Find(
-        "a", "a", {}, [&](const Ints::Known& known, const std::stop_token&) {
-          CHECK_FALSE(known.waited);
-          return known.item != nullptr ? known.item
+        "a", "a", {}, [&](const Ints::Start& start, const std::stop_token&) {
+          CHECK_FALSE(start.waited);
+          return start.item != nullptr ? start.item
                                        : std::make_shared<const int>(number);
         });
   };
@@ -52,15 +52,15 @@ TEST_CASE("A single-flight search may be the last that holds the known item",
           "[dataset][single_flight]") {
   Ints ints;
   auto held =
-      *ints.Find("a", "a", {}, [](const Ints::Known&, const std::stop_token&) {
+      *ints.Find("a", "a", {}, [](const Ints::Start&, const std::stop_token&) {
         return std::make_shared<const int>(1);
       });
   const std::weak_ptr<const int> first = held;
   held =
-      *ints.Find("a", "a", {}, [&](Ints::Known known, const std::stop_token&) {
+      *ints.Find("a", "a", {}, [&](Ints::Start start, const std::stop_token&) {
         held.reset();
-        CHECK(known.item.use_count() == 1);
-        known.item.reset();
+        CHECK(start.item.use_count() == 1);
+        start.item.reset();
         CHECK(first.expired());
         return std::make_shared<const int>(2);
       });
@@ -80,9 +80,9 @@ TEST_CASE("A single flight lets one caller search and the others find its item",
     threads.emplace_back([&] {
       start.arrive_and_wait();
       item = *ints.Find("a", "a", {},
-                        [&](const Ints::Known& known, const std::stop_token&) {
-                          if (known.item != nullptr) return known.item;
-                          if (known.waited) ++waited;
+                        [&](const Ints::Start& start, const std::stop_token&) {
+                          if (start.item != nullptr) return start.item;
+                          if (start.waited) ++waited;
                           ++searches;
                           return std::make_shared<const int>(1);
                         });
@@ -104,7 +104,7 @@ TEST_CASE("A single-flight search stops when all of its callers have stopped",
   std::jthread searcher([&] {
     searched = ints.Find(
         "a", "a", first.get_token(),
-        [&](const Ints::Known&, const std::stop_token& stop) -> Found {
+        [&](const Ints::Start&, const std::stop_token& stop) -> Found {
           const std::stop_callback on_stop(stop, [&] { stopped.count_down(); });
           searching.count_down();
           stopped.wait();
@@ -115,7 +115,7 @@ TEST_CASE("A single-flight search stops when all of its callers have stopped",
   Found waited = std::make_shared<const int>(0);
   std::jthread waiter([&] {
     waited = ints.Find("a", "gs://a", second.get_token(),
-                       [](const Ints::Known&, const std::stop_token&) -> Found {
+                       [](const Ints::Start&, const std::stop_token&) -> Found {
                          return absl::InternalError("it has stopped");
                        });
   });
@@ -148,7 +148,7 @@ TEST_CASE("All jobs that wait for a search pay for it",
   std::jthread searcher([&] {
     const auto ignored =
         ints.Find("a", "a", {first.get_token(), &first_reads},
-                  [&](const Ints::Known&, const std::stop_token&) -> Found {
+                  [&](const Ints::Start&, const std::stop_token&) -> Found {
                     at_begin = *first_reads.payers();
                     searching.count_down();
                     found.wait();
@@ -161,7 +161,7 @@ TEST_CASE("All jobs that wait for a search pay for it",
   std::jthread waiter([&] {
     const auto ignored =
         ints.Find("a", "a", {second.get_token(), &second_reads},
-                  [&](const Ints::Known&, const std::stop_token&) -> Found {
+                  [&](const Ints::Start&, const std::stop_token&) -> Found {
                     of_second = *second_reads.payers();
                     return std::make_shared<const int>(1);
                   });
@@ -192,7 +192,7 @@ TEST_CASE(
   std::jthread searcher([&] {
     const auto ignored =
         ints.Find("a", "a", {{}, &first_reads},
-                  [&](const Ints::Known&, const std::stop_token&) -> Found {
+                  [&](const Ints::Start&, const std::stop_token&) -> Found {
                     searching.count_down();
                     found.wait();
                     return absl::NotFoundError("no");
@@ -202,7 +202,7 @@ TEST_CASE(
   const auto await = [&](storage::PaidSource* reads, std::stop_token stop) {
     const auto ignored =
         ints.Find("a", "a", {std::move(stop), reads},
-                  [&](const Ints::Known&, const std::stop_token&) -> Found {
+                  [&](const Ints::Start&, const std::stop_token&) -> Found {
                     second_searching.count_down();
                     end.wait();
                     return absl::NotFoundError("no");
@@ -239,8 +239,8 @@ TEST_CASE(
       // does not wait by then searches anew.
       ++entered;
       each = ints.Find("a", "a", {},
-                       [&](const Ints::Known& known, const std::stop_token&) {
-                         if (known.waited) ++waited;
+                       [&](const Ints::Start& start, const std::stop_token&) {
+                         if (start.waited) ++waited;
                          while (entered < kCallers) std::this_thread::yield();
                          return Found(absl::UnavailableError("no answer"));
                        });
@@ -252,7 +252,7 @@ TEST_CASE(
     CHECK_THAT(each, HasCode(absl::StatusCode::kUnavailable));
   // A later caller searches again.
   CHECK(
-      **ints.Find("a", "a", {}, [](const Ints::Known&, const std::stop_token&) {
+      **ints.Find("a", "a", {}, [](const Ints::Start&, const std::stop_token&) {
         return Found(std::make_shared<const int>(4));
       }) == 4);
 }
@@ -263,7 +263,7 @@ TEST_CASE("A failed single-flight search is tried again",
   const auto find = [&](Found found) {
     return ints.Find(
         "a", "a", {},
-        [&](const Ints::Known&, const std::stop_token&) { return found; });
+        [&](const Ints::Start&, const std::stop_token&) { return found; });
   };
   CHECK(find(absl::NotFoundError("no")).status() == absl::NotFoundError("no"));
   CHECK(**find(std::make_shared<const int>(4)) == 4);

@@ -31,7 +31,7 @@ constexpr std::uint64_t kSamples = 40;
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 // A dataset whose samples workers make.
-class MadeDataset final : public NumberedDataset {
+class WorkerDataset final : public NumberedDataset {
  public:
   using NumberedDataset::NumberedDataset;
   bool is_produced() const override { return true; }
@@ -54,7 +54,7 @@ class StreamProducedTest {
 
   std::shared_ptr<Stream> MakeStream(proto::Place place) {
     StreamSpec spec = FakeStreamSpec(kSamples, /*batch_size=*/4);
-    spec.dataset = std::make_shared<MadeDataset>(kSamples);
+    spec.dataset = std::make_shared<WorkerDataset>(kSamples);
     spec.place = place;
     StreamDeps deps = production_.deps();
     deps.answer_waiter = &waiter_;

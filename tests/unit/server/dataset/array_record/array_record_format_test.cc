@@ -11,8 +11,8 @@
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
+#include "tests/unit/server/dataset/array_record/array_record_writer.h"
 #include "tests/unit/server/dataset/array_record/golden_files.h"
-#include "tests/unit/server/dataset/array_record/made_file.h"
 
 namespace forebay::dataset::array_record {
 namespace {
@@ -157,15 +157,15 @@ TEST_CASE("The ArrayRecord format tells of damaged chunks",
 TEST_CASE(
     "The ArrayRecord format tells of a chunk list that contradicts the chunks",
     "[array_record][array_record_format]") {
-  MadeFile more_records;
+  FileWriter more_records;
   more_records.List({more_records.Add(ChunkOf({"abc"})), 3, 2});
   const Indexed few(Whole("image"), {more_records.End()});
   ValueBuffers buffers;
   CHECK_THAT(few.Read(0, &buffers), IsOk());
   CHECK_THAT(few.ErrorOf(1), Contains("has only 1 records"));
-  MadeFile fewer_bytes;
+  FileWriter fewer_bytes;
   fewer_bytes.List({fewer_bytes.Add(ChunkOf({"abc"})), 2, 1});
-  const Indexed long_one(Whole("image"), {MadeFile(fewer_bytes).End()});
+  const Indexed long_one(Whole("image"), {FileWriter(fewer_bytes).End()});
   CHECK_THAT(long_one.ErrorOf(0), Contains("3 bytes of records"));
   fewer_bytes.AddListed(ChunkOf({"defg"}));
   const Indexed long_too(Whole("image"), {fewer_bytes.End()});

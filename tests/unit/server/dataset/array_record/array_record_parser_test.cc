@@ -7,8 +7,8 @@
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
+#include "tests/unit/server/dataset/array_record/array_record_writer.h"
 #include "tests/unit/server/dataset/array_record/golden_files.h"
-#include "tests/unit/server/dataset/array_record/made_file.h"
 
 namespace forebay::dataset::array_record {
 namespace {
@@ -164,7 +164,7 @@ TEST_CASE("The ArrayRecord parser's errors name the file",
   CHECK_THAT(error_of(std::string(1 << 17, 'x')),
              Contains("a.array_record: at byte 65536: is not an ArrayRecord"));
   CHECK_THAT(error_of(GoldenBytes("transposed")), Contains("transposed"));
-  MadeChunk transposed = ChunkOf({"a", "b"});
+  RawChunk transposed = ChunkOf({"a", "b"});
   transposed.type = 't';
   CHECK_THAT(error_of(FileOf({transposed})),
              Contains("a.array_record: at byte 64: its records"));
@@ -173,7 +173,7 @@ TEST_CASE("The ArrayRecord parser's errors name the file",
 TEST_CASE("The ArrayRecord parser refuses a chunk that never fits into memory",
           "[array_record][array_record_parser]") {
   base::MemoryBudget budget(8 << 20);
-  MadeChunk chunk = ChunkOf({"a"});
+  RawChunk chunk = ChunkOf({"a"});
   chunk.decoded_bytes = 9 << 20;
   const auto parsed = Parse(FileOf({chunk}), Whole("image"), {}, &budget);
   CHECK_THAT(parsed, HasCode(absl::StatusCode::kResourceExhausted));

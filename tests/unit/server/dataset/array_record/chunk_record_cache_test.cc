@@ -6,8 +6,8 @@
 
 #include "tests/catch/catch.h"
 #include "tests/unit/server/base/ample_budget.h"
+#include "tests/unit/server/dataset/array_record/array_record_writer.h"
 #include "tests/unit/server/dataset/array_record/golden_files.h"
-#include "tests/unit/server/dataset/array_record/made_file.h"
 
 namespace forebay::dataset::array_record {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
+#include "tests/unit/server/dataset/array_record/array_record_writer.h"
 #include "tests/unit/server/dataset/array_record/golden_files.h"
-#include "tests/unit/server/dataset/array_record/made_file.h"
 
 namespace forebay::dataset::array_record {
 namespace {
@@ -51,7 +51,7 @@ class ReadChunk {
 };
 
 // Reads the chunk from a file that has it behind its signature.
-ReadChunk Made(const MadeChunk& chunk, std::uint64_t most = kMost) {
+ReadChunk Made(const RawChunk& chunk, std::uint64_t most = kMost) {
   const std::string file = FileOf({chunk});
   return {kSignatureBytes, std::string_view(file).substr(kSignatureBytes),
           most};
@@ -122,8 +122,8 @@ TEST_CASE("An ArrayRecord chunk tells of bytes that are missing",
 
 TEST_CASE("An ArrayRecord chunk with impossible numbers is refused",
           "[array_record][chunk]") {
-  const auto error_of = [](void (*change)(MadeChunk*)) {
-    MadeChunk chunk = ChunkOf({"abc", "d"});
+  const auto error_of = [](void (*change)(RawChunk*)) {
+    RawChunk chunk = ChunkOf({"abc", "d"});
     change(&chunk);
     const ReadChunk read = Made(chunk);
     CHECK_THAT(read, HasCode(absl::StatusCode::kDataLoss));
@@ -131,7 +131,7 @@ TEST_CASE("An ArrayRecord chunk with impossible numbers is refused",
     return read.error();
   };
   for (const std::uint64_t huge : {kMost, std::uint64_t{1} << 63, UINT64_MAX}) {
-    MadeChunk chunk = ChunkOf({"abc", "d"});
+    RawChunk chunk = ChunkOf({"abc", "d"});
     chunk.data_bytes = huge;
     CHECK_THAT(Made(chunk).error(), Contains("is truncated"));
     chunk = ChunkOf({"abc", "d"});
@@ -139,19 +139,19 @@ TEST_CASE("An ArrayRecord chunk with impossible numbers is refused",
     CHECK_THAT(Made(chunk), HasCode(absl::StatusCode::kDataLoss));
     CHECK_THAT(Made(chunk, UINT64_MAX), HasCode(absl::StatusCode::kDataLoss));
   }
-  CHECK_THAT(error_of([](MadeChunk* c) { c->records = 1ull << 55; }),
+  CHECK_THAT(error_of([](RawChunk* c) { c->records = 1ull << 55; }),
              Contains("cannot have"));
-  CHECK_THAT(error_of([](MadeChunk* c) { c->data_bytes = 0; }),
+  CHECK_THAT(error_of([](RawChunk* c) { c->data_bytes = 0; }),
              Contains("cannot have 2 records"));
-  CHECK_THAT(error_of([](MadeChunk* c) { c->records = 1; }),
+  CHECK_THAT(error_of([](RawChunk* c) { c->records = 1; }),
              Contains("lengths"));
-  CHECK_THAT(error_of([](MadeChunk* c) { c->records = 3; }),
+  CHECK_THAT(error_of([](RawChunk* c) { c->records = 3; }),
              Contains("lengths"));
-  CHECK_THAT(error_of([](MadeChunk* c) { c->decoded_bytes = 5; }),
+  CHECK_THAT(error_of([](RawChunk* c) { c->decoded_bytes = 5; }),
              Contains("lengths"));
-  CHECK_THAT(error_of([](MadeChunk* c) { c->decoded_bytes = 3; }),
+  CHECK_THAT(error_of([](RawChunk* c) { c->decoded_bytes = 3; }),
              Contains("lengths"));
-  CHECK_THAT(error_of([](MadeChunk* c) { c->type = 'p'; }),
+  CHECK_THAT(error_of([](RawChunk* c) { c->type = 'p'; }),
              Contains("no chunk of records"));
 }
 
@@ -168,7 +168,7 @@ TEST_CASE("An ArrayRecord chunk with lengths that do not fit is refused",
   }
   // The sizes of the lengths are more bytes than the chunk has.
   for (const std::uint64_t bytes : {100ul, 1ul << 63, UINT64_MAX}) {
-    MadeChunk chunk = ChunkOf({"abc"});
+    RawChunk chunk = ChunkOf({"abc"});
     chunk.data = std::string(1, '\0') + Varint(bytes) + "\x03" + "abc";
     CHECK_THAT(Made(chunk).error(), Contains("lengths"));
   }
@@ -180,7 +180,7 @@ TEST_CASE(
     "[array_record][chunk]") {
   for (const char codec : {'b', 's', 'z'}) {
     for (const std::uint64_t length : {5ul, 1000ul, 1ul << 63, UINT64_MAX}) {
-      MadeChunk chunk{.records = 2, .decoded_bytes = 4, .data = {}};
+      RawChunk chunk{.records = 2, .decoded_bytes = 4, .data = {}};
       const std::string lengths = Varint(length);
       chunk.data = std::string(1, codec) + Varint(lengths.size()) + lengths +
                    "compressed";
@@ -192,7 +192,7 @@ TEST_CASE(
 
 TEST_CASE("An ArrayRecord chunk asks for room before it decompresses",
           "[array_record][chunk]") {
-  MadeChunk chunk{.records = 1, .decoded_bytes = 32 * kMost, .data = "z"};
+  RawChunk chunk{.records = 1, .decoded_bytes = 32 * kMost, .data = "z"};
   const ReadChunk read = Made(chunk, 64 * kMost);
   CHECK_THAT(read, HasCode(absl::StatusCode::kResourceExhausted));
   CHECK(read.room() == 32 * kMost + 4);
@@ -200,7 +200,7 @@ TEST_CASE("An ArrayRecord chunk asks for room before it decompresses",
 
 TEST_CASE("An ArrayRecord chunk refuses kinds and codecs that it does not know",
           "[array_record][chunk]") {
-  MadeChunk chunk = ChunkOf({"abc"});
+  RawChunk chunk = ChunkOf({"abc"});
   chunk.type = 't';
   CHECK_THAT(Made(chunk), HasCode(absl::StatusCode::kUnimplemented));
   CHECK_THAT(Made(chunk).error(), Contains("without the option"));

@@ -8,8 +8,8 @@
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
 #include "tests/unit/server/base/ample_budget.h"
+#include "tests/unit/server/dataset/array_record/array_record_writer.h"
 #include "tests/unit/server/dataset/array_record/golden_files.h"
-#include "tests/unit/server/dataset/array_record/made_file.h"
 
 namespace forebay::dataset::array_record {
 namespace {
@@ -54,8 +54,8 @@ std::string ErrorOf(const std::string& file) {
   return std::string(chunks.status().message());
 }
 
-MadeFile TwoChunks() {
-  MadeFile file;
+FileWriter TwoChunks() {
+  FileWriter file;
   file.AddListed(ChunkOf({"abc", "d"}));
   file.AddListed(ChunkOf({"ef"}));
   return file;
@@ -68,7 +68,7 @@ TEST_CASE("An ArrayRecord footer lists its chunks whatever is read at a time",
     REQUIRE_THAT(chunks, IsOk());
     CHECK(*chunks == Chunks{{64, 112, 2, 4}, {112, 157, 1, 2}});
   }
-  const auto none = ChunksOf(MadeFile().End());
+  const auto none = ChunksOf(FileWriter().End());
   REQUIRE_THAT(none, IsOk());
   CHECK(none->empty());
 }
@@ -118,9 +118,9 @@ TEST_CASE("An ArrayRecord postscript that says no valid place is refused",
 
 TEST_CASE("Impossible chunk lists in an ArrayRecord footer are refused",
           "[array_record][footer]") {
-  const auto error_of = [](const std::vector<MadeFile::Listed>& listed) {
-    MadeFile file = TwoChunks();
-    for (const MadeFile::Listed& one : listed) file.List(one);
+  const auto error_of = [](const std::vector<FileWriter::Listed>& listed) {
+    FileWriter file = TwoChunks();
+    for (const FileWriter::Listed& one : listed) file.List(one);
     return ErrorOf(file.End());
   };
   for (const std::uint64_t offset :
@@ -136,7 +136,7 @@ TEST_CASE("Impossible chunk lists in an ArrayRecord footer are refused",
 TEST_CASE("ArrayRecord footers that contradict themselves are refused",
           "[array_record][footer]") {
   const auto error_of = [](void (*change)(std::vector<std::string>*)) {
-    MadeFile file = TwoChunks();
+    FileWriter file = TwoChunks();
     std::vector<std::string> footer = file.Footer();
     change(&footer);
     return ErrorOf(file.EndWith(footer));
@@ -165,7 +165,7 @@ TEST_CASE(
     "An ArrayRecord footer of another version or of transposed records is "
     "refused",
     "[array_record][footer]") {
-  MadeFile file = TwoChunks();
+  FileWriter file = TwoChunks();
   std::vector<std::string> footer = file.Footer();
   footer[0] = Text(1, Number(1, 2) + Number(2, 2) + Number(3, 3));
   const auto other = ChunksOf(file.EndWith(footer));
@@ -181,9 +181,9 @@ TEST_CASE("The ArrayRecord footer's reader counts the memory that it holds",
   base::MemoryBudget budget(1 << 20);
   {
     base::WorkingMemory memory(&budget, "a footer");
-    MadeFile file = TwoChunks();
+    FileWriter file = TwoChunks();
     // The decompressed list would exceed the memory.
-    MadeFile large;
+    FileWriter large;
     for (int i = 0; i < 100'000; ++i) large.List({64, 1, 1});
     const auto chunks = ChunksOf(large.End(), 0, &memory);
     CHECK_THAT(chunks, HasCode(absl::StatusCode::kResourceExhausted));

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "tests/unit/server/dataset/zip/made_archive.h"
+#include "tests/unit/server/dataset/zip/archive_records.h"
 
 namespace forebay::dataset::zip {
 namespace {
@@ -32,7 +32,7 @@ std::string CompressedArchive(const std::vector<CompressedFile>& files) {
   for (const CompressedFile& file : files) {
     const bool deflated = file.method == ZipMethod::kDeflated;
     const std::string data = deflated ? Deflated(file.content) : file.content;
-    const MadeEntry entry = {
+    const EntryRecord entry = {
         .name = file.name,
         .method = static_cast<std::uint16_t>(deflated ? 8 : 0),
         .crc32 = static_cast<std::uint32_t>(
@@ -41,11 +41,11 @@ std::string CompressedArchive(const std::vector<CompressedFile>& files) {
         .compressed = static_cast<std::uint32_t>(data.size()),
         .length = static_cast<std::uint32_t>(file.content.size()),
         .header_offset = static_cast<std::uint32_t>(members.size())};
-    members += MadeHeader(file.name, file.extra) + data;
+    members += HeaderBytes(file.name, file.extra) + data;
     directory += entry.Bytes();
   }
   const auto count = static_cast<std::uint16_t>(files.size());
-  const MadeEocd end = {
+  const EocdRecord end = {
       .members_here = count,
       .members = count,
       .directory_bytes = static_cast<std::uint32_t>(directory.size()),

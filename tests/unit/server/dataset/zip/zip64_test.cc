@@ -5,8 +5,8 @@
 #include "server/dataset/zip/zip_directory.h"
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
+#include "tests/unit/server/dataset/zip/archive_records.h"
 #include "tests/unit/server/dataset/zip/golden_archives.h"
-#include "tests/unit/server/dataset/zip/made_archive.h"
 
 // Tests of archives whose numbers need more than 32 bits, or are written as if
 // they did.
@@ -32,14 +32,15 @@ std::string Zip64Field(std::string_view numbers) {
 }
 
 // Returns the end of an archive whose directory begins at byte kLarge.
-std::string LargeArchive(const MadeEntry& entry) {
+std::string LargeArchive(const EntryRecord& entry) {
   const std::string directory = entry.Bytes();
   return directory +
-         MadeEocd64{.directory_bytes = directory.size(),
-                    .directory_offset = kLarge}
+         Eocd64Record{.directory_bytes = directory.size(),
+                      .directory_offset = kLarge}
              .Bytes() +
-         MadeLocator{.eocd64_offset = kLarge + directory.size()}.Bytes() +
-         MadeEocd{.directory_bytes = UINT32_MAX, .directory_offset = UINT32_MAX}
+         LocatorRecord{.eocd64_offset = kLarge + directory.size()}.Bytes() +
+         EocdRecord{.directory_bytes = UINT32_MAX,
+                    .directory_offset = UINT32_MAX}
              .Bytes();
 }
 
@@ -116,10 +117,10 @@ TEST_CASE("The zip64 reader refuses short fields", "[zip][zip64]") {
   CHECK_THAT(none, IsOk());
 }
 
-std::string WithEocd64(const std::string& before, const MadeEocd64& end,
-                       const MadeLocator& locator) {
-  return before + MadeHeader("a") + MadeEntry().Bytes() + end.Bytes() +
-         locator.Bytes() + MadeEocd().Bytes();
+std::string WithEocd64(const std::string& before, const Eocd64Record& end,
+                       const LocatorRecord& locator) {
+  return before + HeaderBytes("a") + EntryRecord().Bytes() + end.Bytes() +
+         locator.Bytes() + EocdRecord().Bytes();
 }
 
 TEST_CASE("The zip64 reader finds end records that are longer",
@@ -152,8 +153,9 @@ TEST_CASE("The zip64 reader refuses end records that contradict the archive",
       "does not follow");
   ExpectDamaged(WithEocd64("", {.members_here = 65537, .members = 65537}, {}),
                 "the directory has 1 members, but the end record says 65537");
-  ExpectDamaged(MadeLocator{.eocd64_offset = 0}.Bytes() + MadeEocd().Bytes(),
-                "lies behind it");
+  ExpectDamaged(
+      LocatorRecord{.eocd64_offset = 0}.Bytes() + EocdRecord().Bytes(),
+      "lies behind it");
 }
 
 }  // namespace

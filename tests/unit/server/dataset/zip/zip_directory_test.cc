@@ -7,8 +7,8 @@
 
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
+#include "tests/unit/server/dataset/zip/archive_records.h"
 #include "tests/unit/server/dataset/zip/golden_archives.h"
-#include "tests/unit/server/dataset/zip/made_archive.h"
 
 namespace forebay::dataset::zip {
 namespace {
@@ -106,19 +106,19 @@ TEST_CASE("A zip directory reads the end of a small archive once",
 
 TEST_CASE("A long zip directory is read in pieces", "[zip][zip_directory]") {
   // Three of these entries are more than one piece.
-  const MadeEntry entry = {
+  const EntryRecord entry = {
       .name = std::string(65535, 'n'),
       .extra = "\1\1" + Number(65531, 2) + std::string(65531, 'e'),
       .comment = std::string(65535, 'c')};
-  std::string archive = MadeHeader(entry.name);
+  std::string archive = HeaderBytes(entry.name);
   archive.resize(archive.size() * 40);
   const std::uint64_t begin = archive.size();
   for (int i = 0; i < 40; ++i) archive += entry.Bytes();
-  archive += MadeEocd{.members_here = 40,
-                      .members = 40,
-                      .directory_bytes =
-                          static_cast<std::uint32_t>(archive.size() - begin),
-                      .directory_offset = static_cast<std::uint32_t>(begin)}
+  archive += EocdRecord{.members_here = 40,
+                        .members = 40,
+                        .directory_bytes =
+                            static_cast<std::uint32_t>(archive.size() - begin),
+                        .directory_offset = static_cast<std::uint32_t>(begin)}
                  .Bytes();
   auto directory = ZipDirectory::Create("some.zip", archive.size());
   REQUIRE_THAT(directory, IsOk());
@@ -142,8 +142,8 @@ TEST_CASE("A zip directory takes the end record that ends the archive",
   const auto names = Names(plain);
   for (const std::string& comment :
        {std::string(65535, 'c'), std::string("PK\5\6"),
-        MadeEocd{.comment = "x"}.Bytes() + "xy",
-        "x" + MadeEocd().Bytes() + "y"}) {
+        EocdRecord{.comment = "x"}.Bytes() + "xy",
+        "x" + EocdRecord().Bytes() + "y"}) {
     const std::string archive =
         plain.substr(0, plain.size() - 2) + Number(comment.size(), 2) + comment;
     CHECK(Names(archive) == names);
@@ -196,23 +196,23 @@ TEST_CASE("A zip directory refuses encrypted files", "[zip][zip_directory]") {
 
 TEST_CASE("A zip directory refuses split archives", "[zip][zip_directory]") {
   ExpectUnsupported(GoldenFile("infozip_split.zip"), "the archive is split");
-  const std::string before = MadeHeader("a") + MadeEntry().Bytes();
-  for (const MadeEocd& end :
-       {MadeEocd{.disk = 1}, MadeEocd{.directory_disk = 1},
-        MadeEocd{.members_here = 0}}) {
+  const std::string before = HeaderBytes("a") + EntryRecord().Bytes();
+  for (const EocdRecord& end :
+       {EocdRecord{.disk = 1}, EocdRecord{.directory_disk = 1},
+        EocdRecord{.members_here = 0}}) {
     ExpectUnsupported(before + end.Bytes(), "the archive is split");
   }
-  for (const MadeLocator& locator :
-       {MadeLocator{.disk = 1}, MadeLocator{.disks = 2}}) {
-    ExpectUnsupported(
-        before + MadeEocd64().Bytes() + locator.Bytes() + MadeEocd().Bytes(),
-        "the archive is split");
+  for (const LocatorRecord& locator :
+       {LocatorRecord{.disk = 1}, LocatorRecord{.disks = 2}}) {
+    ExpectUnsupported(before + Eocd64Record().Bytes() + locator.Bytes() +
+                          EocdRecord().Bytes(),
+                      "the archive is split");
   }
-  for (const MadeEocd64& end :
-       {MadeEocd64{.disk = 1}, MadeEocd64{.directory_disk = 1},
-        MadeEocd64{.members_here = 0}}) {
+  for (const Eocd64Record& end :
+       {Eocd64Record{.disk = 1}, Eocd64Record{.directory_disk = 1},
+        Eocd64Record{.members_here = 0}}) {
     ExpectUnsupported(
-        before + end.Bytes() + MadeLocator().Bytes() + MadeEocd().Bytes(),
+        before + end.Bytes() + LocatorRecord().Bytes() + EocdRecord().Bytes(),
         "the archive is split");
   }
   ExpectUnsupported(ArchiveOf({.disk = 1}), "a lies in another file");
@@ -243,7 +243,7 @@ TEST_CASE(
   CHECK(Names(ArchiveOf({})).size() == 1u);
   const std::string archive = ArchiveOf({.compressed = 5, .length = 5});
   CHECK(Names(archive).size() == 1u);
-  const auto with = [&](const MadeEntry& entry) {
+  const auto with = [&](const EntryRecord& entry) {
     return archive.substr(0, 36) + entry.Bytes() + archive.substr(36 + 47);
   };
   ExpectDamaged(with({.compressed = 6, .length = 6}),
@@ -258,13 +258,13 @@ TEST_CASE(
 
 TEST_CASE("A zip directory refuses members that lie over others",
           "[zip][zip_directory]") {
-  const std::string header = MadeHeader("a") + std::string(40, '\0');
-  const std::string entry = MadeEntry{.compressed = 20, .length = 20}.Bytes();
+  const std::string header = HeaderBytes("a") + std::string(40, '\0');
+  const std::string entry = EntryRecord{.compressed = 20, .length = 20}.Bytes();
   ExpectDamaged(header + entry + entry +
-                    MadeEocd{.members_here = 2,
-                             .members = 2,
-                             .directory_bytes = 2 * 47,
-                             .directory_offset = 31 + 40}
+                    EocdRecord{.members_here = 2,
+                               .members = 2,
+                               .directory_bytes = 2 * 47,
+                               .directory_offset = 31 + 40}
                         .Bytes(),
                 "at byte 118: the file a lies over others");
 }
@@ -283,19 +283,19 @@ TEST_CASE("A zip directory refuses lengths that cannot be",
 
 TEST_CASE("A zip directory that does not fit its end record is refused",
           "[zip][zip_directory]") {
-  const std::string before = MadeHeader("a") + MadeEntry().Bytes();
-  CHECK(Names(before + MadeEocd().Bytes()).size() == 1u);
-  ExpectDamaged(before + MadeEocd{.directory_bytes = 79}.Bytes(),
+  const std::string before = HeaderBytes("a") + EntryRecord().Bytes();
+  CHECK(Names(before + EocdRecord().Bytes()).size() == 1u);
+  ExpectDamaged(before + EocdRecord{.directory_bytes = 79}.Bytes(),
                 "the directory cannot have 79 bytes");
-  ExpectDamaged(before + MadeEocd{.directory_bytes = UINT32_MAX}.Bytes(),
+  ExpectDamaged(before + EocdRecord{.directory_bytes = UINT32_MAX}.Bytes(),
                 "the directory cannot have");
-  ExpectDamaged(before + MadeEocd{.directory_bytes = 46}.Bytes(),
+  ExpectDamaged(before + EocdRecord{.directory_bytes = 46}.Bytes(),
                 "there is no entry");
-  ExpectDamaged(before + "x" + MadeEocd{.directory_bytes = 48}.Bytes(),
+  ExpectDamaged(before + "x" + EocdRecord{.directory_bytes = 48}.Bytes(),
                 "the directory ends within an entry");
-  ExpectDamaged(before + MadeEocd{.members_here = 2, .members = 2}.Bytes(),
+  ExpectDamaged(before + EocdRecord{.members_here = 2, .members = 2}.Bytes(),
                 "the directory has 1 members, but the end record says 2");
-  ExpectDamaged(before + MadeEocd{.directory_bytes = 0}.Bytes(),
+  ExpectDamaged(before + EocdRecord{.directory_bytes = 0}.Bytes(),
                 "the directory has 0 members");
 }
 
@@ -304,9 +304,9 @@ TEST_CASE("A zip directory compares only sixteen bits of the count of members",
           "[zip][zip_directory]") {
   constexpr int kMany = 65536 + 1;
   std::string archive(31 * kMany, '\0');
-  for (int i = 0; i < kMany; ++i) archive += MadeEntry().Bytes();
+  for (int i = 0; i < kMany; ++i) archive += EntryRecord().Bytes();
   archive +=
-      MadeEocd{.directory_bytes = 47 * kMany, .directory_offset = 31 * kMany}
+      EocdRecord{.directory_bytes = 47 * kMany, .directory_offset = 31 * kMany}
           .Bytes();
   CHECK(Names(archive).size() == kMany);
 }

@@ -10,8 +10,8 @@
 
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
+#include "tests/unit/server/dataset/zip/archive_records.h"
 #include "tests/unit/server/dataset/zip/golden_archives.h"
-#include "tests/unit/server/dataset/zip/made_archive.h"
 
 namespace forebay::dataset::zip {
 namespace {
@@ -97,18 +97,18 @@ TEST_CASE("A zip member has the bytes that Python's zipfile reads",
 TEST_CASE(
     "A zip member's data may lie beyond the bytes that were read of its header",
     "[zip][zip_member]") {
-  const std::string header = MadeHeader("name", std::string(65535, 'x'));
+  const std::string header = HeaderBytes("name", std::string(65535, 'x'));
   for (const std::size_t length : {std::size_t{34}, header.size()}) {
     const auto offset =
         DataOffset("name", AsBytes(std::string_view(header).substr(0, length)));
     REQUIRE_THAT(offset, IsOk());
     CHECK(*offset == 34u + 65535);
   }
-  CHECK(DataOffset("", AsBytes(MadeHeader(""))).value() == 30u);
+  CHECK(DataOffset("", AsBytes(HeaderBytes(""))).value() == 30u);
 }
 
 TEST_CASE("A zip member with another header is refused", "[zip][zip_member]") {
-  const std::string header = MadeHeader("name");
+  const std::string header = HeaderBytes("name");
   for (std::size_t length = 0; length < header.size(); ++length) {
     ExpectDamaged(
         DataOffset("name", AsBytes(std::string_view(header).substr(0, length)))

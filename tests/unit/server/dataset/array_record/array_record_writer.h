@@ -1,5 +1,5 @@
-#ifndef FOREBAY_TESTS_UNIT_SERVER_DATASET_ARRAY_RECORD_MADE_FILE_H_
-#define FOREBAY_TESTS_UNIT_SERVER_DATASET_ARRAY_RECORD_MADE_FILE_H_
+#ifndef FOREBAY_TESTS_UNIT_SERVER_DATASET_ARRAY_RECORD_ARRAY_RECORD_WRITER_H_
+#define FOREBAY_TESTS_UNIT_SERVER_DATASET_ARRAY_RECORD_ARRAY_RECORD_WRITER_H_
 
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,7 @@ std::string Number(std::uint32_t tag, std::uint64_t number);
 std::string Text(std::uint32_t tag, std::string_view text);
 
 // A chunk, as it is to be written. Its hashes will be right.
-struct MadeChunk {
+struct RawChunk {
   char type = 'r';
   std::uint64_t records = 0;
   std::uint64_t decoded_bytes = 0;
@@ -25,13 +25,13 @@ struct MadeChunk {
 };
 
 // Returns a simple chunk that is not compressed.
-MadeChunk ChunkOf(const std::vector<std::string>& records);
+RawChunk ChunkOf(const std::vector<std::string>& records);
 // Returns a simple chunk with these lengths before its records.
-MadeChunk ChunkOf(const std::string& lengths, const std::string& records,
-                  std::uint64_t count);
+RawChunk ChunkOf(const std::string& lengths, const std::string& records,
+                 std::uint64_t count);
 
 // Writes ArrayRecord files, even such as no real writer makes.
-class MadeFile {
+class FileWriter {
  public:
   struct Listed {
     std::uint64_t offset = 0;
@@ -40,12 +40,12 @@ class MadeFile {
   };
 
   // Begins the file with its signature.
-  MadeFile();
+  FileWriter();
 
   // Appends a chunk. Returns the offset where it begins.
-  std::uint64_t Add(const MadeChunk& chunk);
+  std::uint64_t Add(const RawChunk& chunk);
   // Appends a chunk, and adds it to the list of chunks.
-  void AddListed(const MadeChunk& chunk);
+  void AddListed(const RawChunk& chunk);
   void List(const Listed& listed) { listed_.push_back(listed); }
   // Ends the file with a footer and a postscript.
   std::string End();
@@ -65,8 +65,8 @@ class MadeFile {
 };
 
 // Returns an ArrayRecord file of these chunks.
-std::string FileOf(const std::vector<MadeChunk>& chunks);
+std::string FileOf(const std::vector<RawChunk>& chunks);
 
 }  // namespace forebay::dataset::array_record
 
-#endif  // FOREBAY_TESTS_UNIT_SERVER_DATASET_ARRAY_RECORD_MADE_FILE_H_
+#endif  // FOREBAY_TESTS_UNIT_SERVER_DATASET_ARRAY_RECORD_ARRAY_RECORD_WRITER_H_

@@ -1,5 +1,5 @@
-#ifndef FOREBAY_TESTS_UNIT_SERVER_DATASET_ZIP_MADE_ARCHIVE_H_
-#define FOREBAY_TESTS_UNIT_SERVER_DATASET_ZIP_MADE_ARCHIVE_H_
+#ifndef FOREBAY_TESTS_UNIT_SERVER_DATASET_ZIP_ARCHIVE_RECORDS_H_
+#define FOREBAY_TESTS_UNIT_SERVER_DATASET_ZIP_ARCHIVE_RECORDS_H_
 
 #include <cstdint>
 #include <string>
@@ -8,7 +8,7 @@ namespace forebay::dataset::zip {
 
 // The records of an archive, with numbers that need not agree. By default the
 // archive has one empty file, whose header lies at its beginning.
-struct MadeEntry {
+struct EntryRecord {
   std::string name = "a";
   std::string extra = {};
   std::string comment = {};
@@ -24,7 +24,7 @@ struct MadeEntry {
   std::string Bytes() const;
 };
 
-struct MadeEocd {
+struct EocdRecord {
   std::uint16_t disk = 0;
   std::uint16_t directory_disk = 0;
   std::uint16_t members_here = 1;
@@ -36,7 +36,7 @@ struct MadeEocd {
   std::string Bytes() const;
 };
 
-struct MadeEocd64 {
+struct Eocd64Record {
   std::uint32_t disk = 0;
   std::uint32_t directory_disk = 0;
   std::uint64_t members_here = 1;
@@ -48,7 +48,7 @@ struct MadeEocd64 {
   std::string Bytes() const;
 };
 
-struct MadeLocator {
+struct LocatorRecord {
   std::uint32_t disk = 0;
   std::uint64_t eocd64_offset = 31 + 47;
   std::uint32_t disks = 1;
@@ -61,12 +61,12 @@ std::string Number(std::uint64_t number, int bytes);
 
 // Returns a member's local file header (APPNOTE 4.3.7), with its name and extra
 // fields.
-std::string MadeHeader(const std::string& name, const std::string& extra = {});
+std::string HeaderBytes(const std::string& name, const std::string& extra = {});
 
 // Returns an archive of one member, whose data is `compressed` zeros: its
 // header, the data, its directory entry, and a fitting end record.
-std::string ArchiveOf(const MadeEntry& entry);
+std::string ArchiveOf(const EntryRecord& entry);
 
 }  // namespace forebay::dataset::zip
 
-#endif  // FOREBAY_TESTS_UNIT_SERVER_DATASET_ZIP_MADE_ARCHIVE_H_
+#endif  // FOREBAY_TESTS_UNIT_SERVER_DATASET_ZIP_ARCHIVE_RECORDS_H_

@@ -1,4 +1,4 @@
-#include "tests/unit/server/dataset/array_record/made_file.h"
+#include "tests/unit/server/dataset/array_record/array_record_writer.h"
 
 #include <highwayhash/c_bindings.h>
 
@@ -39,15 +39,15 @@ std::string Text(std::uint32_t tag, std::string_view text) {
   return Varint((tag << 3) | 2) + Varint(text.size()) + std::string(text);
 }
 
-MadeChunk ChunkOf(const std::string& lengths, const std::string& records,
-                  std::uint64_t count) {
+RawChunk ChunkOf(const std::string& lengths, const std::string& records,
+                 std::uint64_t count) {
   return {.records = count,
           .decoded_bytes = records.size(),
           .data = std::string(1, '\0') + Varint(lengths.size()) + lengths +
                   records};
 }
 
-MadeChunk ChunkOf(const std::vector<std::string>& records) {
+RawChunk ChunkOf(const std::vector<std::string>& records) {
   std::string lengths;
   std::string all;
   for (const std::string& record : records) {
@@ -57,9 +57,9 @@ MadeChunk ChunkOf(const std::vector<std::string>& records) {
   return ChunkOf(lengths, all, records.size());
 }
 
-MadeFile::MadeFile() { Add({.type = 's', .data = {}}); }
+FileWriter::FileWriter() { Add({.type = 's', .data = {}}); }
 
-std::uint64_t MadeFile::Add(const MadeChunk& chunk) {
+std::uint64_t FileWriter::Add(const RawChunk& chunk) {
   const std::uint64_t begin = bytes_.size();
   std::string header = Fixed(chunk.data_bytes.value_or(chunk.data.size())) +
                        Hash(chunk.data) + chunk.type +
@@ -73,11 +73,11 @@ std::uint64_t MadeFile::Add(const MadeChunk& chunk) {
   return begin;
 }
 
-void MadeFile::AddListed(const MadeChunk& chunk) {
+void FileWriter::AddListed(const RawChunk& chunk) {
   List({Add(chunk), chunk.decoded_bytes, chunk.records});
 }
 
-std::vector<std::string> MadeFile::Footer() const {
+std::vector<std::string> FileWriter::Footer() const {
   std::uint64_t records = 0;
   std::vector<std::string> footer(1);
   for (const Listed& listed : listed_) {
@@ -91,10 +91,10 @@ std::vector<std::string> MadeFile::Footer() const {
   return footer;
 }
 
-std::string MadeFile::End() { return EndWith(Footer()); }
+std::string FileWriter::End() { return EndWith(Footer()); }
 
-std::string MadeFile::EndWith(const std::vector<std::string>& footer,
-                              const std::optional<std::string>& postscript) {
+std::string FileWriter::EndWith(const std::vector<std::string>& footer,
+                                const std::optional<std::string>& postscript) {
   const std::uint64_t begin = Add(ChunkOf(footer));
   PadToBlock();
   const std::string copy =
@@ -104,7 +104,7 @@ std::string MadeFile::EndWith(const std::vector<std::string>& footer,
   return bytes_;
 }
 
-void MadeFile::Append(std::string_view bytes) {
+void FileWriter::Append(std::string_view bytes) {
   while (!bytes.empty()) {
     if (bytes_.size() % kBlock == 0) bytes_.append(kBlockHeader, 'h');
     const std::uint64_t length =
@@ -114,13 +114,13 @@ void MadeFile::Append(std::string_view bytes) {
   }
 }
 
-void MadeFile::PadToBlock() {
+void FileWriter::PadToBlock() {
   PadTo((bytes_.size() + kBlock - 1) / kBlock * kBlock);
 }
 
-std::string FileOf(const std::vector<MadeChunk>& chunks) {
-  MadeFile file;
-  for (const MadeChunk& chunk : chunks) file.AddListed(chunk);
+std::string FileOf(const std::vector<RawChunk>& chunks) {
+  FileWriter file;
+  for (const RawChunk& chunk : chunks) file.AddListed(chunk);
   return file.End();
 }
 
