@@ -107,7 +107,7 @@ FOREBAY_KERNEL inline void TailOfGray(const TailArguments& arguments,
   for (std::uint64_t at = 4 * thread; at < count; at += 4 * threads) {
     if (count - at < 4) {
       for (std::uint64_t i = at; i < count; ++i)
-        values[i] = static_cast<Element>(table[arguments.pixels[i]]);
+        elements[i] = static_cast<Element>(table[arguments.pixels[i]]);
       continue;
     }
     const std::uint32_t bytes =
