@@ -11,12 +11,13 @@
  *   forebay_dataset_concatenate(parts, 2, &both);
  *   options.dataset = both;
  *
- * Threads: a dataset never changes, and several threads may use it; free it
- * when none does. Ownership: end what a function returns with
- * forebay_dataset_free. A dataset, its parts and its loaders may each be freed
- * without the others. Blocking: only opening folders may block. Fork: the
- * child's copies are its own. Errors: as in forebay.h; the daemon reports
- * faults of a dataset's content or of its parts when a loader is opened. */
+ * Threads: a dataset never changes, and several threads may use it. Free it
+ * when no thread uses it any more. Ownership: the caller frees each dataset
+ * that a function returns by forebay_dataset_free. A dataset, its parts and its
+ * loaders may each be freed without the others. Blocking: only the opening of
+ * folders may block. Fork: the child's copies are its own. Errors: as in
+ * forebay.h; the daemon reports faults of a dataset's content or of its parts
+ * when a loader is opened. */
 
 #include "client/forebay.h"
 
@@ -29,7 +30,7 @@ extern "C" {
 FOREBAY_EXPORT forebay_status forebay_dataset_from_place(
     const forebay_loader_options* options, forebay_dataset** out);
 
-/* Makes a dataset of files, images or audio, that a table in memory names:
+/* Makes a dataset of the image or audio files that a table in memory names.
  * `table` is CSV (RFC 4180) of `bytes` bytes, with a line of names. The options
  * are as for FOREBAY_MANIFEST, but uri and root name the folder that has all
  * files. The table's paths are relative to that folder. The library copies the
@@ -46,15 +47,15 @@ typedef struct forebay_array {
    * FOREBAY_ARRAY: any type, samples x any shape. */
   forebay_field_kind kind;
   forebay_dtype dtype;
-  uint32_t rank; /* dimensions, the samples included; 1 to 6 */
+  uint32_t rank; /* number of dimensions, 1 to 6, with the samples' */
   uint64_t shape[6];
   const void* data; /* in C order, without gaps */
 } forebay_array;
 
 /* Makes a dataset whose samples have these 1 to 15 arrays as fields. All arrays
- * have the same number of samples. The library copies the arrays, which may
- * change or go after that. Loaders of equal arrays share one copy in the
- * daemon. `uri` is the name for people. */
+ * have the same number of samples. The library copies the arrays, so the caller
+ * may change or free them afterwards. Loaders of equal arrays share one copy in
+ * the daemon. `uri` is the name for people. */
 FOREBAY_EXPORT forebay_status
 forebay_dataset_from_arrays(const char* uri, const forebay_array* arrays,
                             size_t count, forebay_dataset** out);

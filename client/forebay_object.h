@@ -25,10 +25,10 @@
 extern "C" {
 #endif
 
-/* A session with the daemon, by which ranges of any objects are read. */
+/* A session with the daemon that reads ranges of any objects. */
 typedef struct forebay_object_reader forebay_object_reader;
 
-/* The state of an object, by which a change of its content is noticed. */
+/* The state of an object. If its content changes, so does this state. */
 typedef struct forebay_object_version {
   uint64_t size; /* bytes */
   /* A file's modification time in nanoseconds since the Unix epoch; for objects
@@ -48,8 +48,8 @@ typedef struct forebay_object_range {
   int directory;
   const char* name; /* the object's path below the folder */
   /* The state that the object must still have. NULL: the object is read in its
-   * present state. Then `offset` is 0, and the object may have at most `length`
-   * bytes. */
+   * present state. In this case, `offset` must be 0, and the object may have at
+   * most `length` bytes. */
   const forebay_object_version* version;
   /* The range in bytes: whole blocks of block_bytes each, except for the
    * object's last block; at most 16 MiB. */
@@ -82,7 +82,7 @@ FOREBAY_EXPORT forebay_status forebay_object_ask(
  * FOREBAY_FAILED_PRECONDITION: the object is gone, or no longer has the range's
  * version. FOREBAY_UNAVAILABLE: the daemon is gone. FOREBAY_SOURCE_UNAVAILABLE:
  * the daemon cannot reach the object at present. FOREBAY_UNIMPLEMENTED: the
- * daemon is too old for this. */
+ * daemon is too old to read objects. */
 FOREBAY_EXPORT forebay_status
 forebay_object_await(forebay_object_reader* reader, double timeout_seconds,
                      forebay_object_part* out);

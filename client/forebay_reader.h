@@ -2,8 +2,8 @@
 #define FOREBAY_CLIENT_FOREBAY_READER_H_
 
 /* Readers of single samples of a dataset, by number, for callers that make
- * batches themselves. Samples come as they are stored, or decoded by the
- * daemon, from the cache that all jobs share.
+ * batches themselves. Samples come from the cache that all jobs share, either
+ * as they are stored or decoded by the daemon.
  *
  *   forebay_reader* reader;
  *   forebay_reader_create(&options, NULL, 1, &reader);
@@ -36,14 +36,14 @@ typedef struct forebay_reader_info {
   uint8_t dataset_version[16];
 } forebay_reader_info;
 
-/* Asks the daemon for a reader, as forebay_loader_create does for a loader;
- * forebay_reader_open then waits for it. The options of order, ranks and
- * batches have no effect.
+/* Asks the daemon for a reader, for which forebay_reader_open then waits.
+ * Blocks and fails as forebay_loader_create does. The options of order, ranks
+ * and batches have no effect.
  *
- * With `decode`, images come as pixels, through `pipeline`, whose ops must draw
- * nothing at random. If `pipeline` is NULL or empty, images come whole, as
- * uint8 of height x width x 3. Without `decode`, images come as they are
- * stored, as bytes. End *out with forebay_reader_free. */
+ * With `decode`, images come as the pixels that `pipeline` makes. The pipeline
+ * must draw nothing at random. If `pipeline` is NULL or empty, images come
+ * whole, as uint8 of height x width x 3. Without `decode`, images come as the
+ * bytes that are stored. End *out with forebay_reader_free. */
 FOREBAY_EXPORT forebay_status forebay_reader_create(
     const forebay_loader_options* options, const forebay_pipeline* pipeline,
     int decode, forebay_reader** out);
@@ -68,8 +68,8 @@ forebay_reader_class_name(const forebay_reader* reader, uint64_t label,
 FOREBAY_EXPORT forebay_status forebay_reader_field_name(
     const forebay_reader* reader, uint32_t index, const char** name);
 
-/* Finds warning `index`, a sentence about the dataset that its user should
- * know, such as which columns are left out. The text lives as long as the
+/* Finds warning `index`: a sentence that the dataset's user should know, for
+ * example about columns that are left out. The text lives as long as the
  * reader. FOREBAY_NOT_FOUND: there are no more warnings. */
 FOREBAY_EXPORT forebay_status forebay_reader_warning(
     const forebay_reader* reader, uint32_t index, const char** text);
@@ -82,17 +82,17 @@ FOREBAY_EXPORT forebay_status forebay_reader_ask(forebay_reader* reader,
 
 /* Waits until all samples asked for are there, at most `timeout_seconds`
  * (negative: without end). FOREBAY_INTERRUPTED and FOREBAY_TIMEOUT: call again
- * to go on waiting. If some samples fail, the others are there all the same,
- * and the status is that of the first sample that failed. FOREBAY_UNAVAILABLE:
- * the daemon is gone. FOREBAY_SOURCE_UNAVAILABLE: the daemon cannot reach the
+ * to go on waiting. If some samples fail, the other samples can still be read,
+ * and the status is that of the first failed sample. FOREBAY_UNAVAILABLE: the
+ * daemon is gone. FOREBAY_SOURCE_UNAVAILABLE: the daemon cannot reach the
  * dataset at present. */
 FOREBAY_EXPORT forebay_status forebay_reader_await(forebay_reader* reader,
                                                    double timeout_seconds);
 
-/* Describes field `index` of entry `sample` of the samples asked for. Its shape
- * has no batch dimension; an integer has rank 0. Texts, JSON, bytes, and images
- * that are not decoded, are an array of uint8. row_splits is NULL.
- * FOREBAY_NOT_FOUND: the sample failed. */
+/* Describes field `index` of one sample. `sample` is the sample's index among
+ * the samples asked for. The field's shape has no batch dimension; an integer
+ * has rank 0. Texts, JSON, bytes, and images that are not decoded, are arrays
+ * of uint8. row_splits is NULL. FOREBAY_NOT_FOUND: the sample failed. */
 FOREBAY_EXPORT forebay_status forebay_reader_field(const forebay_reader* reader,
                                                    size_t sample,
                                                    uint32_t index,

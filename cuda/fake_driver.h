@@ -8,8 +8,9 @@
 namespace forebay::cuda {
 
 // A host for tests. Its GPUs (fake_gpu.h) differ only in ordinal, UUID, PCI
-// address and NUMA node; each node has two. Thread-safe. Owned by the caller.
-// Never blocks. Open fails with NOT_FOUND for an ordinal that the host lacks.
+// address and NUMA node; each NUMA node has two GPUs. Thread-safe. Owned by the
+// caller. Never blocks. Open fails with NOT_FOUND for an ordinal that the host
+// lacks.
 class FakeDriver final : public Driver {
  public:
   // Makes a host of at least one GPU.

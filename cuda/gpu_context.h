@@ -77,7 +77,8 @@ class GpuContext {
   std::uint64_t granularity_ = 0;
 
   std::mutex mutex_;
-  // The fields below are guarded by mutex_. Number of the last copy started.
+  // Number of the last copy started. mutex_ guards this field and the fields
+  // below.
   std::uint64_t started_ = 0;
   // Events of copies that nobody has waited for, by the copy's number.
   std::map<std::uint64_t, Event> pending_;

@@ -26,8 +26,8 @@
 namespace forebay::cuda {
 namespace {
 
-// The most GPUs that a plug-in may describe: several times as many as a host
-// can hold.
+// The largest number of GPUs that a plug-in may describe, several times as many
+// as a host can hold.
 constexpr std::int32_t kMaxDevices = 256;
 // Bytes of the buffer for the plug-in's reason.
 constexpr std::size_t kWhyBytes = 1024;
@@ -37,7 +37,8 @@ struct CloseLibrary {
 };
 using Library = std::unique_ptr<void, CloseLibrary>;
 
-// Returns a field's text without control characters, even if NUL is missing.
+// Returns a field's text without control characters. The field's NUL may be
+// missing.
 template <std::size_t kSize>
 std::string Text(const char (&field)[kSize]) {
   std::string text(field, strnlen(field, kSize));
@@ -71,7 +72,7 @@ class PluginDriver final : public Driver {
   const Inventory inventory_;
 };
 
-// Converts a CUcomputemode. Only old drivers used the number 1.
+// Converts a CUcomputemode. Only old drivers use the number 1.
 ComputeMode ModeOf(std::int32_t mode) {
   switch (mode) {
     case 2:

@@ -7,8 +7,8 @@
 
 // The interface between libforebay_cuda.so and its callers, the daemon and the
 // client library: plain data and one entry point in C. Neither side allocates
-// memory for the other or throws, so that each may have a C++ library of its
-// own.
+// memory for the other or throws exceptions, so each side may use another C++
+// library.
 namespace forebay::cuda {
 
 // Version of this interface. Each change to this file raises it by one.
@@ -74,9 +74,9 @@ struct PluginWords {
   std::size_t size;
 };
 
-// The functions that the daemon calls. They do what Driver::Open and the
-// functions of Gpu do (cuda/driver.h, cuda/gpu.h). The caller has checked
-// ranges. Thread-safe.
+// The functions that the daemon calls. They implement Driver::Open and the
+// methods of Gpu (cuda/driver.h, cuda/gpu.h). The caller has checked ranges.
+// Thread-safe.
 struct PluginGpuCalls {
   // Opens a GPU: Driver::Open.
   PluginResult (*open)(std::int32_t ordinal, PluginGpu** gpu, PluginWords why);
@@ -171,7 +171,7 @@ struct PluginTrainerCalls {
   // Returns whether the GPU is lost. kLost: the context is lost to an error.
   // Calls that call_after queued and that were not made yet are never made; the
   // caller now does the work of these calls itself. kFailed: the driver does
-  // not tell; ask again.
+  // not tell whether the GPU is lost; ask again.
   PluginResult (*poll)(PluginTrainerGpu* gpu, PluginWords why);
   // Sets `captures` to 1 if work queued on `stream` now would become part of a
   // CUDA graph, or would invalidate the capture of a graph; to 0 if not.

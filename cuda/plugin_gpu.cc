@@ -15,15 +15,14 @@
 namespace forebay::cuda {
 namespace {
 
-// Calls `call(words)`, which calls the plug-in; `words` is a buffer for the
-// plug-in's words. Returns the result as a status.
+// Calls `call(words)`, which calls the plug-in, and returns the result as a
+// status. `words` is a buffer for the plug-in's error text.
 template <typename Call>
 absl::Status Ask(Call call) {
   char why[1024] = {};
   const PluginResult result =
       call(PluginWords{.text = why, .size = sizeof(why)});
-  // The plug-in should have written a NUL. If it has not, reading still ends
-  // here.
+  // The plug-in should have written a NUL. If not, this NUL ends the text.
   why[sizeof(why) - 1] = '\0';
   switch (result) {
     case PluginResult::kOk:

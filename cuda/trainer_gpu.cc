@@ -89,7 +89,7 @@ PluginResult TrainerGpu::Open(const DriverApi& api, std::int32_t ordinal,
     std::mutex mutex;
     std::map<std::int32_t, TrainerGpu*> gpus;  // by ordinal; guarded by mutex
   };
-  // The table stays: the driver makes calls while the process exits.
+  // The table is never destroyed: the driver makes calls during exit.
   static auto* const table = new Table;
   const std::lock_guard lock(table->mutex);
   TrainerGpu*& known = table->gpus[ordinal];

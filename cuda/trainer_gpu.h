@@ -41,7 +41,7 @@ class TrainerGpu {
   PluginResult Import(std::int32_t fd, std::uint64_t bytes,
                       std::uint64_t* address, std::string* why);
   void Unimport(std::uint64_t address, std::uint64_t bytes);
-  // Queues work on a stream: the kernel, a copy, a call.
+  // Queues work on a stream: the kernel, a copy or a call.
   PluginResult RunTail(CUstream stream, const PluginTail& tail,
                        std::uint64_t from, std::uint64_t to,
                        std::uint64_t images, std::uint64_t image_pixels,
@@ -90,8 +90,8 @@ class TrainerGpu {
   // Destroys an object whose Prepare failed; other objects are never destroyed.
   ~TrainerGpu();
 
-  // Makes a driver call in the context. `what` says in words that the call
-  // failed.
+  // Makes a driver call in the context. If the call fails, `why` begins with
+  // `what`.
   template <typename Call>
   PluginResult Do(const char* what, std::string* why, Call call) const;
   // Makes streams and an event, and loads the kernels.
@@ -131,7 +131,7 @@ class TrainerGpu {
   // further call runs.
   std::mutex run_mutex_;
   std::atomic<bool> lost_{false};
-  // Reason of the loss; does not change once lost_ is set.
+  // Reason for the loss; does not change once lost_ is set.
   std::string loss_;
 };
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes forebayd.toml, the page of every key with its default, of proto/config.proto.
+"""Writes forebayd.toml from proto/config.proto: every key, its comment and its default.
 
     deploy/make_forebayd_toml.py            # writes the page
     deploy/make_forebayd_toml.py --check    # fails if the page is not up to date
@@ -28,11 +28,11 @@ WORDS = re.compile(r"words: \[(.*?)\], form: NOTHING_ELSE")
 
 
 def messages(text):
-    """The messages of a schema.
+    """Reads the messages of a schema.
 
     Returns:
-      A dict of a message's name to (comment, fields); a field is (comment, type,
-      name, options).
+      A dict from each message's name to (comment, fields). A field is (comment,
+      type, name, options).
 
     Raises:
       ValueError: a line is not one of a schema of messages with optional fields.
@@ -61,8 +61,8 @@ def _comment(text):
 
 
 def _limits(options):
-    """A sentence on the values that a key's options allow; empty if its comment
-    says that."""
+    """Returns a sentence on the values that a key's options allow; empty if the
+    key's comment names these values."""
     between, words = RANGE.search(options), WORDS.search(options)
     if between:
         return f" From {between.group(1)} to {between.group(2)}."
@@ -73,7 +73,7 @@ def _limits(options):
 
 
 def page(text):
-    """The page of a schema: both are a str."""
+    """Returns the text of forebayd.toml for the text of a schema."""
     every = messages(text)
     parts = [HEAD]
     for _, table, name, _ in every["Config"][1]:

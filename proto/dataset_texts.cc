@@ -20,7 +20,7 @@ constexpr TypeName kTypes[] = {
     {"int32", DType::kInt32},   {"int64", DType::kInt64},
 };
 
-// Reads a number, which is not 0. Returns whether `value` is one.
+// Reads a number that is not 0. Returns false if `value` is not such a number.
 bool ReadCount(std::string_view value, std::uint64_t* count) {
   const char* const end = value.data() + value.size();
   const auto read = std::from_chars(value.data(), end, *count);
@@ -36,7 +36,8 @@ bool ReadType(std::string_view value, std::uint32_t* dtype) {
   return true;
 }
 
-// Reads whether the value is `yes`. Returns whether it is `yes` or `no`.
+// Sets *choice to whether `value` is `yes`. Returns false if `value` is neither
+// `yes` nor `no`.
 bool ReadChoice(std::string_view value, std::string_view no,
                 std::string_view yes, bool* choice) {
   *choice = value == yes;

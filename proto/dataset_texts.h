@@ -19,14 +19,15 @@ using Texts = std::vector<std::string>;
 // NpyFolder.Layout.
 enum class FolderLayout { kAny = 0, kFlat = 1, kClasses = 2 };
 
-// Returns the layout that `fields` ask for: kFlat if they are `content` alone,
-// kClasses if they are `content` and "label", kAny if there are none. Returns
-// nullopt if they are something else.
+// Returns the layout that `fields` ask for: kFlat for `content` alone, kClasses
+// for `content` and "label", kAny for no fields. Returns nullopt for all other
+// fields.
 std::optional<FolderLayout> LayoutOf(const Texts& fields,
                                      std::string_view content);
 
-// Returns the value of Npz.Samples for the columns of `fields`: all are "rows",
-// "files" or "classes". Returns nullopt if they are something else.
+// Returns the value of Npz.Samples that `columns`, the columns of `fields`, ask
+// for: all columns are "rows", all are "files", or all are "classes". Returns
+// nullopt for all other columns.
 std::optional<int> NpzSamplesOf(const Texts& fields, const Texts& columns);
 
 // The refusals of fields and columns for which these functions return nullopt.
@@ -43,7 +44,8 @@ inline constexpr char kNotNpzColumns[] =
     "arrays of .npz files are read as \"rows\", as \"files\", or as files in "
     "\"classes\"";
 
-// The settings of Tokens, by the names and with the meaning of its fields.
+// The settings of the message Tokens (dataset.proto). Each setting has the name
+// and the meaning of a field of that message.
 struct TokenTexts {
   std::uint64_t length = 0;
   std::uint64_t stride = 0;
@@ -53,9 +55,9 @@ struct TokenTexts {
   bool has_targets = false;
 };
 
-// Reads the values of the settings `names`. Returns an empty text, or a
-// sentence that refuses them: a name is unknown, missing, or comes twice; or
-// its value is invalid.
+// Reads the values of the settings `names`. Returns an empty text on success.
+// Returns a sentence with the reason if a name is unknown, missing or repeated,
+// or if a value is invalid.
 std::string ReadTokenTexts(const Texts& names, const Texts& values,
                            TokenTexts* settings);
 

@@ -11,8 +11,9 @@
 namespace forebay::proto {
 
 // Returns the Levenshtein distance of two names: how many letters must be
-// inserted, removed or replaced to turn `a` into `b`. Messages use it for "did
-// you mean". Takes time proportional to the product of the lengths.
+// inserted, removed or replaced to turn `a` into `b`. Error messages use the
+// distance to suggest a name ("did you mean"). Takes time proportional to the
+// product of the lengths.
 inline std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

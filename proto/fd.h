@@ -10,8 +10,8 @@ namespace forebay::proto {
 // Owns a file descriptor, and closes it on destruction.
 //
 // Not thread-safe. Closing may block for a file system or a device. Has no
-// errors. An object with a negative number, which failed calls return, owns
-// nothing.
+// errors. Failed system calls return a negative number; an object with a
+// negative number owns nothing.
 class Fd {
  public:
   Fd() = default;
@@ -27,7 +27,8 @@ class Fd {
   }
   ~Fd() { Close(); }
 
-  // Returns the descriptor, which this object still owns; negative if none.
+  // Returns the descriptor, which this object still owns. Returns a negative
+  // number if there is no descriptor.
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
   // Returns the descriptor, and gives up its ownership.

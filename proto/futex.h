@@ -1,8 +1,8 @@
 #ifndef FOREBAY_PROTO_FUTEX_H_
 #define FOREBAY_PROTO_FUTEX_H_
 
-// Waiting for a change of a word in memory that processes share, and waking the
-// waiting threads (futex(2)).
+// Waits until a word in shared memory changes, and wakes threads that wait for
+// such a change (futex(2)).
 
 #include <errno.h>
 #include <linux/futex.h>

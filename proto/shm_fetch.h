@@ -23,7 +23,7 @@ struct FetchHeader {
   std::uint32_t magic;    // kFetchMagic
   std::uint32_t version;  // kLayoutVersion
   std::uint32_t sample_count;
-  std::uint32_t field_count;  // of each sample; at most kMaxFields - 1
+  std::uint32_t field_count;  // fields of each sample; at most kMaxFields - 1
 };
 
 // A field of a sample. An image that is not decoded is its file's bytes. Images
@@ -36,7 +36,7 @@ struct FetchedField {
   std::uint32_t reserved;
   std::uint64_t shape[kMaxRank];
   std::uint64_t offset;  // bytes, from the window's first byte
-  std::uint64_t bytes;   // of data
+  std::uint64_t bytes;   // bytes of data
 };
 
 static_assert(std::is_trivially_copyable_v<FetchedField> &&

@@ -61,8 +61,9 @@ enum class FieldKind : std::uint32_t {
   kText = 4,  // UTF-8
   kJson = 5,  // UTF-8; not parsed
   kBytes = 6,
-  // An array, such as a .npy file or a row of one. All samples have one type
-  // and one shape, or shapes that differ in the first axis alone.
+  // An array: the content of a .npy file, a row of it, or another array. All
+  // samples have the same type. Their shapes are equal, or differ only in the
+  // first axis.
   kArray = 7,
   // A whole audio file. Batches have the decoded clip instead, which is kArray.
   kAudio = 8,
@@ -104,12 +105,14 @@ struct FieldLayout {
   FieldKind kind;
   DType dtype;
   std::uint32_t rank;  // dimensions in use, the batch's included
-  Place place;         // of the data; row splits are always in the memfd
+  Place place;         // of the field's data; row splits are always in the
+                       // memfd
   // The extents. shape[0] is the number of samples. With row splits, it is the
   // number of rows of all samples together, which the row splits divide.
   std::uint64_t shape[kMaxRank];
-  std::uint64_t offset;  // bytes, from the first byte of its place
-  std::uint64_t bytes;   // of data
+  std::uint64_t offset;  // bytes, from the first byte of the memory that
+                         // `place` names
+  std::uint64_t bytes;   // bytes of data
   // The offset of sample_count + 1 int64 row splits, for a field whose length
   // differs from sample to sample. Sample i has the rows from split i to split
   // i + 1. 0 if all samples have the same shape.
@@ -120,7 +123,7 @@ struct FieldLayout {
 struct BatchHeader {
   std::uint32_t magic;        // kBatchMagic
   std::uint32_t version;      // kLayoutVersion
-  std::uint32_t generation;   // of the slot; equal to the ready entry's
+  std::uint32_t generation;   // of the slot; equal to that of the ready entry
   std::uint32_t field_count;  // at most kMaxFields
   std::uint64_t sample_count;
   std::uint64_t epoch;

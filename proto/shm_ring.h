@@ -10,19 +10,19 @@
 // epoch: its end, or its error. The daemon never overwrites an entry that the
 // client may not have taken. A loader has at most as many batches, taken or
 // not, as slots were reserved for it. An epoch starts only if the ring has room
-// for entries of all these batches and for the closing entry, beside the
+// for the entries of all these batches, for the closing entry, and for all
 // entries that are not taken yet.
 //
 // The client writes the release ring. `tail` counts the releases. The daemon
-// reads each release once, and checks it, as it trusts no client. The counters
-// beside `tail` are the client's own account.
+// reads each release once, and checks it, because it trusts no client. The
+// counters beside `tail` are what the client reports.
 //
 // While the daemon's threads work for this loader, they read the release ring
 // between two tasks, and `looking` is 1. While `looking` is 0, the client must
 // write the eventfd after a release. The client must also write the eventfd
-// when it begins to wait, because the daemon prepares only as much as it has
-// seen to be taken. Each side first writes its own word and then reads the word
-// of the other side, in sequentially consistent order. At least one side
+// when it begins to wait, because the daemon may not know yet how many entries
+// the client has taken. Each side first writes its own word and then reads the
+// word of the other side, in sequentially consistent order. At least one side
 // therefore sees what the other has written.
 
 #include <atomic>
@@ -58,8 +58,8 @@ struct ReadyEntry {
 };
 static_assert(sizeof(ReadyEntry) == 32);
 
-// The ready ring, as it lies in its memfd. Members that different sides or
-// different moments write are on cache lines of their own.
+// The ready ring, as it lies in its memfd. Fields that different sides write,
+// or that are written at different moments, lie on separate cache lines.
 struct ReadyRing {
   std::uint32_t magic;
   std::uint32_t version;
@@ -90,8 +90,8 @@ struct ReleaseRing {
   std::atomic<std::uint32_t> waiting;
   // The number of entries of the ready ring that the client has taken.
   std::atomic<std::uint32_t> taken_count;
-  // 1 if the client takes no more entries. Releases of batches that it has
-  // taken still come.
+  // 1 if the client takes no more entries. The client still pushes releases of
+  // batches that it has taken.
   std::atomic<std::uint32_t> left;
   std::atomic<std::uint64_t> wait_nanos;      // time spent waiting, in total
   std::atomic<std::uint64_t> batches_copied;  // handed out as private copies

@@ -10,9 +10,10 @@
 // A worker pool is a process that forks workers. The pool maps each slot for
 // writing before the slot is sealed against new writable mappings. Only workers
 // that the pool forks afterwards can therefore write there. A worker makes
-// samples in slots. Slots that a worker's task does not name are read-only
-// there, against mistakes of the user's code; nothing relies on that. A process
-// ends when its socket is closed, and the workers of a pool end with it.
+// samples in slots. All slots that a worker's task does not name are read-only
+// in that worker. This only guards against mistakes of the user's code; nothing
+// relies on it. A process ends when its socket is closed. The workers of a pool
+// end with the pool.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +21,7 @@
 namespace forebay::proto {
 
 inline constexpr std::size_t kMaxWorkerMessage = 64 * 1024;
-inline constexpr std::uint32_t kMaxWorkers = 256;  // of one worker pool
+inline constexpr std::uint32_t kMaxWorkers = 256;  // workers of one worker pool
 inline constexpr std::uint32_t kMaxProducedSamples = 256;
 inline constexpr std::uint32_t kMaxWorkerError = 1900;  // bytes of a text
 
@@ -60,8 +61,9 @@ enum class WorkerCommand : std::uint32_t {
 // A message of the daemon.
 struct WorkerTask {
   WorkerCommand command;
-  std::uint32_t slot;   // its number in the pool; for kFork, the worker's
-  std::uint64_t bytes;  // of the slot
+  std::uint32_t slot;   // the slot's number in the pool; for kFork, the
+                        // worker's number
+  std::uint64_t bytes;  // the slot's size
   std::uint64_t epoch;
   std::uint32_t count;
   std::uint32_t reserved;
@@ -74,7 +76,7 @@ struct ProducedSample {
   // The seed of all random numbers that the user's code draws for the sample.
   std::uint64_t seed;
   std::uint32_t slot;  // a number of kMapSlot
-  std::uint32_t row;   // of the batch in the slot
+  std::uint32_t row;   // row of the batch in the slot
 };
 static_assert(sizeof(ProducedSample) == 24);
 
@@ -90,7 +92,7 @@ static_assert(sizeof(ProducedOnDevice) == 32);
 // for each sample that failed. An answer of a pool has at most one failure,
 // which says why the pool cannot do the task.
 struct WorkerAnswer {
-  std::uint64_t cpu_nanos;  // that the process spent on the task
+  std::uint64_t cpu_nanos;  // CPU time that the process spent on the task
   std::uint32_t failures;
   std::uint32_t reserved;
 };
@@ -98,8 +100,8 @@ static_assert(sizeof(WorkerAnswer) == 16);
 
 // A sample that could not be made.
 struct WorkerFailure {
-  std::uint32_t index;  // among the task's samples
-  std::uint32_t bytes;  // of the text, at most kMaxWorkerError
+  std::uint32_t index;  // index among the task's samples
+  std::uint32_t bytes;  // bytes of the text, at most kMaxWorkerError
 };
 static_assert(sizeof(WorkerFailure) == 8);
 

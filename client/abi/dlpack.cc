@@ -61,8 +61,8 @@ Managed* Hold(const std::shared_ptr<const core::Tensor>& tensor,
               std::int32_t ordinal) {
   auto holder = std::make_unique<Holder<Managed>>();
   const proto::FieldLayout& layout = tensor->layout();
-  // The strides of C order. With a dimension of 0 there are no elements, and a
-  // product that overflows does no harm.
+  // The strides of C order. If a dimension is 0, there are no elements, so
+  // strides that overflow do no harm.
   std::uint64_t stride = 1;
   for (std::uint32_t i = layout.rank; i-- > 0;) {
     holder->shape[i] = static_cast<std::int64_t>(layout.shape[i]);

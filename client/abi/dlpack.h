@@ -10,8 +10,8 @@
 
 namespace forebay::client::abi {
 
-// The structs of DLPack 1.0 (github.com/dmlc/dlpack, include/dlpack/dlpack.h)
-// in which tensors go from one framework to another. Our names differ from
+// The structs of DLPack 1.0 (github.com/dmlc/dlpack, include/dlpack/dlpack.h),
+// by which one framework passes tensors to another. Our names differ from
 // DLPack's; the layouts are the same. Debian's header is of version 0.6, which
 // has neither DLManagedTensorVersioned nor booleans.
 

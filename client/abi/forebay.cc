@@ -1,6 +1,6 @@
 // The C interface of forebay.h: checks that pointers are not null, translates
-// between C's types and the library's, and turns exceptions into statuses.
-// Nothing else is decided here.
+// between C's types and the library's, and turns exceptions into statuses. This
+// file decides nothing else.
 
 #include "client/forebay.h"
 
@@ -39,9 +39,9 @@ static_assert(offsetof(forebay_field_layout, row_splits_offset) ==
 static_assert(FOREBAY_MAX_FIELDS == forebay::proto::kMaxFields);
 
 // Describes a batch in *out, which still describes the previous batch. Most
-// batches have the layout of the previous one. The layout's number, `layout`,
-// therefore tells a caller when its own description of the fields is out of
-// date.
+// batches have the same layout as the previous one, so `layout` is raised only
+// if the layout differs. The caller then updates its own description of the
+// fields.
 void View(forebay_batch* batch, forebay_batch_view* out) {
   out->batch = batch;
   out->data = batch->data;
@@ -84,9 +84,8 @@ forebay_status forebay_ping(const char* runtime_dir) {
   });
 }
 
-// The caller's struct may be shorter or longer than the library's: exactly
-// `size` bytes are written, and options that the library does not know become
-// 0.
+// The caller's struct may be shorter or longer than the library's. Writes
+// exactly `size` bytes; options that the library does not know become 0.
 void forebay_loader_options_init(forebay_loader_options* options, size_t size) {
   if (options == nullptr) return;
   forebay_loader_options defaults = {};
@@ -327,8 +326,8 @@ void forebay_batch_retain(forebay_batch* batch) {
   batch->references.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Release and acquire order: the reads of other owners happen before the
-// batch's memory goes back to the daemon.
+// The memory order is acquire and release, so that reads by other owners happen
+// before the batch's memory goes back to the daemon.
 void forebay_batch_release(forebay_batch* batch) {
   if (batch != nullptr &&
       batch->references.fetch_sub(1, std::memory_order_acq_rel) == 1)

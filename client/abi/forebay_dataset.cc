@@ -19,8 +19,8 @@ using forebay::client::wire::Dataset;
 
 namespace {
 
-// Gives the caller a handle of the dataset that `make` makes. Leaves *out as it
-// is if `make` fails.
+// Gives the caller a handle of the dataset that `make` makes. If `make` fails,
+// does not change *out.
 template <typename Make>
 Status Give(const Make& make, forebay_dataset** out) {
   auto handle = std::make_unique<forebay_dataset>();

@@ -33,7 +33,7 @@ const char* Problem(const forebay_padding* padding) {
                      "padding: unknown mode");
 }
 
-// Returns a padding; unset for null.
+// Converts a padding; returns nullopt for null.
 std::optional<message::Padding> ToMessage(const forebay_padding* padding) {
   if (padding == nullptr) return std::nullopt;
   return message::Padding{
@@ -45,7 +45,8 @@ std::optional<message::Padding> ToMessage(const forebay_padding* padding) {
       .mode = padding->mode};
 }
 
-// Returns a range; unset for null, which leaves the property unchanged.
+// Converts a range; returns nullopt for null, which leaves the image's property
+// unchanged.
 std::optional<message::Range> ToMessage(const forebay_range* range) {
   if (range == nullptr) return std::nullopt;
   return message::Range{.min = range->min, .max = range->max};
@@ -78,8 +79,8 @@ forebay_status forebay_pipeline_add_op(forebay_pipeline* pipeline,
   return Guard(pipeline != nullptr && bytes != nullptr, [&] {
     const std::string_view view(static_cast<const char*>(bytes), size);
     message::Op op;
-    // Parse drops fields that this library does not know, and the op without
-    // them could be another one.
+    // Parse drops fields that this library does not know. Without these fields,
+    // the op could mean something else.
     if (!message::Parse(view, &op) || message::Serialize(op) != view ||
         std::holds_alternative<std::monostate>(op.kind))
       return Status(FOREBAY_INVALID_ARGUMENT,
@@ -155,7 +156,8 @@ forebay_status forebay_pipeline_add_color_jitter(
     forebay_pipeline* pipeline, const forebay_range* brightness,
     const forebay_range* contrast, const forebay_range* saturation,
     const forebay_range* hue) {
-  // A jitter of nothing adds nothing, so later ops keep their random streams.
+  // A jitter that changes nothing is not added, so later ops keep their random
+  // streams.
   if (brightness == nullptr && contrast == nullptr && saturation == nullptr &&
       hue == nullptr)
     return Guard(pipeline != nullptr, [] { return Status(); });
@@ -243,7 +245,7 @@ forebay_status forebay_pipeline_add_array(forebay_pipeline* pipeline,
   return Guard(pipeline != nullptr && field != nullptr &&
                    transforms != nullptr && transforms != pipeline,
                [&] {
-                 // Pipelines of fields do not nest: only ops are copied.
+                 // Pipelines of fields do not nest, so only the ops are copied.
                  pipeline->spec.fields.push_back(
                      {.field = field, .ops = transforms->spec.ops});
                  return Status();

@@ -1,5 +1,5 @@
-// The C interface to producers (forebay_producer.h), which the rest of the code
-// calls workers: checks that pointers are not null, and translates.
+// The C interface to producers (forebay_producer.h): checks that pointers are
+// not null, and translates. All other code calls producers "workers".
 
 #include "client/forebay_producer.h"
 

@@ -32,8 +32,8 @@ using client::abi::Guard;
 // The number that stands for "no stream" in DLPack's __dlpack__.
 constexpr intptr_t kNoStream = -1;
 
-// Checks the arguments of an export. DLPack forbids stream 0, which other
-// libraries take for different streams.
+// Checks the arguments of an export. DLPack forbids stream 0, because libraries
+// disagree about which stream it means.
 Status CheckExport(int flags, intptr_t stream) {
   if ((flags & ~(FOREBAY_VERSIONED | FOREBAY_IS_COPIED)) != 0 ||
       flags == FOREBAY_IS_COPIED)

@@ -1,7 +1,7 @@
-// The function _dl_find_object, which glibc has since 2.35 and which Debian's
-// static libgcc calls to find unwind tables. Without this copy, the library
-// would not load where glibc is older. The copy is hidden in the library, so
-// other libraries do not see it.
+// A copy of the function _dl_find_object, which exists in glibc since version
+// 2.35. Debian's static libgcc calls it to find unwind tables. Without this
+// copy, the library would not load where glibc is older. The copy is hidden in
+// the library, so other libraries do not see it.
 //
 // The copy finds the tables by dl_iterate_phdr, as older versions of libgcc do.
 // This is slower, which matters only when exceptions are thrown.
@@ -30,8 +30,8 @@ struct Search {
 };
 
 // A callback of dl_iterate_phdr: checks whether a loaded object has the
-// address. Returns 1, which ends the iteration, if it has the address and
-// unwind tables.
+// address. Returns 1, which ends the iteration, if the object has the address
+// and unwind tables.
 int Look(struct dl_phdr_info* object, size_t, void* context) {
   Search& search = *static_cast<Search*>(context);
   const ElfW(Phdr)* tables = nullptr;

@@ -24,9 +24,8 @@ inline forebay_status Report(Status status) {
 }
 
 // Wraps the body of every C function that returns a status. Runs `body`, which
-// returns a Status, unless a pointer that the function needs is null
-// (`arguments_given` is false). Catches all exceptions, as callers in C could
-// not.
+// returns a Status, unless `arguments_given` is false because a required
+// pointer is null. Catches all exceptions, because C callers cannot.
 template <typename Body>
 forebay_status Guard(bool arguments_given, const Body& body) {
   try {

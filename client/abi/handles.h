@@ -12,9 +12,9 @@
 #include "client/wire/dataset.h"
 #include "proto/job.message.h"
 
-// The objects behind the opaque pointers of the C interface, as far as several
-// files need them. The caller owns each object, and deletes it by the function
-// forebay_*_free of its type.
+// The objects behind those opaque pointers of the C interface that several
+// files use. The caller owns each object, and deletes it by the forebay_*_free
+// function of its type.
 struct forebay_pipeline {
   forebay::message::PipelineSpec spec;
 };
@@ -30,9 +30,9 @@ struct forebay_dataset {
 namespace forebay::client::abi {
 
 // Returns the caller's options, with defaults for options that an older header
-// lacks. The struct of such a header is shorter, as options.size says. If the
-// header is newer than the library, options that the library does not know are
-// ignored.
+// lacks. The struct in such a header is shorter; options.size tells its length.
+// If the header is newer than the library, ignores options that the library
+// does not know.
 inline forebay_loader_options Complete(const forebay_loader_options& options) {
   forebay_loader_options all;
   forebay_loader_options_init(&all, sizeof all);
@@ -40,18 +40,18 @@ inline forebay_loader_options Complete(const forebay_loader_options& options) {
   return all;
 }
 
-// Returns the dataset of complete options; null if the options describe it by
-// their uri.
+// Returns the dataset of the options that Complete returned; null if the
+// options describe the dataset by their uri.
 inline const wire::Dataset* DatasetOf(const forebay_loader_options& options) {
   return options.dataset != nullptr ? &options.dataset->dataset : nullptr;
 }
 
-// Returns the spec of a pipeline; without ops for null.
+// Returns the spec of a pipeline; if the pipeline is null, a spec without ops.
 inline message::PipelineSpec SpecOf(const forebay_pipeline* pipeline) {
   return pipeline != nullptr ? pipeline->spec : message::PipelineSpec();
 }
 
-// Copies a dataset's version, which the daemon may have sent with any length.
+// Copies a dataset's version, which may come from the daemon with any length.
 inline void CopyVersion(const std::string& version, uint8_t (&out)[16]) {
   memcpy(out, version.data(), std::min(version.size(), sizeof out));
 }

@@ -25,8 +25,8 @@ inline std::int64_t Nanos(double seconds) {
   return static_cast<std::int64_t>(seconds * 1e9);
 }
 
-// The time of the monotonic clock until which a call may wait. An immutable
-// value, and so thread-safe. Owns nothing. Never blocks. Has no errors.
+// The time of the monotonic clock until which a call may wait. Immutable, and
+// therefore thread-safe. Owns nothing. Never blocks. Has no errors.
 class Deadline {
  public:
   // Sets the deadline to `nanos` nanoseconds from now; negative: never.

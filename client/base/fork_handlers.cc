@@ -8,8 +8,8 @@
 
 // A fork takes the registry's lock first and releases it last, so that the set
 // of listeners is the same before and after. A forked child has only the thread
-// that forked. Every lock that a listener takes in BeforeFork is thus held by
-// that thread, and the child can release it.
+// that forked. That thread holds every lock that a listener took in BeforeFork,
+// so the child can release it.
 
 namespace forebay::client {
 namespace {
@@ -19,7 +19,7 @@ struct Registry {
   std::set<ForkListener*> listeners;
 };
 
-// Returns the process's registry, which is never destroyed, as batches may be
+// Returns the process's registry. It is never destroyed, because batches may be
 // released while the process exits.
 Registry& GlobalRegistry() {
   static Registry* const registry = new Registry;

@@ -6,10 +6,10 @@
 namespace forebay::client {
 
 // An object whose methods are called before and after each fork of the process.
-// The forking thread makes all three calls: BeforeFork may take locks, which
-// the two methods named AfterFork release. The methods must not add or remove
-// listeners. The registry does not own listeners. A fork waits for the methods,
-// so they must be short. The methods have no errors.
+// The forking thread makes all calls. BeforeFork may take locks;
+// AfterForkInParent and AfterForkInChild then release them. The methods must
+// not add or remove listeners. The registry does not own listeners. A fork
+// waits for the methods, so they must be short. The methods have no errors.
 class ForkListener {
  public:
   virtual void BeforeFork() = 0;
@@ -21,8 +21,8 @@ class ForkListener {
 };
 
 // Calls every listener of the process before and after a fork. Thread-safe.
-// Does not own the listeners. A fork waits for Add, Remove and the listeners'
-// locks, all of which are held briefly. Has no errors.
+// Does not own the listeners. A fork waits for the listeners' locks, and for
+// running calls of Add and Remove. All of these waits are short. Has no errors.
 class ForkHandlers {
  public:
   // Registers a listener, which must stay alive until Remove.
@@ -31,7 +31,7 @@ class ForkHandlers {
 
   // Returns 0 in the process that added the first listener; a forked child has
   // its parent's number plus 1. If the number has changed since an object was
-  // made, a forked child has inherited that object.
+  // made, this process is a forked child that has inherited the object.
   static std::uint64_t Forks();
 };
 

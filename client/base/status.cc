@@ -7,9 +7,9 @@
 namespace forebay::client {
 
 // The numbers are those of absl::StatusCode, which are gRPC's. The daemon gives
-// some of them a meaning of its own: UNKNOWN is a failure of the user's code,
-// DATA_LOSS a sample that cannot be used, and UNAVAILABLE a source that cannot
-// be reached. FOREBAY_UNAVAILABLE is left for the daemon itself.
+// three of them its own meaning. UNKNOWN: the user's code failed. DATA_LOSS: a
+// sample cannot be used. UNAVAILABLE: a source cannot be reached.
+// FOREBAY_UNAVAILABLE means that the daemon itself is away.
 forebay_status FromDaemonCode(unsigned code) {
   switch (code) {
     case 0:

@@ -47,9 +47,9 @@ struct Rooms {
 };
 
 // Checks that a field has as many bytes as its type and shape say, and that
-// they lie in the part of the slot that `field.place` names. After this check,
-// reading the whole field causes no fault, even if the daemon has another
-// version or misbehaves.
+// these bytes lie in the part of the slot named by `field.place`. After this
+// check, reading the whole field causes no fault, even if the daemon has
+// another version or misbehaves.
 Status CheckField(const proto::FieldLayout& field,
                   const proto::BatchHeader& header, const Rooms& rooms) {
   if (memchr(field.name, '\0', sizeof field.name) == nullptr)
@@ -121,8 +121,8 @@ Status SampleIds(const forebay_batch& batch, const std::int64_t** ids) {
 
 Status CopyBatch(const forebay_batch& batch,
                  std::unique_ptr<forebay_batch>* out) {
-  // Fields may lie in any order and with gaps, so the copy goes up to the end
-  // of the last one. Offsets in the header then stay valid.
+  // Fields may lie in any order and with gaps. The copy keeps their offsets,
+  // and ends where the last field ends.
   std::uint64_t end = proto::kSlotHeaderBytes;
   for (std::uint32_t i = 0; i < batch.header.field_count; ++i) {
     const proto::FieldLayout& field = batch.header.fields[i];

@@ -17,13 +17,13 @@ class Subscription;
 }  // namespace forebay::client::core
 
 // A batch that the user holds: a lease on a slot, or a private copy of one.
-// Reference-counted; the last owner passes it to Subscription::Release. Any
-// thread may read it. Shares the subscription and the slot's mapping.
+// Reference-counted. The last owner passes the batch to Subscription::Release.
+// Any thread may read it. Shares the subscription and the slot's mapping.
 struct forebay_batch {
   std::atomic<std::uint32_t> references{1};
   std::shared_ptr<forebay::client::core::Subscription> subscription;
-  // The slot and its generation: what the release ring gets when the lease
-  // ends.
+  // The slot and its generation, which are pushed to the release ring when the
+  // lease ends.
   forebay::proto::Release lease{};
   // The slot's mapping; null if the batch is a private copy, which owns its
   // memory.
@@ -33,8 +33,8 @@ struct forebay_batch {
   // The position, in this rank's epoch, of the sample that follows the batch's
   // last sample.
   std::uint64_t next_sample = 0;
-  // A checked copy of the slot's header: a stray write by the user may change
-  // the header in the slot, but not this copy. In the copy, images on a GPU
+  // A checked copy of the slot's header. A stray write by the user can change
+  // the header in the slot, but not this copy. In this copy, images on a GPU
   // have the type and shape that ImageTail makes.
   forebay::proto::BatchHeader header{};
 
@@ -52,8 +52,9 @@ struct forebay_batch {
 namespace forebay::client::core {
 
 // Copies the header out of a slot whose device part has `device_bytes` bytes
-// (0: no device part). Checks every number in the header against the entry that
-// announced the batch and the slot's size. INTERNAL if one is wrong.
+// (0: no device part). Checks every number in the header against `entry`, which
+// announced the batch, and against the slot's size. INTERNAL: a number is
+// wrong.
 Status ReadHeader(const shm::SlotMapping& slot, std::uint64_t device_bytes,
                   const proto::ReadyEntry& entry, proto::BatchHeader* header);
 

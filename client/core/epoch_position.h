@@ -11,9 +11,9 @@
 
 namespace forebay::client::core {
 
-// The progress of an epoch: everything that a daemon must be told to go on with
-// the epoch. Not thread-safe. Owns the list of samples. Never blocks. Errors:
-// those of wire::SealedMemory, and others that methods name.
+// The progress of an epoch: everything that a new daemon needs to know to go on
+// with the epoch. Not thread-safe. Owns the list of samples. Never blocks.
+// Errors: those of wire::SealedMemory, and others that methods name.
 class EpochPosition {
  public:
   EpochPosition() = default;
@@ -25,13 +25,15 @@ class EpochPosition {
         next_sample_(first_sample),
         is_coordinated_(is_coordinated) {}
 
-  // Copies a list of samples. If the order is coordinated, these are the
-  // samples that were seen. If not, they are all samples of the epoch.
+  // Copies a list of samples. If the order is coordinated, the list has the
+  // samples that the trainer has seen. If not, the list has all samples of the
+  // epoch.
   Status SetList(const std::int64_t* samples, size_t count);
   // INVALID_ARGUMENT if the epoch or the sample is 2^63 or more.
   Status Check() const;
-  // Counts the samples of `batch`, and sets batch.next_sample. INTERNAL if the
-  // order is coordinated and the batch does not say which samples it has.
+  // Counts the samples of `batch` as delivered, and sets batch.next_sample.
+  // INTERNAL if the order is coordinated and the batch does not say which
+  // samples it has.
   Status Count(forebay_batch& batch);
 
   std::uint64_t epoch() const { return epoch_; }
@@ -48,9 +50,8 @@ class EpochPosition {
   std::uint64_t next_sample_ = 0;  // the position after the counted samples
   bool is_coordinated_ = false;
   proto::Fd list_;
-  // The samples that were seen, next_sample_ of them, if the order is
-  // coordinated. The daemon picks that order, so a count alone would not
-  // identify the samples.
+  // If the order is coordinated: the next_sample_ samples that were seen. The
+  // daemon picks that order, so their number alone would not identify them.
   std::vector<std::int64_t> seen_samples_;
 };
 

@@ -184,7 +184,7 @@ Status Loader::StartEpochLocked() {
   Status status = remote_->subscription().AttachSlots(slots, started.slot_bytes,
                                                       started.lease_quota);
   if (!status.ok()) {
-    // This process cannot map the slots in which the daemon makes batches.
+    // This process cannot map the slots, so the epoch must end.
     static_cast<void>(StopEpochLocked());
     ended_ = status;
   }
@@ -269,7 +269,7 @@ Status Loader::TakeLocked(forebay_batch** out) {
       status = LeaseLocked(entry, out);
       if (status.ok()) return status;
       if (status.MayPass()) return InterruptLocked(status);
-      // The batch is lost, and with it the order: the epoch cannot go on.
+      // The epoch cannot go on without the lost batch.
       static_cast<void>(StopEpochLocked());
       ended_ = status;
       return status;
@@ -354,7 +354,7 @@ Status Loader::ResumeLocked(const Deadline& deadline) {
   if (!epoch_under_way_ || !interrupted_) return Status();
   Status status = StartEpochLocked();
   // The epoch may have been interrupted by a lack of descriptors, for example.
-  // The lack may pass, so the loader tries again as if the daemon were away.
+  // This may pass, so the loader tries again as if the daemon were away.
   if (status.code == FOREBAY_RESOURCE_EXHAUSTED) status.code = away_.code;
   return status;
 }
@@ -362,9 +362,9 @@ Status Loader::ResumeLocked(const Deadline& deadline) {
 Status Loader::RetryLocked(Status status, const Deadline& deadline) {
   if (reattach_nanos_ == 0) return status;
   while (true) {
-    // reattach_nanos_ counts from when batches stopped coming. The wait
-    // therefore also ends for a loader that always attaches at once, but whose
-    // source is away each time.
+    // reattach_nanos_ counts from the time when batches stopped coming. The
+    // wait thus ends even if the loader attaches each time, but its source
+    // stays away.
     if (status.MayPass() && reattach_nanos_ > 0 &&
         away_since_nanos_.has_value() &&
         NowNanos() - *away_since_nanos_ >= reattach_nanos_) {

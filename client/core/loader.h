@@ -29,15 +29,15 @@ namespace forebay::client::core {
 //
 // A daemon may go away at any moment. The loader still delivers the batches
 // that the daemon had published, and then counts as detached. Reattach opens
-// the loader at the next daemon and resumes the epoch behind the last batch
-// that Next has returned.
+// the loader at the next daemon and resumes the epoch after the last batch that
+// Next has returned.
 //
-// The state of the epoch is one of three. No epoch is under way: `ended_` says
-// why. An epoch is under way and a daemon produces it. An epoch is under way
-// but interrupted: no daemon produces it, and `away_` says why; ResumeLocked
-// starts it again. Every method whose name ends in Locked needs reader_. A
-// thread in Next holds reader_ while it waits, in slices of kSliceNanos, so
-// that Close gets its turn.
+// There are three states. First: no epoch is under way; `ended_` says why.
+// Second: an epoch is under way, and a daemon makes its batches. Third: an
+// epoch is under way but interrupted; no daemon makes its batches, and `away_`
+// says why. ResumeLocked then starts the epoch again. Callers of a method whose
+// name ends in Locked hold reader_. A thread in Next holds reader_ while it
+// waits, but only for slices of kSliceNanos, so that Close gets its turn.
 class Loader {
  public:
   // Connects to a daemon and asks it for the loader. `dataset`: null for the
@@ -52,13 +52,13 @@ class Loader {
   // nanoseconds (negative: without end).
   Status Open(std::int64_t timeout_nanos);
   // Finds the first daemon's answer to the request to open the loader. The
-  // answer lives as long as the loader, also after Close. FAILED_PRECONDITION
+  // answer lives as long as the loader, even after Close. FAILED_PRECONDITION
   // until Open has succeeded.
   Status GetOpened(const message::LoaderOpened** out) const;
   Status StartEpoch(std::uint64_t epoch, std::uint64_t first_sample);
   // Starts an epoch with a list of samples. If the loader's order is
-  // FOREBAY_LISTED, these are the epoch's samples. If the order is
-  // FOREBAY_COORDINATED, these are the samples of the epoch that were seen.
+  // FOREBAY_LISTED, the list has the epoch's samples. If the order is
+  // FOREBAY_COORDINATED, the list has the samples of the epoch that were seen.
   Status StartListedEpoch(std::uint64_t epoch, const std::int64_t* samples,
                           size_t count, std::uint64_t first_sample);
   // Returns the number of the iteration that was started last; 0 before the
@@ -88,9 +88,9 @@ class Loader {
          std::shared_ptr<RemoteLoader> remote,
          const forebay_loader_options& options);
 
-  // The nanoseconds of a wait before the loader checks whether it is closed and
-  // whether the daemon is there. Long enough that checks cost nothing, short
-  // enough that Close seems immediate.
+  // The nanoseconds for which a thread waits before it checks whether the
+  // loader is closed and whether the daemon is there. The checks then cost
+  // almost nothing, and Close still seems immediate.
   static constexpr std::int64_t kSliceNanos = 100'000'000;
 
   std::shared_ptr<RemoteLoader> Remote() {
@@ -104,7 +104,8 @@ class Loader {
     if (open_.load()) return Status();
     return Status(FOREBAY_FAILED_PRECONDITION, "the loader is not open yet");
   }
-  // Fails if the loader is inherited by a fork, closed, or not open yet.
+  // Fails if the loader was inherited by a forked child, is closed, or is not
+  // open yet.
   Status CheckOpen() const;
   // FAILED_PRECONDITION if another iteration has begun since `iteration`.
   Status CheckUnderWay(std::uint64_t iteration) const;
@@ -112,13 +113,13 @@ class Loader {
   // Opens the loader at the present daemon, or at the next one if the present
   // one is gone or has refused. The epoch under way then counts as interrupted.
   Status OpenLocked(const Deadline& deadline);
-  // Stores the first daemon's answer, and compares later ones with it:
-  // FAILED_PRECONDITION if the dataset has changed.
+  // Stores the first daemon's answer, and compares later daemons' answers with
+  // it. FAILED_PRECONDITION: the dataset has changed.
   Status NoteOpened(message::LoaderOpened opened, const proto::Fd& class_list);
   Status Start(EpochPosition position);
   Status StartEpochLocked();
   Status StopEpochLocked();
-  // Waits for a batch as long as the daemon is there. UNAVAILABLE or
+  // Waits for a batch while the daemon is there. UNAVAILABLE or
   // SOURCE_UNAVAILABLE: the epoch is interrupted.
   Status WaitLocked(const Deadline& deadline, std::uint64_t iteration,
                     forebay_batch** out);
@@ -131,13 +132,13 @@ class Loader {
   // Interrupts the epoch under way until Reattach succeeds. Returns `why`.
   Status InterruptLocked(Status why);
 
-  // Tries to resume until it succeeds, fails for good, or the deadline passes,
-  // with the pauses of backoff_ between tries.
+  // Tries to resume until a try succeeds or fails for good, or the deadline
+  // passes. Pauses as backoff_ says between tries.
   Status ReattachLocked(const Deadline& deadline);
   // Opens the loader if need be, and starts an interrupted epoch again.
   Status ResumeLocked(const Deadline& deadline);
-  // Reattaches after a call has failed with `status`, for as long as the
-  // options' reattach_seconds say. Returns `status` if that time is over.
+  // Tries to reattach after a call has failed with `status`, for the options'
+  // reattach_seconds. Returns `status` if that time is over.
   Status RetryLocked(Status status, const Deadline& deadline);
 
   const std::unique_ptr<const OpenRequest> open_request_;
@@ -146,34 +147,37 @@ class Loader {
   const bool is_coordinated_;     // whether the order is FOREBAY_COORDINATED
   const std::uint64_t forks_;     // ForkHandlers::Forks() at creation
   message::LoaderOpened opened_;  // the first daemon's answer; set before open_
-  // Why batches lie on the host, by the daemon that opened the loader last: see
-  // refusal(). Callers may keep the pointer, so refusals_ keeps all texts.
+  // Why batches lie on the host, as the daemon that opened the loader last
+  // says: see refusal(). Callers may keep the pointer, so refusals_ keeps all
+  // texts.
   std::atomic<const char*> refusal_;
   std::deque<std::string> refusals_;
   std::atomic<bool> open_{false};
   std::atomic<bool> closed_{false};
-  // The number of the latest iteration. Start writes it before it takes
-  // reader_, so that a thread that waits for a batch of an earlier iteration
+  // The number of the latest iteration. Start writes it before it locks
+  // reader_. A thread that waits for a batch of an earlier iteration then
   // returns.
   std::atomic<std::uint64_t> iteration_{0};
 
-  std::mutex reader_;  // held to read the rings; guards the rest
+  std::mutex reader_;  // held to read the rings; guards the fields below,
+                       // except remote_
   bool epoch_under_way_ = false;
-  // Whether no daemon produces the epoch under way; Reattach then resumes it.
+  // Whether an epoch is under way whose batches no daemon makes; Reattach then
+  // resumes the epoch.
   bool interrupted_ = false;
   // The reason why no epoch is under way.
   Status ended_{FOREBAY_END_OF_EPOCH, "no epoch is under way"};
-  EpochPosition position_;  // stands after the batches that Next has returned
+  EpochPosition position_;  // the position after the batches that Next returned
   bool refused_ = false;    // whether the daemon has refused to open remote_
   Backoff backoff_;
-  // The time of the monotonic clock before which there is no further try.
+  // The next try comes no earlier than this time of the monotonic clock.
   std::int64_t next_try_nanos_ = 0;
   // The time at which tries to reattach began; empty once a batch has come.
   std::optional<std::int64_t> away_since_nanos_;
   Status away_;  // the latest reason why no batch comes
 
-  // Guards remote_. Whoever writes remote_ also holds reader_, so that a thread
-  // with reader_ may read it without this mutex.
+  // Guards remote_. A thread that writes remote_ also holds reader_, so a
+  // thread that holds reader_ may read remote_ without this mutex.
   std::mutex remote_mutex_;
   std::shared_ptr<RemoteLoader> remote_;
 };

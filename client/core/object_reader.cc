@@ -49,7 +49,7 @@ Status ObjectReader::Open(const forebay_loader_options& options,
 }
 
 void ObjectReader::AfterForkInChild() {
-  // BeforeFork has locked the mutex, so the window is whole here.
+  // BeforeFork has locked the mutex, so the window is consistent here.
   session_->Abandon();
   new_window_.Close();
   window_.Unmap();
@@ -88,8 +88,8 @@ Status ObjectReader::Await(std::int64_t timeout_nanos,
   if (status.code == FOREBAY_TIMEOUT || status.code == FOREBAY_INTERRUPTED)
     return status;
   request_ = 0;
-  // An older daemon does not know the request. The daemon then answers that the
-  // message has no request, and hangs up.
+  // A daemon that is too old to know this request answers that the message has
+  // no request, and hangs up.
   if (status.code == FOREBAY_INVALID_ARGUMENT && session_->IsLost())
     return Status(FOREBAY_UNIMPLEMENTED,
                   "the Forebay daemon is too old to read single files: "

@@ -37,7 +37,7 @@ class ObjectReader final : private ForkListener {
   }
 
   Status CheckProcess() const;
-  // If a window came with the answer `reply`, maps the window. INTERNAL if the
+  // Maps the window that came with `reply`, if there is one. INTERNAL if the
   // answer's bytes do not fit into the window.
   Status TakeWindow(wire::Reply reply, const message::ObjectRead& read);
 
@@ -49,10 +49,10 @@ class ObjectReader final : private ForkListener {
   const pid_t process_;
   std::uint64_t request_ = 0;  // id of the request that is awaited; 0: none
   // Guards the fields below. A fork waits for this mutex, so that the child
-  // inherits the fields whole.
+  // inherits consistent fields.
   std::mutex window_mutex_;
-  // The window to map next. The daemon sends each window once, so a mapping
-  // that fails is tried again with the next answer.
+  // The window to map next. The daemon sends each window only once. If mapping
+  // it fails, the next answer causes another try.
   proto::Fd new_window_;
   std::uint64_t new_window_bytes_ = 0;
   shm::FetchWindow window_;

@@ -12,9 +12,9 @@
 namespace forebay::client::core {
 namespace {
 
-// The most bytes of a spec that is sent in a message; 256 bytes are ample for
-// the message around it. Longer specs, with many files or classes, travel in a
-// memfd.
+// The largest spec, in bytes, that is sent in a message; the rest of the
+// message takes at most 256 bytes. Longer specs, with many files or classes,
+// travel in a memfd.
 constexpr size_t kMaxInlineSpec = wire::kMaxMessage - 256;
 
 // Returns the name of the first option that is 0 although it must not be; null
@@ -91,8 +91,8 @@ Status OpenRequest::SendOpenLoader(std::unique_ptr<wire::Session>* session,
   Status sent = (*session)->Send(
       message::OpenLoader{.spec = spec_, .spec_in_memfd = !spec_}, fds(),
       request);
-  // A daemon that has greeted and is gone again does not count as an error
-  // here: the caller gets a lost session, and reattaches.
+  // If the daemon has greeted and is gone again, this returns no error. The
+  // caller gets a lost session, and reattaches.
   return sent.code == FOREBAY_UNAVAILABLE ? Status() : sent;
 }
 

@@ -17,30 +17,31 @@
 
 namespace forebay::client::core {
 
-// The request to open a loader or a reader, which can be sent to one daemon
-// after the other: the socket's directory, the job, the spec, and the dataset's
-// folders. The folders are kept open, so all daemons get the same folders even
-// if their paths lead elsewhere later.
+// The request to open a loader or a reader: the socket's directory, the job,
+// the spec, and the dataset's folders. The request can be sent to several
+// daemons, one after the other. The folders stay open, so all daemons get the
+// same folders even if their paths lead elsewhere later.
 //
-// Immutable, and so thread-safe. Owns the folders' descriptors. SendOpenLoader
-// and SendOpenReader block for the handshake, at most 10 s. Errors: named at
-// each method.
+// Immutable, and therefore thread-safe. Owns the folders' descriptors.
+// SendOpenLoader and SendOpenReader block for the handshake, at most 10 s.
+// Errors: named at each method.
 class OpenRequest {
  public:
   // Reads the options, which need not outlive the call. `dataset`: null for the
-  // dataset that the options describe. Determines the socket's directory once:
-  // while the machine's daemon is away, its client must not go to another
-  // daemon. INVALID_ARGUMENT if an option is wrong; other errors say why a
-  // folder or the GPU cannot be opened.
+  // dataset that the options describe. Determines the socket's directory only
+  // once. While the daemon of that directory is away, the client must not
+  // connect to another daemon. INVALID_ARGUMENT if an option is wrong; other
+  // errors say why a folder or the GPU cannot be opened.
   static Status Create(const forebay_loader_options& options,
                        const wire::Dataset* dataset,
                        message::PipelineSpec pipeline,
                        std::unique_ptr<const OpenRequest>* out);
 
-  // Returns the GPU on which batches are to lie; null: on the host.
+  // Returns the GPU on which batches shall lie; null if they shall lie on the
+  // host.
   const std::shared_ptr<device::Gpu>& gpu() const { return gpu_; }
-  // Returns why there is no GPU although the options name one. Empty if there
-  // is one, or none was named.
+  // Returns why gpu() is null although the options name a GPU. Returns an empty
+  // text in all other cases.
   const std::string& refusal() const { return refusal_; }
   // Returns the dataset's name for people.
   const std::string& uri() const { return dataset_.uri(); }
@@ -64,7 +65,7 @@ class OpenRequest {
   // host.
   Status OpenGpu(std::int32_t device);
   Status Connect(std::unique_ptr<wire::Session>* session) const;
-  // Returns the descriptors of the dataset, and that of a spec in a memfd.
+  // Returns the dataset's descriptors, and spec_memory_ if it is set.
   std::vector<int> fds() const;
 
   std::shared_ptr<device::Gpu> gpu_;
@@ -74,8 +75,8 @@ class OpenRequest {
   std::string job_key_;
   std::string job_name_;
   double weight_ = 1;
-  // Unset if the spec is too long for a message: the memfd spec_memory_ then
-  // holds the serialized spec.
+  // The spec; unset if it is too long for a message. The memfd spec_memory_
+  // then holds the serialized spec.
   std::optional<message::LoaderSpec> spec_;
   proto::Fd spec_memory_;
 };

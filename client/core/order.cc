@@ -11,8 +11,8 @@
 namespace forebay::client::core {
 namespace {
 
-// The most samples of one request. Each takes up to 10 bytes of an answer, as a
-// varint, and an answer has at most wire::kMaxMessage bytes.
+// The most samples of one request. Each sample is a varint of up to 10 bytes in
+// the answer, which has at most wire::kMaxMessage bytes.
 constexpr size_t kMostAtOnce = 6000;
 
 }  // namespace

@@ -29,7 +29,7 @@ Status Reader::Create(const forebay_loader_options& options,
 }
 
 void Reader::AfterForkInChild() {
-  // BeforeFork has locked the mutex, so the window is whole here.
+  // BeforeFork has locked the mutex, so the window is consistent here.
   session_->Abandon();
   new_window_.Close();
   window_.Unmap();

@@ -65,10 +65,10 @@ class Reader final : private ForkListener {
   // The daemon's answer; it has `classes` once the reader is open.
   message::ReaderOpened opened_;
   // Held while the window changes. A fork waits for this mutex, so that the
-  // child inherits the window whole.
+  // child inherits a consistent window.
   std::mutex window_mutex_;
-  // The window to map next. The daemon sends each window once, so a mapping
-  // that fails is tried again with the next answer.
+  // The window to map next. The daemon sends each window only once. If mapping
+  // it fails, the next answer causes another try.
   proto::Fd new_window_;
   std::uint64_t new_window_bytes_ = 0;
   shm::FetchWindow window_;

@@ -11,10 +11,10 @@ namespace forebay::client::core {
 
 inline constexpr char kReattachVariable[] = "FOREBAY_REATTACH_SECONDS";
 
-// Returns the seconds to wait by default for a daemon that is away:
-// $FOREBAY_REATTACH_SECONDS, or 60 if that is not set. NaN if the variable is
-// not a number, or is negative. OpenRequest::Create then fails, and its message
-// names the variable.
+// Returns the default number of seconds to wait for a daemon that is away:
+// $FOREBAY_REATTACH_SECONDS, or 60 if that is not set. Returns NaN if the
+// variable is negative or not a number. OpenRequest::Create then fails, and its
+// message names the variable.
 inline double DefaultReattachSeconds() {
   const char* const given = getenv(kReattachVariable);
   if (given == nullptr || *given == '\0') return 60;

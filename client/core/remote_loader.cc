@@ -10,8 +10,8 @@ namespace forebay::client::core {
 namespace {
 
 // The nanoseconds that the daemon may take to stop an epoch or close a loader.
-// A user who interrupts a trainer beside a daemon that hangs wants to leave
-// soon. The client then hangs up, which ends the loader, too.
+// After that, the client hangs up, which also ends the loader: a user who
+// interrupts a trainer should not wait for a daemon that hangs.
 constexpr std::int64_t kEndNanos = 2'000'000'000;
 
 }  // namespace
@@ -45,7 +45,7 @@ Status RemoteLoader::Open(std::int64_t timeout_nanos,
   FOREBAY_CLIENT_RETURN_IF_ERROR(Place(*answer));
   if (answer->classes_in_memfd) *class_list = std::move(reply.fds[3]);
   *opened = std::move(*answer);
-  // GetCounters of another thread reads id_ once is_open_ is true.
+  // GetCounters, on another thread, reads id_ once is_open_ is true.
   id_ = opened->loader_id;
   is_open_.store(true);
   return Status();

@@ -18,8 +18,8 @@
 
 namespace forebay::client::core {
 
-// A loader at one daemon, to which it sends the loader's requests. Loader makes
-// another one for each daemon that it attaches to.
+// A loader at one daemon; sends the loader's requests to that daemon. Loader
+// makes a new RemoteLoader for each daemon that it attaches to.
 //
 // Any thread may call IsLost and GetCounters; the other methods belong to one
 // thread at a time. Shares the subscription with the batches that are held.
@@ -32,8 +32,8 @@ class RemoteLoader {
   static Status Request(const OpenRequest& open_request,
                         std::shared_ptr<RemoteLoader>* out);
   // Takes over a session. `request`: the id of the request to open the loader,
-  // which was sent on `session`. `gpu`: the GPU on which batches are to lie;
-  // null: on the host.
+  // which was sent on `session`. `gpu`: the GPU on which batches shall lie;
+  // null if they shall lie on the host.
   RemoteLoader(std::unique_ptr<wire::Session> session, std::uint64_t request,
                std::shared_ptr<device::Gpu> gpu)
       : subscription_(Subscription::Create(std::move(session))),
@@ -47,28 +47,28 @@ class RemoteLoader {
   bool is_open() const { return is_open_.load(); }
 
   // Waits until the daemon has opened the loader, at most `timeout_nanos`, and
-  // maps the rings. After TIMEOUT and INTERRUPTED, call again. `class_list`: a
-  // memfd with the classes, if there are too many for the answer.
-  // FAILED_PRECONDITION if the daemon does not know of GPUs, but batches are to
-  // lie on one.
+  // maps the rings. After TIMEOUT and INTERRUPTED, call again. If there are too
+  // many classes for the answer, sets *class_list to a memfd with the classes.
+  // FAILED_PRECONDITION: batches shall lie on a GPU, but the daemon is too old
+  // for GPUs.
   Status Open(std::int64_t timeout_nanos, message::LoaderOpened* opened,
               proto::Fd* class_list);
 
-  // Starts production of an epoch at `position`. `slots`: the memfds of the
-  // epoch's slots, which StartEpoch does not map. If batches lie on a GPU, each
-  // memfd is followed by the descriptor of the slot's part on the GPU.
-  // UNAVAILABLE if the daemon has not opened the loader.
+  // Asks the daemon to make the batches of an epoch from `position` on.
+  // `slots`: the memfds of the epoch's slots, which StartEpoch does not map. If
+  // batches lie on a GPU, each memfd is followed by the descriptor of the
+  // slot's part on the GPU. UNAVAILABLE if the daemon has not opened the
+  // loader.
   Status StartEpoch(const EpochPosition& position,
                     message::EpochStarted* started,
                     std::vector<proto::Fd>* slots);
-  // Stops production, and releases the batches that nobody has taken.
+  // Stops the epoch, and releases the batches that nobody has taken.
   Status StopEpoch();
   // Maps the slots up to number `slot`, if the daemon has added them during the
   // epoch. INTERNAL if the daemon has no such slot.
   Status FetchSlot(std::uint32_t slot);
-  // Asks for the loader's counters, and adds those of the rings. UNAVAILABLE if
-  // the daemon has not opened the loader.
-  // Asks the daemon for the loader's counters, and adds the client's own.
+  // Asks the daemon for the loader's counters, and adds the client's own from
+  // the rings. UNAVAILABLE if the daemon has not opened the loader.
   Status GetCounters(message::LoaderCounters* out);
   // Asks for the socket of a worker pool, which forks at most `workers`
   // workers. UNAVAILABLE if the daemon has not opened the loader.
@@ -81,7 +81,7 @@ class RemoteLoader {
  private:
   Status CheckOpen() const;
   // If the daemon puts batches on a GPU, tells the subscription which one.
-  // FAILED_PRECONDITION if the daemon does not know of GPUs.
+  // FAILED_PRECONDITION if the daemon is too old for GPUs.
   Status Place(const message::LoaderOpened& opened);
   // Takes and releases every entry before number `published`, the number of
   // entries that the daemon has published.
@@ -91,7 +91,7 @@ class RemoteLoader {
   const std::uint64_t request_;
   const std::shared_ptr<device::Gpu> gpu_;
   std::uint64_t id_ =
-      0;  // the daemon's number of the loader; set before is_open_
+      0;  // the daemon's number for this loader; set before is_open_
   std::atomic<bool> is_open_{false};
 };
 

@@ -11,8 +11,8 @@
 namespace forebay::client::core {
 namespace {
 
-// The failed tries of CallAfter after which its failure is reported. CallAfter
-// fails while a stream is captured, which is soon over.
+// The failure of CallAfter is reported after this many tries. CallAfter fails
+// while a stream is captured, which soon ends.
 constexpr int kMaxOwedTries = 10;
 constexpr char kNoSuchField[] = "the batch has no such field";
 constexpr char kOnHost[] = "the field lies on the host";
@@ -20,8 +20,8 @@ constexpr std::uintptr_t kPerThreadStream = 2;  // CU_STREAM_PER_THREAD
 
 // Batches of any subscription that wait to be freed, after the CUDA streams
 // that used them are done. A thread of the CUDA driver adds them. This thread
-// must not call CUDA, by which memory is freed, so a later call of the user's
-// frees the batches. Thread-safe; lives as long as the process.
+// must not call CUDA, which frees memory, so a later call of the user's frees
+// the batches. Thread-safe; lives as long as the process.
 class DoneBatches {
  public:
   static DoneBatches& Get() {
@@ -36,7 +36,7 @@ class DoneBatches {
   void Free() {
     std::vector<forebay_batch*> freed;
     {
-      // Another thread may hold the lock, and a forked child lacks that thread:
+      // In a forked child, the thread that holds the lock may not exist:
       // waiting would never end.
       const std::unique_lock lock(mutex_, std::try_to_lock);
       if (lock.owns_lock()) batches_.swap(freed);
@@ -318,8 +318,7 @@ Status Subscription::CheckDevice() {
   if (gpu_->is_lost()) ReleaseLost();
   if (!polled.ok()) return polled;
   const std::lock_guard lock(mutex_);
-  // The driver's reason to refuse may pass soon: the capture of a graph, for
-  // example.
+  // The reason for the refusal, such as the capture of a graph, may pass soon.
   if (owed_tries_ >= kMaxOwedTries) return owed_error_;
   if (held_.size() < awaiting_ + std::max<std::uint64_t>(lease_quota_, 1))
     return Status();
@@ -348,8 +347,8 @@ void Subscription::EndLease(forebay_batch* batch) {
     held_.erase(batch);
   }
   if (forked_.load()) return;
-  // Private pages are dropped before the daemon may write to the slot again, as
-  // they would hide what it writes.
+  // Private pages would hide what the daemon writes to the slot later, so they
+  // are dropped first.
   batch->mapping->DropPrivatePages();
   bool last;
   {

@@ -26,23 +26,24 @@ namespace forebay::client::core {
 // slots and the leases. The subscription outlives the loader while batches are
 // held.
 //
-// Before a fork, the pages of every leased slot become private, so that parent
-// and child keep their content. In the child, the subscription is dead: leased
-// slots stay mapped until they are released, and a release notifies nobody. All
-// else is given up at once.
+// Before a fork, all pages of leased slots become private, so that parent and
+// child keep the pages' content. In the child, leased slots stay mapped until
+// they are released, and a release notifies nobody. The child gives up
+// everything except leased slots at once.
 //
-// The lease of a batch on a GPU ends when the streams on which copies of its
-// fields were queued have made the copies. A thread of the driver's then calls
-// OnStreamDone, which takes the mutex and must not use CUDA. No CUDA function
-// is called here with the mutex held, as the function might wait for that
-// thread. The batch's memory is freed by CUDA, so a thread of the user's frees
-// it in its next call.
+// The lease of a batch on a GPU ends when all queued copies of its fields have
+// been made. A thread of the CUDA driver then calls OnStreamDone, which locks
+// mutex_ and must not use CUDA. This class therefore calls no CUDA function
+// while it holds mutex_: the function might wait for that thread. CUDA must
+// also free the batch's memory, so a later call of one of the user's threads
+// does that.
 //
 // LieOn, AttachSlots, AddSlots, DetachSlots, Lease, Discard and CheckDevice
 // belong to one thread at a time; the other methods are thread-safe. The loader
-// and its batches share ownership. Calls of the session block. Calls that
-// import or free memory of a GPU block for its driver. EndWithLastLease waits
-// for the GPU's streams, at most 2 s. Errors: named at each method.
+// and its batches share ownership. Calls that send requests block as
+// wire::Session does. Calls that import or free memory of a GPU block for the
+// GPU's driver. EndWithLastLease waits for the GPU's streams, at most 2 s.
+// Errors: named at each method.
 class Subscription final : public std::enable_shared_from_this<Subscription>,
                            private ForkListener {
  public:
@@ -53,19 +54,20 @@ class Subscription final : public std::enable_shared_from_this<Subscription>,
   wire::Session& session() { return *session_; }
   shm::Rings& rings() { return rings_; }
 
-  // Says that each slot has a part of `device_bytes` bytes on that GPU, and
-  // that images there need `tail`. Called before slots are attached.
+  // Tells the subscription that each slot has a part of `device_bytes` bytes on
+  // `gpu`, and that images there need `tail`. Must be called before
+  // AttachSlots.
   void LieOn(std::shared_ptr<device::Gpu> gpu, const ImageTail& tail,
              std::uint64_t device_bytes);
-  // Whether batches lie on that GPU.
+  // Whether batches lie on `gpu`.
   bool LiesOn(const device::Gpu& gpu) const {
     return gpu_ != nullptr && gpu_->uuid() == gpu.uuid();
   }
-  // Returns the number of descriptors of each slot: the host's part, and the
-  // GPU's part if batches lie there.
+  // Returns the number of descriptors of each slot: one for the part on the
+  // host, and one for the part on the GPU if batches lie there.
   std::size_t parts() const { return gpu_ == nullptr ? 1 : 2; }
-  // Checks, before a batch is taken, that the GPU works. INTERNAL: the GPU is
-  // lost, and the leases that wait for it have ended. RESOURCE_EXHAUSTED: the
+  // Checks that the GPU works. Called before a batch is taken. INTERNAL: the
+  // GPU is lost; leases that waited for it have ended. RESOURCE_EXHAUSTED: the
   // user holds as many batches as the quota allows. Does nothing for batches on
   // the host.
   Status CheckDevice();
@@ -79,9 +81,9 @@ class Subscription final : public std::enable_shared_from_this<Subscription>,
   std::uint32_t slots() const;
   void DetachSlots();
 
-  // Leases to the caller the batch that `entry` announced. If the quota is used
-  // up, copies the batch instead and releases it at once, unless it lies on a
-  // GPU. INTERNAL if the batch is malformed: it is then released.
+  // Leases the batch that `entry` announced to the caller. If the quota is used
+  // up and the batch lies on the host, copies the batch and releases it at
+  // once. INTERNAL: the batch is malformed, and was released.
   // RESOURCE_EXHAUSTED if there is no memory for the copy.
   Status Lease(const proto::ReadyEntry& entry, forebay_batch** out);
   // Releases the batch that `entry` announced, without reading it.
@@ -97,8 +99,9 @@ class Subscription final : public std::enable_shared_from_this<Subscription>,
   // Ends a batch whose last reference is gone.
   static void Release(forebay_batch* batch);
 
-  // Takes no more batches: the daemon may take back all published batches
-  // except held ones. Ends the session once no batch is held.
+  // Tells the daemon that this client takes no more batches. The daemon may
+  // then take back all published batches that are not held. Ends the session
+  // once no batch is held.
   void EndWithLastLease();
 
   // Returns the number of leases on slots that this process holds.
@@ -115,18 +118,18 @@ class Subscription final : public std::enable_shared_from_this<Subscription>,
     void* stream;
   };
 
-  // Splits the descriptors of slots: returns those of the parts on the host,
-  // and imports the parts on the GPU.
+  // Moves the descriptors of the slots' parts on the host to *hosts, and
+  // imports the parts on the GPU into *parts.
   Status Import(const std::vector<proto::Fd>& fds,
                 std::vector<proto::Fd>* hosts, Parts* parts);
   // Checks that fields of the batch can be copied to `to` on the stream. Makes
   // the lease last until the stream has done the work that is queued next.
   static Status BeginPut(forebay_batch& batch, const void* to, void* stream);
-  // Fills in a batch from its slot, and notes that it is held.
+  // Fills in a batch from its slot, and adds it to held_.
   Status TakeLocked(const proto::ReadyEntry& entry, forebay_batch* batch);
   // Tells the daemon that the batch's slot is no longer read.
   void EndLease(forebay_batch* batch);
-  // Ends the lease once the batch's streams have done what they have queued.
+  // Ends the lease once the batch's streams have done the work queued on them.
   void ReleaseAfterStreams(forebay_batch* batch);
   // Asks the driver to call OnStreamDone after the stream's work. If the driver
   // refuses, Collect asks again.
@@ -134,8 +137,8 @@ class Subscription final : public std::enable_shared_from_this<Subscription>,
   // Ends the lease of a forebay_batch after the last of its streams. A thread
   // of the driver's calls it.
   static void OnStreamDone(void* batch);
-  // Frees the released batches whose streams are done, those of other
-  // subscriptions too. Calls CallAfter again for each entry of owed_.
+  // Frees the released batches, of any subscription, whose streams are done.
+  // Calls CallAfter again for each entry of owed_.
   void Collect();
   // Ends the leases that wait for streams of a lost GPU, whose work is never
   // done.
@@ -161,9 +164,9 @@ class Subscription final : public std::enable_shared_from_this<Subscription>,
   Parts parts_;  // the slots' parts on the GPU, in the slots' order
   // The number of batches in held_ that were released and wait for streams.
   std::uint64_t awaiting_ = 0;
-  std::vector<Awaited> owed_;      // the driver has refused CallAfter for these
-  Status owed_error_;              // the driver's reason to refuse one of them
-  int owed_tries_ = 0;             // calls of Collect in a row that it refused
+  std::vector<Awaited> owed_;      // batches for which CallAfter failed
+  Status owed_error_;              // the error of the last such failure
+  int owed_tries_ = 0;             // calls of Collect in a row that failed
   std::set<forebay_batch*> held_;  // batches that lease a slot
   std::uint64_t lease_quota_ = 0;  // the most batches in held_ at once
   bool ending_ = false;            // EndWithLastLease has been called

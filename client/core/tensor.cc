@@ -9,7 +9,7 @@ namespace {
 
 // Queues, on the GPU's own stream, the work that writes a field of a batch to
 // `address` on that GPU. The work is a copy from the slot's part on the GPU, or
-// an upload from the host.
+// a copy from the host.
 Status Fill(device::Gpu& gpu, forebay_batch& batch, std::uint32_t index,
             std::uint64_t address) {
   const proto::FieldLayout& field = batch.header.fields[index];

@@ -12,16 +12,17 @@
 namespace forebay::client::core {
 
 // A field of a batch as a tensor in memory of a TensorPool's, made on the
-// pool's own stream. Immutable, and so thread-safe. Owns the memory, which goes
-// back to the pool with the tensor, and shares the pool. Methods may wait as
-// each says. Errors: named at each method, and those of device::Gpu.
+// pool's own stream. Immutable, and therefore thread-safe. Owns the memory,
+// which goes back to the pool when the tensor ends. Shares the pool. Each
+// method says for what it waits. Errors: named at each method, and those of
+// device::Gpu.
 class Tensor {
  public:
   // Makes a tensor of field `index` of a batch, whether the field lies on the
   // host or on the GPU. The caller may release the batch as soon as this
-  // returns. Waits for the copy of a field on the host, and as TensorPool::Take
-  // does. INVALID_ARGUMENT: there is no such field, its samples differ in
-  // length, or it lies on another GPU.
+  // returns. If the field lies on the host, waits for the copy. Also waits as
+  // TensorPool::Take does. INVALID_ARGUMENT: there is no such field, its
+  // samples differ in length, or it lies on another GPU.
   static Status Make(device::TensorPool& pool, forebay_batch& batch,
                      std::uint32_t index, std::shared_ptr<Tensor>* out);
   // Makes a tensor of `type` from the elements at byte `offset` of a field that
@@ -35,12 +36,12 @@ class Tensor {
   static Status FromHost(device::TensorPool& pool, const void* data,
                          const proto::FieldLayout& type,
                          std::shared_ptr<Tensor>* out);
-  // Copies the tensor, after the work that is queued so far on the streams that
-  // it was handed to. Waits and fails as Make does.
+  // Copies the tensor, after all work that is queued so far on the streams to
+  // which the tensor was handed over. Waits and fails as Make does.
   Status Copy(std::shared_ptr<Tensor>* out) const;
 
-  // Returns the tensor's type and shape. The layout's `offset` and `place` mean
-  // nothing.
+  // Returns the tensor's type and shape. The layout's `offset` and `place` have
+  // no meaning.
   const proto::FieldLayout& layout() const { return layout_; }
   // Returns the address of the elements on the GPU; 0 if there are none.
   std::uint64_t address() const {

@@ -36,8 +36,8 @@ double Sum(const forebay_field& image) {
   return sum;
 }
 
-// Reads one epoch. The daemon may restart meanwhile: Next waits for it and goes
-// on.
+// Reads one epoch. If the daemon restarts meanwhile, Next waits for the new
+// daemon and goes on.
 void ReadEpoch(forebay::Loader& loader, std::uint64_t epoch) {
   const auto begin = std::chrono::steady_clock::now();
   std::vector<std::uint64_t> of_class(loader.info().class_count);

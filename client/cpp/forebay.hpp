@@ -33,8 +33,9 @@ inline void Check(forebay_status status) {
   if (status != FOREBAY_OK) throw Error(status, forebay_last_error());
 }
 
-// A pipeline of transforms, which forebay_pipeline_add_*(pipeline.get(), ...)
-// add. Movable; one thread at a time. Owns its handle. Never blocks.
+// A pipeline of transforms. Callers add transforms by
+// forebay_pipeline_add_*(pipeline.get(), ...). Movable; one thread at a time.
+// Owns its handle. Never blocks.
 class Pipeline {
  public:
   Pipeline() : handle_(forebay_pipeline_new(), forebay_pipeline_free) {
@@ -48,14 +49,14 @@ class Pipeline {
 
 // A lease on a batch. Any thread may use and drop copies. Copies share the
 // lease: the memory is valid as long as one of them lives. Never blocks. A
-// batch that was moved from has no samples and no fields.
+// batch whose content was moved away has no samples and no fields.
 class Batch {
  public:
-  // Takes over a handle of forebay_loader_next.
+  // Takes ownership of a handle that forebay_loader_next returned.
   explicit Batch(forebay_batch* handle)
       : handle_(handle, forebay_batch_release) {}
 
-  // Returns the handle for functions of C; the batch keeps it.
+  // Returns the handle, for C functions; the batch still owns it.
   forebay_batch* get() const { return handle_.get(); }
   forebay_batch_info info() const {
     forebay_batch_info info;
@@ -90,8 +91,8 @@ class Batch {
   }
 
  private:
-  // Returns the message that says that the batch has no field `name`, and which
-  // fields it has.
+  // Returns an error message: the batch has no field `name`. The message lists
+  // the fields that the batch has.
   std::string Lacking(std::string_view name) const {
     std::string message = "the batch has no field \"" + std::string(name) + '"';
     const std::uint32_t count = info().field_count;
@@ -103,8 +104,8 @@ class Batch {
   std::shared_ptr<forebay_batch> handle_;
 };
 
-// Returns the bytes of sample number `sample` of a batch in a field of texts,
-// JSON or bytes. They live as long as the batch.
+// Returns the bytes of sample number `sample` in `field`, which has texts, JSON
+// or bytes. The bytes live as long as the batch.
 inline std::string_view BytesOf(const forebay_field& field,
                                 std::uint64_t sample) {
   const std::int64_t begin = field.row_splits[sample];
@@ -119,9 +120,8 @@ inline forebay_loader_options DefaultOptions() {
   return options;
 }
 
-// A loader. Its threads and its blocking are those of forebay_loader in
-// forebay.h. Movable. Owns its handle; batches outlive it. Every call may throw
-// Error.
+// A loader. The rules of forebay.h for threads and blocking apply to it.
+// Movable. Owns its handle; batches outlive it. Every call may throw Error.
 class Loader {
  public:
   // Blocks until the daemon has indexed the dataset.
@@ -134,7 +134,7 @@ class Loader {
     Check(status);
   }
 
-  // Returns the handle for functions of C; the loader keeps it.
+  // Returns the handle, for C functions; the loader still owns it.
   forebay_loader* get() const { return handle_.get(); }
   forebay_loader_info info() const {
     forebay_loader_info info;
@@ -150,8 +150,8 @@ class Loader {
   void StartEpoch(std::uint64_t epoch, std::uint64_t first_sample = 0) {
     Check(forebay_loader_start_epoch(handle_.get(), epoch, first_sample));
   }
-  // Waits for the next batch, also across signals; nullopt at the end of the
-  // epoch.
+  // Waits for the next batch, and goes on waiting after a signal. Returns
+  // nullopt at the end of the epoch.
   std::optional<Batch> Next() {
     forebay_batch* batch = nullptr;
     forebay_status status;
@@ -162,8 +162,8 @@ class Loader {
     Check(status);
     return Batch(batch);
   }
-  // Returns why batches lie on the host although the options ask for a GPU; ""
-  // if they lie where they should.
+  // Returns why the batches lie on the host although the options ask for a GPU;
+  // "" if the batches lie where the options say.
   std::string refusal() const { return forebay_loader_refusal(handle_.get()); }
   void StopEpoch() { Check(forebay_loader_stop_epoch(handle_.get())); }
   forebay_loader_stats stats() {

@@ -13,7 +13,7 @@
 namespace forebay::client::device {
 namespace {
 
-// The most GPUs of a process, several times what a host can hold.
+// The largest number of GPUs, several times what a host can hold.
 constexpr std::int32_t kMaxDevices = 256;
 constexpr std::size_t kWhyBytes = 1024;  // room for the words of an error
 
@@ -44,8 +44,8 @@ Status FindUuid(const cuda::Plugin& plugin, int ordinal, std::string* uuid) {
   if (plugin.describe(&host, devices.data(), kMaxDevices, why, sizeof why) !=
       0) {
     why[sizeof why - 1] = '\0';
-    // A missing driver is not the reason: the caller names a GPU of its own
-    // CUDA, which has a driver.
+    // The driver cannot be missing: the caller names a GPU by CUDA's number, so
+    // it uses CUDA already.
     return Status(FOREBAY_INTERNAL, why);
   }
   if (ordinal < 0 || ordinal >= std::min(host.device_count, kMaxDevices)) {
@@ -87,8 +87,9 @@ Status Gpu::Open(int ordinal, std::shared_ptr<Gpu>* out) {
 
 Status Gpu::Open(const cuda::Plugin& plugin, int ordinal,
                  std::shared_ptr<Gpu>* out) {
-  // The first process, among this one and its ancestors by fork, that has used
-  // CUDA through this library. Its forked children must not use CUDA.
+  // The first process that has used CUDA through this library, among this
+  // process and the processes that it was forked from. Its forked children must
+  // not use CUDA.
   static std::atomic<pid_t> user{0};
   pid_t none = 0;
   if (!user.compare_exchange_strong(none, getpid()) && none != getpid())

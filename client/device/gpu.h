@@ -19,33 +19,36 @@ class ImportedMemory;
 class OwnMemory;
 
 // A GPU that this process uses through the plug-in. The context is the GPU's
-// primary one, which PyTorch uses, too. `stream` is a CUstream of the caller's
-// in that context; null: the legacy default stream. Work is queued on the
-// stream, and no call waits for the work.
+// primary one, which PyTorch uses, too. Arguments named `stream` are CUstreams
+// of the caller's in that context; null is the legacy default stream. Methods
+// queue work on the stream and do not wait for the work.
 //
-// Thread-safe. Shared by its owners and its memory. Open, Import and the end of
-// memory block for the driver. Methods that queue work may wait for room in the
-// stream. Poll waits for a `call` of CallAfter that is running, so the caller
-// of Poll must not hold a lock that such a `call` takes. Destruction does not
-// block, and calls that CallAfter has queued are still made.
+// Thread-safe. Owners and objects that hold memory of the GPU share it. Open,
+// Import and the destruction of memory block for the driver. Methods that queue
+// work may wait for room in the stream. Poll waits for a `call` of CallAfter
+// that is running, so the caller of Poll must not hold a lock that such a
+// `call` takes. Destruction does not block, and calls that CallAfter has queued
+// are still made.
 //
 // Errors: RESOURCE_EXHAUSTED: the GPU has no memory left. FORKED: CUDA does not
 // work in a forked child, where destruction does nothing. INTERNAL: another
-// error, in the driver's words; once the GPU is lost, all calls fail with it.
+// error, in the driver's words. Once the GPU is lost, all calls fail with
+// INTERNAL.
 class Gpu : public std::enable_shared_from_this<Gpu> {
  public:
   // Opens CUDA's device number `ordinal` of this process. INVALID_ARGUMENT: no
   // GPU has that number. UNIMPLEMENTED: there is no plug-in or no driver.
   // FAILED_PRECONDITION: another process has the GPU for itself.
   static Status Open(int ordinal, std::shared_ptr<Gpu>* out);
-  // Opens the GPU by `plugin`, which must stay loaded until the process ends.
+  // Opens the GPU through `plugin`, which must stay loaded until the process
+  // ends.
   static Status Open(const cuda::Plugin& plugin, int ordinal,
                      std::shared_ptr<Gpu>* out);
   ~Gpu();
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
 
-  // Returns the GPU's UUID, which all processes agree on: 8-4-4-4-12
+  // Returns the GPU's UUID, which is the same in all processes: 8-4-4-4-12
   // hexadecimal digits, without "GPU-".
   const std::string& uuid() const { return uuid_; }
   // Whether RunTail works. RunTail fails if the GPU is older than the kernels,
@@ -60,9 +63,9 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   // `fd` stands for that memory, and stays the caller's.
   Status Import(int fd, std::uint64_t bytes,
                 std::unique_ptr<ImportedMemory>* out);
-  // Queues the work that makes elements at address `to` from `images` uint8
-  // images at address `from`. Each image has `image_pixels` pixels. `to` is
-  // aligned to 16 bytes, `from` to 4 bytes.
+  // Queues work that reads `images` uint8 images at address `from`, and writes
+  // the elements that `tail` describes at address `to`. Each image has
+  // `image_pixels` pixels. `to` is aligned to 16 bytes, `from` to 4 bytes.
   Status RunTail(void* stream, const cuda::PluginTail& tail, std::uint64_t from,
                  std::uint64_t to, std::uint64_t images,
                  std::uint64_t image_pixels);
@@ -79,10 +82,10 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   // the caller must do their work itself. Other errors change nothing.
   Status Poll();
   // Finds whether work that is queued on the stream now would become part of a
-  // CUDA graph, or spoil its capture.
+  // CUDA graph, or would spoil the capture of one.
   Status IsCapturing(void* stream, bool* captures);
 
-  // Allocates memory of this process's own on the GPU, aligned to 256 bytes.
+  // Allocates GPU memory that only this process uses, aligned to 256 bytes.
   Status Allocate(std::uint64_t bytes, std::unique_ptr<OwnMemory>* out);
   // Queues a copy from the host to the GPU. The caller keeps the host's memory
   // unchanged until the copy is done.
@@ -92,8 +95,8 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   void* own_stream() const;
   // Makes an event that has not been recorded.
   Status MakeEvent(std::unique_ptr<Event>* out);
-  // Waits until all work that this process has queued on the GPU is done. Fails
-  // while a stream is captured, and ends the capture.
+  // Waits until all work that this process has queued on the GPU is done. If a
+  // stream is being captured, fails and ends the capture.
   Status AwaitAll();
 
  private:
@@ -102,7 +105,7 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   friend class OwnMemory;
 
   Gpu(const cuda::PluginTrainerCalls& calls, std::string uuid);
-  // Runs `call`, which calls the plug-in and gets a buffer for the text of an
+  // Runs `call`, which calls the plug-in. Passes it a buffer for the text of an
   // error.
   template <typename Call>
   Status Ask(Call call) const;
@@ -114,8 +117,8 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   std::atomic<bool> lost_{false};
 };
 
-// Memory of the daemon's on a GPU, mapped by this process. The memory lives as
-// long as this object, even if the daemon frees it or ends.
+// GPU memory of the daemon's that this process has mapped. The memory lives as
+// long as this object, even if the daemon frees the memory or ends.
 //
 // Immutable, and so thread-safe. Shares its Gpu. The owner destroys it once no
 // queued work uses it. Destruction blocks for the driver; in a forked child, it
@@ -139,7 +142,7 @@ class ImportedMemory {
   const std::uint64_t bytes_;
 };
 
-// Memory of this process's own on a GPU.
+// GPU memory that only this process uses.
 //
 // Immutable, and so thread-safe. Shares its Gpu. The owner destroys it once no
 // queued work uses it. Destruction blocks for the driver; in a forked child, it
@@ -176,8 +179,8 @@ class Event {
   // Records the work that the stream has queued so far. Fails if the stream is
   // captured.
   Status Record(void* stream);
-  // Makes `stream`, which must not be captured, wait for the recorded work
-  // before it does what is queued on it next.
+  // Makes work that is queued on `stream` later wait for the recorded work.
+  // `stream` must not be captured.
   Status HoldBack(void* stream) const;
   // Finds whether the recorded work is done.
   Status IsReached(bool* reached) const;

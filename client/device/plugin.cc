@@ -36,11 +36,12 @@ bool Exists(const std::string& path) {
 // Returns where an installed plug-in may be, the likeliest first.
 std::vector<std::string> InstalledPaths() {
   Dl_info here = {};
-  // kFile is internal to this library, so dladdr finds this library by it; the
-  // linker might replace a function by another library's.
+  // kFile is internal to this library, so dladdr surely finds this library. A
+  // function could be replaced by one of another library.
   if (dladdr(kFile, &here) == 0 || here.dli_fname == nullptr) return {};
-  // The Python package has a symbolic link to the library of tools/install, so
-  // the plug-in may lie beside the link or beside what it leads to.
+  // The Python package may have a symbolic link to the library that
+  // tools/install has installed. The plug-in may lie beside the link or beside
+  // its target.
   const std::string named = FolderOf(here.dli_fname);
   std::vector<std::string> paths = {named + kFile};
   const std::unique_ptr<char, decltype(&free)> resolved(
@@ -56,7 +57,7 @@ Status FindPlugin(std::string* out) {
   const char* const given = secure_getenv(kVariable);
   if (given != nullptr && given[0] != '\0') {
     *out = given;
-    // dlopen searches the library path for names without a slash.
+    // dlopen would search the library path for a name without a slash.
     if (out->find('/') == std::string::npos) *out = "./" + *out;
     return Status();
   }
@@ -75,7 +76,7 @@ Status FindPlugin(std::string* out) {
 }  // namespace
 
 Status OpenPlugin(const std::string& path, const cuda::Plugin** out) {
-  // A file that was cut off would kill the process in dlopen, by SIGBUS.
+  // dlopen of a truncated file would kill the process by SIGBUS.
   const cuda::ElfVerdict image = cuda::CheckElfImage(path);
   if (image.fault != cuda::ElfFault::kNone)
     return Refusal("the GPU plug-in " + image.why);

@@ -10,8 +10,8 @@ namespace forebay::client::device {
 
 // Loads the GPU plug-in, libforebay_cuda.so, once for the process and for good.
 // $FOREBAY_CUDA_PLUGIN names the file, if that variable is set. If it is not
-// set, the plug-in lies beside the library that has this function (a wheel), or
-// in ../lib/forebay from there (tools/install).
+// set, the plug-in lies beside the library that contains this function (in a
+// wheel), or in ../lib/forebay relative to that library (tools/install).
 //
 // Thread-safe. Blocks for file I/O. Errors: UNIMPLEMENTED if there is no such
 // file, or if it cannot be loaded, is not a plug-in or has another version.

@@ -11,11 +11,11 @@
 // ones.
 //
 // Choose first looks for an idle block whose events are all reached. If there
-// is none, it makes a new block, while there are fewer than kBlocksAhead of the
-// size. Then it takes an idle block and makes the own stream wait for the
-// block's events; the calling thread does not wait. If no idle block has an
-// event for each use, but unknown streams used one, the calling thread waits
-// until the GPU is idle. The last resort is a new block.
+// is none, and there are fewer than kBlocksAhead blocks of the size, it makes a
+// new block. If not, it takes an idle block and makes the GPU's own stream wait
+// for the block's events; the calling thread does not wait. If no idle block
+// has an event for each use, but unknown streams used one, the calling thread
+// waits until the GPU is idle. The last resort is a new block.
 //
 // A stream that is captured into a CUDA graph cannot record an event. Its block
 // stays idle without an event. AskUses tries again each time it looks at the
@@ -24,30 +24,32 @@
 namespace forebay::client::device {
 namespace {
 
-// The number of blocks of one size that are made before the own stream waits
-// for a stream that still uses one: frameworks queue work a few batches ahead.
+// The number of blocks of one size that are made before the GPU's own stream
+// waits for a stream that still uses one. Frameworks queue work a few batches
+// ahead.
 constexpr std::size_t kBlocksAhead = 4;
-constexpr std::uint64_t kStep = 512;  // blocks are multiples of these bytes
+constexpr std::uint64_t kStep = 512;  // block sizes are multiples of this
 constexpr std::uintptr_t kPerThreadStream = 2;  // CU_STREAM_PER_THREAD
 
 }  // namespace
 
 Status TensorPool::Open(int ordinal, std::shared_ptr<TensorPool>* out) {
-  // A forked child fails here. The child must not take the lock of the table
-  // below, which a thread that the child lacks may hold for ever.
+  // A forked child fails here. The child must not lock the table below: a
+  // thread that exists only in the parent may have held the lock during the
+  // fork.
   std::shared_ptr<Gpu> gpu;
   FOREBAY_CLIENT_RETURN_IF_ERROR(Gpu::Open(ordinal, &gpu));
   struct Table {
     std::mutex mutex;
     std::map<int, std::shared_ptr<TensorPool>> pools;  // guarded by mutex
   };
-  // The table is never destroyed, as a framework may drop tensors while the
-  // process exits.
+  // The table is never destroyed, because a framework may drop tensors while
+  // the process exits.
   static auto* const table = new Table;
   const std::lock_guard lock(table->mutex);
   std::shared_ptr<TensorPool>& pool = table->pools[ordinal];
-  // The memory of a lost GPU cannot be used again. Its tensors keep the old
-  // pool alive.
+  // The memory of a lost GPU cannot be used again, so a new pool replaces the
+  // old one. Tensors keep the old pool alive.
   if (pool == nullptr || !pool->gpu_->Poll().ok()) {
     pool = std::make_shared<TensorPool>(std::move(gpu));
   } else {
@@ -229,7 +231,8 @@ void TensorPool::Return(Block block) {
 }
 
 TensorMemory::~TensorMemory() {
-  // A forked child, in which the pool may be locked for ever, has no GPU.
+  // A forked child must not return the block: the pool may be locked there for
+  // ever.
   if (gpu().CheckProcess().ok()) pool_->Return(std::move(block_));
 }
 
@@ -242,8 +245,8 @@ Status TensorMemory::HandOver(void* stream) {
                   "a CUDA graph captures the stream: take tensors outside of "
                   "the capture");
   FOREBAY_CLIENT_RETURN_IF_ERROR(block_.ready->HoldBack(stream));
-  // CU_STREAM_PER_THREAD means another stream in each thread, and a thread
-  // other than this one may drop the tensor.
+  // CU_STREAM_PER_THREAD means another stream in each thread, and another
+  // thread may drop the tensor.
   if (stream == reinterpret_cast<void*>(kPerThreadStream))
     return HandOverUnordered();
   const std::lock_guard lock(mutex_);

@@ -18,18 +18,18 @@ namespace forebay::client::device {
 class TensorMemory;
 
 // The memory of one GPU in which this process makes tensors, on the GPU's own
-// stream, for frameworks that use other streams. Memory that comes back is used
-// for later tensors, after the work of the streams that used it. Idle memory
-// goes back to the driver when the last user closes the pool, or when memory is
-// short.
+// stream, for frameworks that use other streams. Memory of destroyed tensors is
+// reused for later tensors, after all work of the streams that used it. Idle
+// memory goes back to the driver when the last user closes the pool, or when
+// memory is short.
 //
-// Thread-safe. Shared by all that open it and by each TensorMemory. A pool that
-// Open has made exists until the process ends, unless its GPU is lost. Take may
-// wait for the driver. Take may also wait until the GPU is idle, if unknown
-// streams used the memory; that wait ends the capture of a CUDA graph. Close
-// waits for the streams that used what it frees. The end of a TensorMemory
-// waits only for room in a stream, as whoever drops a tensor may hold a lock
-// that the GPU's work needs. Errors: those of Gpu.
+// Thread-safe. Callers of Open and each TensorMemory share the pool. A pool
+// that Open has made exists until the process ends, unless its GPU is lost.
+// Take may wait for the driver. Take may also wait until the GPU is idle, if
+// unknown streams used the memory; that wait ends the capture of a CUDA graph.
+// Close waits for the streams that used the memory which it frees. The
+// destruction of a TensorMemory waits only for room in a stream, because its
+// caller may hold a lock that the GPU's work needs. Errors: those of Gpu.
 class TensorPool : public std::enable_shared_from_this<TensorPool> {
  public:
   // Opens the pool of CUDA's device `ordinal` of this process. Blocks and fails
@@ -45,17 +45,18 @@ class TensorPool : public std::enable_shared_from_this<TensorPool> {
   // Takes memory that the GPU's own stream may write from now on. `bytes` must
   // not be 0. RESOURCE_EXHAUSTED: the GPU has no memory left.
   Status Take(std::uint64_t bytes, std::unique_ptr<TensorMemory>* out);
-  // Ends a use of the pool. The last call gives idle memory back to the driver.
+  // Ends one user's use of the pool. When the last user calls it, idle memory
+  // goes back to the driver.
   void Close();
 
  private:
   friend class TensorMemory;
 
-  // The use of a block by one stream.
+  // The use of a block by a single stream.
   struct Use {
     void* stream = nullptr;
-    // The event after the stream's work; null while it cannot be recorded,
-    // because the stream is captured.
+    // The event after the stream's work; null while the stream is captured,
+    // because it then cannot record events.
     std::unique_ptr<Event> done;
   };
   // The memory of one tensor.
@@ -74,9 +75,10 @@ class TensorPool : public std::enable_shared_from_this<TensorPool> {
     std::size_t count = 0;   // the number of blocks, idle or in use
   };
 
-  // Clears the list of a block's uses, all of which are over.
+  // Clears `uses` and unknown_use of a block whose uses are all over.
   static void Forget(Block* block);
-  // Records an event on each stream that uses a block, if it can be recorded.
+  // Records an event on each stream that uses a block, unless the stream is
+  // captured.
   void AskUses(Block* block);
   // Whether all uses of the block are known and `test` returns true for the
   // event of each use.
@@ -87,8 +89,8 @@ class TensorPool : public std::enable_shared_from_this<TensorPool> {
   // Allocates a block. If the GPU has no memory left, calls FreeIdle and tries
   // again.
   Status Make(std::uint64_t bytes, Block* out);
-  // Takes one of the `idle` blocks of a size, or makes a block of that size.
-  // `count`: the number of blocks of the size, idle or in use.
+  // Takes one of the `idle` blocks, all of `bytes` bytes, or makes such a
+  // block. `count`: the number of blocks of the size, idle or in use.
   Status Choose(std::uint64_t bytes, std::size_t count, std::deque<Block>* idle,
                 Block* out);
   // Waits for the streams that used idle blocks, and frees those blocks.
@@ -99,15 +101,17 @@ class TensorPool : public std::enable_shared_from_this<TensorPool> {
   void Return(Block block);
 
   const std::shared_ptr<Gpu> gpu_;
-  // Not held while a method of gpu_ runs, as that may wait for another thread.
+  // Not held while a method of gpu_ runs, because the method may wait for
+  // another thread.
   std::mutex mutex_;
   // Blocks by their size in bytes. Guarded by mutex_.
   std::map<std::uint64_t, Blocks> sizes_;
-  // Calls of Open that no Close has followed yet. Guarded by mutex_.
+  // The number of users that have not called Close yet. Guarded by mutex_.
   std::size_t users_ = 1;
 };
 
-// The memory of one tensor, which goes back to the pool when this object ends.
+// The memory of one tensor. The memory goes back to the pool when this object
+// is destroyed.
 //
 // Thread-safe. Shares the pool. Blocks only for room in a stream; Await also
 // blocks for the GPU's own stream. Errors: those of Gpu.
@@ -119,20 +123,20 @@ class TensorMemory {
 
   Gpu& gpu() const { return pool_->gpu(); }
   std::uint64_t address() const { return block_.memory->address(); }
-  // Says that all work that makes the tensor is queued: the tensor is made once
-  // the GPU's own stream has done it.
+  // Tells the pool that all work which makes the tensor is queued on the GPU's
+  // own stream. The tensor is made once that stream has done this work.
   Status Finish() { return block_.ready->Record(gpu().own_stream()); }
   // Waits until the tensor is made.
   Status Await() const { return block_.ready->Await(); }
   // Lets `stream` use the tensor, and makes it wait until the tensor is made.
-  // The stream must exist until this object ends. FAILED_PRECONDITION if the
-  // stream is captured.
+  // The stream must exist until this object is destroyed. FAILED_PRECONDITION
+  // if the stream is captured.
   Status HandOver(void* stream);
   // Lets unknown streams use the tensor. These streams do not wait until the
   // tensor is made.
   Status HandOverUnordered();
-  // Makes the GPU's own stream wait for the work that is queued so far on the
-  // streams that the tensor was handed to.
+  // Makes the GPU's own stream wait for all work queued so far on the streams
+  // to which the tensor was handed over.
   Status HoldBackOwnStream();
 
  private:

@@ -2,10 +2,11 @@
 // than ctypes needs. Where it cannot be loaded, forebay/_batch_reader.py does
 // the same by ctypes.
 //
-// It is compiled once, with the limited API of CPython 3.11, for this and later
-// versions. Python 3.9 and 3.10 have everything used here, too, and load it as
-// well. The module does not link libforebay.so: Python passes it the addresses
-// of two functions, so that both use the library that ctypes has loaded.
+// The module is compiled once, with the limited API of CPython 3.11, for
+// version 3.11 and later. Python 3.9 and 3.10 also load it, because they have
+// everything that it uses. The module does not link libforebay.so: Python
+// passes it the addresses of two functions, so that module and ctypes use the
+// same library.
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
 
@@ -34,8 +35,8 @@ struct Memory {
   unsigned long long next_sample;  // NOLINT(google-runtime-int): as T_ULONGLONG
 };
 
-// The Python object that waits for the batches of a loader. A single thread at
-// a time uses the object; other Python threads run while it waits.
+// The Python object that waits for the batches of a loader. One thread at a
+// time may use the object. Other Python threads run while it waits.
 struct BatchReader {
   // NOLINTNEXTLINE(readability-identifier-naming): Python's macro names it
   PyObject_HEAD;
@@ -46,9 +47,9 @@ struct BatchReader {
   forebay_loader* loader;
   double seconds;            // the timeout of a wait
   forebay_batch_view* view;  // Python reads the layouts of the fields here
-  // The batch read last; None or null once the caller has handed it out. An
-  // exception between reading and handing out, such as a signal's, therefore
-  // loses no batch.
+  // The batch that was read last; None or null once the caller has handed it
+  // out. If an exception, such as a signal's, comes between reading and handing
+  // out, no batch is lost.
   PyObject* pending;
 };
 
@@ -58,7 +59,7 @@ Object* As(PyObject* object) {
   return reinterpret_cast<Object*>(object);
 }
 
-// Returns a function as the void* that CPython's tables of slots hold.
+// Converts a function to void*, the type that CPython's slot tables hold.
 template <typename Function>
 void* Slot(Function function) {
   return reinterpret_cast<void*>(function);

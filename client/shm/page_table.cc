@@ -40,13 +40,14 @@ constexpr std::uint64_t kIsPresent = 1 << 3;
 constexpr std::uint64_t kIsSwapped = 1 << 4;
 
 // Bits of a 64-bit entry of /proc/self/pagemap (pagemap.rst). Bit 61 says that
-// the page belongs to a file or to shared memory: a private copy lacks it.
+// the page belongs to a file or to shared memory; a private copy lacks this
+// bit.
 constexpr std::uint64_t kEntryFile = std::uint64_t{1} << 61;
 constexpr std::uint64_t kEntrySwapped = std::uint64_t{1} << 62;
 constexpr std::uint64_t kEntryPresent = std::uint64_t{1} << 63;
 
-// Runs a scan whose categories are set. Asks for one region more than
-// kMaxPageRuns, so that the caller sees whether there are too many.
+// Runs a scan; the caller has set the categories in `scan`. Asks for one region
+// more than kMaxPageRuns, so that the caller sees whether there are too many.
 std::optional<PageRuns> Scan(int fd, PageRun range, PagemapScan scan) {
   PageRegion regions[kMaxPageRuns + 1];
   scan.size = sizeof scan;
@@ -78,8 +79,8 @@ PageTable::PageTable()
 
 std::optional<PageRuns> PageTable::ScanPrivate(PageRun range) const {
   // Inverting the category makes the mask match pages that are not the file's.
-  // They must also be present or swapped: pages that were never touched are
-  // not private.
+  // The pages must also be present or swapped: pages that were never touched
+  // are not private.
   PagemapScan scan = {};
   scan.category_inverted = kIsFile;
   scan.category_mask = kIsFile;

@@ -19,8 +19,9 @@ struct PageRun {
 };
 using PageRuns = std::vector<PageRun>;
 
-// A search that finds more runs than this may end early: the caller then drops
-// all pages, which costs less than many system calls.
+// The largest number of runs that a search needs to find. If there are more,
+// the search may end early, and the caller drops all pages, which costs less
+// than many system calls.
 inline constexpr size_t kMaxPageRuns = 64;
 
 // Returns the pages of `memory`, which must be page-aligned.
@@ -35,9 +36,9 @@ void DropPages(PageRun pages);
 
 // This process's page table, read from /proc/self/pagemap.
 //
-// Thread-safe. Belongs to the process that opened it: a forked child would see
-// its parent's pages. Owns the descriptor. Never blocks. Errors: a search
-// returns nullopt if the kernel refuses it.
+// Thread-safe. Only the process that opened it may use it: a forked child would
+// see its parent's pages. Owns the descriptor. Never blocks. Errors: a search
+// returns nullopt if the kernel refuses the search.
 class PageTable {
  public:
   PageTable();

@@ -14,9 +14,9 @@ namespace {
 
 constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ, Linux 5.14
 
-// Whether a page that was written shows the shared content after Drop. Create
-// learns only whether the kernel permits the search. This trial, on two pages
-// of its own, shows whether the search finds private pages, too.
+// Tests, on two pages of its own, whether `pages` finds private pages: a page
+// that was written must show the shared content after Drop. Create has checked
+// only that the kernel permits the search.
 bool Works(PrivatePages& pages) {
   constexpr size_t kBytes = 2 * kPageBytes;
   const proto::Fd fd(memfd_create("forebay-trial", MFD_CLOEXEC));
@@ -47,8 +47,8 @@ PageSearch FirstThatWorks() {
 }
 
 // Writes a byte without changing it, so that the kernel copies its page. The
-// write is atomic, as another thread may write to the byte at the same time,
-// and the compiler may not omit it.
+// write is atomic, because another thread may write to the byte at the same
+// time. The compiler must not omit the write.
 void TouchForWriting(std::uint8_t* byte) {
 #if defined(__x86_64__)
   asm volatile("lock; orb $0, %0" : "+m"(*byte) : : "memory", "cc");

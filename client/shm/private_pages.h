@@ -17,9 +17,9 @@ enum class PageSearch {
 };
 
 // Drops the private pages of MAP_PRIVATE mappings of shared memory. A page
-// becomes private when the user, or the kernel for the user, writes to it; it
-// then no longer shows what the daemon writes. A search looks at each page
-// table entry; a huge page has a single entry.
+// becomes private when the user writes to it, or the kernel does so for the
+// user. A private page no longer shows what the daemon writes. A search looks
+// at each page table entry; a huge page has a single entry.
 //
 // Thread-safe for different mappings. Belongs to the process that created it: a
 // forked child may only destroy its copy. Owns descriptors, never memory. Never
@@ -29,18 +29,19 @@ class PrivatePages {
  public:
   // Creates an object that uses the cheapest search that works in this process.
   static std::shared_ptr<PrivatePages> Create();
-  // Creates an object that uses this search. Returns null if the kernel does
-  // not permit it.
+  // Creates an object that uses `search`. Returns null if the kernel does not
+  // permit that search.
   static std::shared_ptr<PrivatePages> Create(PageSearch search);
 
   PageSearch search() const { return search_; }
 
-  // Prepares a page-aligned mapping; called once, before anyone may write to
-  // it. Makes all pages present, so that later reads cause no page faults.
+  // Prepares a page-aligned mapping. Called once for each mapping, before
+  // anyone may write to the mapping. Makes all pages present, so that later
+  // reads cause no page faults.
   void Watch(void* memory, size_t bytes);
 
   // Drops the private pages of a watched mapping, which then shows the shared
-  // content again. Nobody may be using it.
+  // content again. No thread may use the mapping meanwhile.
   void Drop(void* memory, size_t bytes);
 
  private:
@@ -53,10 +54,10 @@ class PrivatePages {
   const PageTable table_;
 };
 
-// Makes every page private with its present content. Later writes of the daemon
-// change it neither here nor in children that are forked later. Other threads
-// may write to the memory meanwhile. Thread-safe. `memory` must be
-// page-aligned.
+// Makes every page of `memory` private with its present content. Later writes
+// of the daemon no longer change the content, neither in this process nor in
+// children that are forked later. Other threads may write to the memory
+// meanwhile. Thread-safe. `memory` must be page-aligned.
 void MakePagesPrivate(void* memory, size_t bytes);
 
 }  // namespace forebay::client::shm

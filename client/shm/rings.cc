@@ -60,13 +60,15 @@ WaitResult Rings::Wait(std::int64_t nanos) {
   if (HasEntry()) return WaitResult::kReady;
   const std::int64_t start = NowNanos();
   release_->waiting.store(1, std::memory_order_seq_cst);
-  // An idle daemon may not know that all entries have been taken. `waiting` was
-  // written before Notify reads `looking`, and the daemon does the reverse,
-  // both in sequential order: at least one of them sees the other's word.
+  // An idle daemon may not know that all entries have been taken. This thread
+  // writes `waiting` before Notify reads `looking`. The daemon writes `looking`
+  // before it reads `waiting`. The order is sequentially consistent, so at
+  // least one side sees the other's write.
   Notify();
   const int error = proto::FutexWait(&ready_->tail, head_, nanos);
   release_->waiting.store(0, std::memory_order_relaxed);
-  // At most `nanos` count, as the process may have been stopped meanwhile.
+  // At most `nanos` are added, because the process may have been stopped
+  // meanwhile.
   release_->wait_nanos.fetch_add(std::min(NowNanos() - start, nanos),
                                  std::memory_order_relaxed);
   if (HasEntry()) return WaitResult::kReady;

@@ -15,9 +15,9 @@ enum class WaitResult { kReady, kTimeout, kInterrupted };
 // The client's end of a loader's two rings (proto/shm_ring.h): takes published
 // entries, and pushes releases.
 //
-// One thread at a time takes, and one pushes; any thread may read the counters.
-// Owns the mappings and the eventfd. Only Wait blocks. Errors: named at each
-// method.
+// One thread at a time may take entries, and one at a time may push releases.
+// Any thread may read the counters. Owns the mappings and the eventfd. Only
+// Wait blocks. Errors: named at each method.
 class Rings {
  public:
   Rings() = default;
@@ -29,7 +29,8 @@ class Rings {
   // the descriptors are not rings of this version.
   Status Map(proto::Fd ready, proto::Fd release, proto::Fd event);
   bool mapped() const { return release_ != nullptr; }
-  // Gives up everything; only for a forked child and the destructor.
+  // Unmaps both rings and closes the eventfd. Only for a forked child and the
+  // destructor.
   void Unmap();
 
   // Whether there is an entry to take.
@@ -39,8 +40,8 @@ class Rings {
   WaitResult Wait(std::int64_t nanos);
   // Takes the next entry. HasEntry must be true.
   proto::ReadyEntry Take();
-  // Returns the number of entries taken so far, which is also the number of the
-  // next one, modulo 2^32.
+  // Returns the number of entries taken so far, modulo 2^32. The next entry has
+  // this number.
   std::uint32_t taken_count() const { return head_; }
   // Returns why the epoch ended, if the entry taken last was an error.
   Status ReadError() const;

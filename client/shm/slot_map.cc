@@ -64,8 +64,8 @@ Status SlotMap::Add(const std::vector<proto::Fd>& fds) {
     const size_t index = slots_.size();
     std::shared_ptr<SlotMapping> slot;
     // A lease of the last epoch may still hold the slot. Two mappings of one
-    // slot would each keep private pages of their own, so the slot's mapping is
-    // used again if the memfd is the same.
+    // slot would each have their own private pages. The slot's mapping is
+    // therefore reused if the memfd is the same.
     if (index < last_.size()) slot = last_[index].lock();
     if (slot == nullptr || slot->bytes() != slot_bytes_ ||
         !slot->IsOf(fd.get())) {

@@ -17,12 +17,14 @@ namespace forebay::client::shm {
 // what the daemon writes. This process's own writes stay private, and
 // DropPrivatePages discards them.
 //
-// As thread-safe as memory; Watch and DropPrivatePages belong to one thread at
-// a time. Owns the mapping. Never blocks. Errors: named at Map.
+// Threads may use the mapping as they may use any memory. Watch and
+// DropPrivatePages belong to one thread at a time. Owns the mapping. Never
+// blocks. Errors: named at Map.
 class SlotMapping {
  public:
-  // Maps `bytes` bytes of `fd`. Fails if the memory behind `fd` is smaller, as
-  // touching the rest would kill the process by SIGBUS, or cannot be mapped.
+  // Maps `bytes` bytes of `fd`. Fails if the memory cannot be mapped, or is
+  // smaller than `bytes`: touching bytes past its end would kill the process by
+  // SIGBUS.
   static Status Map(int fd, std::uint64_t bytes,
                     std::shared_ptr<PrivatePages> pages,
                     std::shared_ptr<SlotMapping>* out);
@@ -32,17 +34,17 @@ class SlotMapping {
 
   std::uint8_t* data() const { return data_; }
   std::uint64_t bytes() const { return bytes_; }
-  // Whether `fd` is the memory that is mapped.
+  // Whether `fd` is a descriptor of the mapped memory.
   bool IsOf(int fd) const;
 
-  // Prepares the pages for DropPrivatePages. Must come before the user gets the
-  // memory and may write to it.
+  // Prepares the pages for DropPrivatePages. Must be called before the user
+  // gets the memory and may write to it.
   void Watch();
   // Makes all pages show what the daemon writes. The user must no longer use
   // the memory.
   void DropPrivatePages() { pages_->Drop(data_, bytes_); }
-  // Keeps the present content until DropPrivatePages, whatever the daemon
-  // writes. Any thread.
+  // Keeps the present content until DropPrivatePages is called, whatever the
+  // daemon writes. Any thread.
   void MakePrivate() { MakePagesPrivate(data_, bytes_); }
 
  private:
@@ -59,7 +61,7 @@ class SlotMapping {
 };
 
 // The mappings of a loader's slots, by slot number. Not thread-safe. The map
-// and leases share ownership of the mappings. Never blocks. Errors: those of
+// shares ownership of the mappings with leases. Never blocks. Errors: those of
 // SlotMapping::Map.
 class SlotMap {
  public:
@@ -68,7 +70,7 @@ class SlotMap {
   Status Attach(const std::vector<proto::Fd>& fds, std::uint64_t slot_bytes);
   // Maps further slots, numbered after the present ones.
   Status Add(const std::vector<proto::Fd>& fds);
-  // Drops all slots; leased ones stay mapped until released.
+  // Drops all slots. Leased slots stay mapped until they are released.
   void Detach();
 
   std::uint32_t size() const {

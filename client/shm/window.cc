@@ -12,8 +12,8 @@ Status Malformed() {
   return Status(FOREBAY_INTERNAL, "the fetched samples are malformed");
 }
 
-// Whether a field's bytes are those of its type and shape. An integer that is
-// one element has rank 0.
+// Whether the number of a field's bytes fits its type and shape. A single
+// integer has rank 0.
 bool IsPlausible(const proto::FetchedField& field) {
   if (field.rank > proto::kMaxRank) return false;
   std::uint64_t bytes = proto::SizeOf(field.dtype);
@@ -50,7 +50,8 @@ Status FetchWindow::Map(const proto::Fd& fd, std::uint64_t bytes) {
 
 Status FetchWindow::Check(std::uint64_t samples, std::uint32_t fields) const {
   if (data_ == nullptr) return Malformed();
-  // The header is copied before it is checked, so that both see one state.
+  // The header is copied before it is checked, because the daemon could change
+  // it between two reads.
   proto::FetchHeader header;
   memcpy(&header, data_, sizeof header);
   if (header.magic != proto::kFetchMagic ||

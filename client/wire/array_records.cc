@@ -14,8 +14,8 @@
 namespace forebay::client::wire {
 namespace {
 
-// Far more bytes than any host has, and few enough that sums of the sizes of
-// 15 fields do not overflow.
+// The largest size of a field, far more than any host's memory. The sum of 15
+// such sizes does not overflow.
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 56;
 
 Status Refuse(const forebay_array& array, const char* reason) {
@@ -65,8 +65,8 @@ Status DescribeField(const forebay_array& array, RecordField* field) {
   return Status();
 }
 
-// Returns the size of one sample in bytes: its fields one after the other, each
-// image behind a header of its own.
+// Returns the size of one sample in bytes. A sample is its fields, one after
+// the other; each image follows its own header.
 std::uint64_t RecordBytes(const Records& records) {
   std::uint64_t bytes = 0;
   for (const RecordField& field : records.fields) {

@@ -13,19 +13,19 @@ namespace forebay::client::wire {
 
 // A field of samples in memory.
 struct RecordField {
-  const forebay_array* array = nullptr;  // the caller's, which it borrows
+  const forebay_array* array = nullptr;  // borrowed from the caller
   // The shape of one sample; images always have channels.
   std::vector<std::uint64_t> shape;
   std::uint64_t bytes = 0;  // bytes of one sample's elements
 };
 
-// Samples in memory, as arrays that each hold one field of all samples.
+// Samples in memory. Each array holds one field of all samples.
 struct Records {
   std::uint64_t samples = 0;
   std::vector<RecordField> fields;
 };
 
-// Describes arrays, which must outlive *out. INVALID_ARGUMENT if they are not
+// Describes arrays, which must outlive *out. INVALID_ARGUMENT: an array is not
 // as forebay_dataset.h requires; the message names the field. Thread-safe;
 // never blocks.
 Status DescribeRecords(const forebay_array* arrays, size_t count, Records* out);

@@ -21,8 +21,9 @@ Status NotListening(const std::string& path) {
   return Status(FOREBAY_UNAVAILABLE, "no Forebay daemon listens at " + path);
 }
 
-// Refuses another user's directory or socket, and a directory that others may
-// write to: they could replace the socket after this check.
+// Refuses a directory or socket of another user. Also refuses a directory that
+// other users may write to, because they could replace the socket after this
+// check.
 Status CheckOwners(int directory, const std::string& path) {
   struct stat dir_stat, socket_stat;
   if (fstat(directory, &dir_stat) != 0)
@@ -67,7 +68,7 @@ std::string RuntimeDirectory() {
   if (const char* dir = getenv("FOREBAY_RUNTIME_DIR"); dir && *dir) return dir;
   struct stat ignored;
   if (stat("/run/forebay/session.sock", &ignored) == 0) return "/run/forebay";
-  // A container may inherit the variable without the directory.
+  // A container may inherit the variable but lack the directory.
   if (const char* dir = getenv("XDG_RUNTIME_DIR");
       dir && *dir && stat(dir, &ignored) == 0)
     return std::string(dir) + "/forebay";
@@ -90,9 +91,9 @@ Status ConnectToDaemon(const std::string& directory, proto::Fd* socket_out) {
   const struct timeval timeout = {kConnectSeconds, 0};
   setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
 
-  // The path leads through the descriptor, so that it names the directory that
-  // was checked. This path is also short: a socket address holds 107 bytes
-  // (unix(7)).
+  // The path goes through the directory's descriptor, so it names the directory
+  // that was checked. The path is also short: a socket address holds at most
+  // 107 bytes (unix(7)).
   struct sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   const std::string by_fd =

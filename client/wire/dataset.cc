@@ -28,8 +28,8 @@ Status OpenFolder(const char* path, const char* what,
   return Status();
 }
 
-// Whether the daemon finds the dataset by its URI alone: "gs://bucket". There
-// is then no folder to open here.
+// Whether the daemon finds the dataset by its URI alone: "gs://bucket". The
+// client then opens no folder.
 bool IsRemote(const forebay_loader_options& options) {
   if (options.root != nullptr) return false;
   const std::string_view uri = options.uri;
@@ -38,8 +38,8 @@ bool IsRemote(const forebay_loader_options& options) {
          uri.substr(0, scheme) != "file";
 }
 
-// Opens the dataset's folder and the extra roots, with the rights of this
-// process: the daemon may read what the user can open, and nothing else.
+// Opens the dataset's folder and the extra roots with the rights of this
+// process. The daemon thus reads only folders that the user can open.
 Status OpenFolders(const forebay_loader_options& options,
                    const DatasetLocation& location,
                    std::vector<proto::Fd>* out) {
@@ -210,7 +210,7 @@ Status Dataset::Concatenate(const std::vector<const Dataset*>& parts,
                         part->fds_.end());
   }
   dataset.spec_.kind = std::move(concatenation);
-  // The joined name is for people only, so it may be cut off.
+  // The joined name is only for people, so it may be cut off.
   uri.resize(std::min(uri.size(), kMaxUri));
   *out = std::move(dataset);
   return Status();

@@ -20,9 +20,9 @@ namespace forebay::client::wire {
 // folders or memfds.
 //
 // A value, cheap to copy: copies share the descriptors. Thread-safe except for
-// the Set methods, which come before it is used. Only opening folders may
-// block. Errors: those of the functions in forebay_dataset.h and
-// forebay_producer.h that the methods stand for.
+// the Set methods, which must be called before the dataset is used. Only the
+// opening of folders may block. Each method implements a function of
+// forebay_dataset.h or forebay_producer.h, and has that function's errors.
 class Dataset {
  public:
   // See forebay_dataset_from_place.
@@ -47,8 +47,8 @@ class Dataset {
   // Keeps the first `count` fields of a dataset from workers on the host: see
   // forebay_dataset_set_host_fields.
   void SetHostFields(std::uint32_t count);
-  // The next three methods do what forebay_dataset_subset,
-  // forebay_dataset_select and forebay_dataset_concatenate say.
+  // The next three methods implement forebay_dataset_subset,
+  // forebay_dataset_select and forebay_dataset_concatenate.
   Status Subset(const std::int64_t* samples, size_t count, Dataset* out) const;
   Status Select(const char* keys, const std::uint32_t* lengths, size_t count,
                 Dataset* out) const;
@@ -66,16 +66,16 @@ class Dataset {
   static Status FromLocation(const forebay_loader_options& options,
                              const DatasetLocation& location, Dataset* out);
   // Makes a subset by `list`, which is sent in a memfd. If `keys` is 0, `list`
-  // holds sample numbers. If not, it holds the lengths of `keys` keys, then the
-  // keys themselves.
+  // holds sample numbers. If `keys` is not 0, `list` holds the lengths of
+  // `keys` keys, then the keys themselves.
   Status SubsetBy(std::string_view list, std::uint64_t keys,
                   Dataset* out) const;
   void Add(proto::Fd fd) {
     fds_.push_back(std::make_shared<const proto::Fd>(std::move(fd)));
   }
 
-  // Returns the spec as that of a part of another dataset, with the number of
-  // its descriptors.
+  // Returns the spec in the form for a part of another dataset, in which
+  // `descriptors` is set.
   message::DatasetSpec AsPart() const;
 
   message::DatasetSpec spec_;

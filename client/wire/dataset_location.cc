@@ -5,9 +5,9 @@
 namespace forebay::client::wire {
 namespace {
 
-// Splits a path at the last slash before position `end`: the folder goes to
-// `location`, the part behind the slash to `rest`. A path without such a slash
-// lies in the current folder.
+// Splits a path at the last slash before position `end`. Stores the folder in
+// `location`, and the part after the slash in `rest`. If there is no such
+// slash, the folder is the current folder.
 void Split(std::string_view path, size_t end, DatasetLocation* location,
            std::string* rest) {
   const size_t slash = end == 0 ? path.npos : path.rfind('/', end - 1);
@@ -45,8 +45,8 @@ Status FindFiles(const forebay_loader_options& options, std::string_view uri,
 }
 
 // Finds zip archives. Without a root, the options' uri ends in the folder
-// inside the archives, as in "/data/all.zip/train". The folder is removed from
-// the uri before the files are looked for.
+// inside the archives, as in "/data/all.zip/train". Removes this folder from
+// the uri before it looks for the files.
 Status FindArchives(const forebay_loader_options& options,
                     DatasetLocation* location) {
   std::string_view uri = options.uri;
@@ -64,8 +64,7 @@ Status FindArchives(const forebay_loader_options& options,
   return FindFiles(options, uri, location);
 }
 
-// Whether a path names a folder and not files in it: such a path ends in a
-// single slash.
+// Whether a path ends in a single slash: it then names a folder, and not files.
 bool IsFolder(std::string_view uri) {
   return uri.size() > 1 && uri.back() == '/' && uri[uri.size() - 2] != '/';
 }

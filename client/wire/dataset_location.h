@@ -9,11 +9,12 @@
 
 namespace forebay::client::wire {
 
-// The place where a dataset lies: a folder, and which of its files matter.
+// The place of a dataset: a folder, and which of the folder's files belong to
+// the dataset.
 struct DatasetLocation {
   std::string uri;     // the folder's name for people
   std::string folder;  // the path at which to open it
-  // Patterns of the dataset's files below the folder; none if the whole folder
+  // Patterns of the dataset's files below the folder; empty if the whole folder
   // is the dataset.
   std::vector<std::string> files;
   std::string manifest;  // the manifest's name in the folder; may be empty
@@ -22,8 +23,9 @@ struct DatasetLocation {
   std::string inner_folder = {};
 };
 
-// Finds the location in options, whose uri is not null. INVALID_ARGUMENT if the
-// options contradict each other. Reads no file; never blocks.
+// Finds the dataset's location from `options`, whose `uri` is not null.
+// INVALID_ARGUMENT if the options contradict each other. Reads no file; never
+// blocks.
 Status LocateDataset(const forebay_loader_options& options,
                      DatasetLocation* location);
 

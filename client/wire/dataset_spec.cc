@@ -20,8 +20,8 @@ std::int32_t KindOf(const forebay_array& array) {
                                        : ArrayField::kArray;
 }
 
-// Makes the kind of one dataset. Each method sets it, and returns an empty
-// text, or a sentence that refuses the options.
+// Makes the spec's `kind` for one dataset. Each method sets the kind and
+// returns an empty text, or returns a sentence that refuses the options.
 class KindMaker {
  public:
   KindMaker(const forebay_loader_options& options,

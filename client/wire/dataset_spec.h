@@ -11,9 +11,9 @@
 
 namespace forebay::client::wire {
 
-// Makes the spec of the dataset that the options describe. `location` is where
-// it lies, as LocateDataset has found and checked; the options' strings are not
-// null. INVALID_ARGUMENT: the fields or columns are not those of the format.
+// Makes the spec of the dataset that the options describe. LocateDataset has
+// found `location` and checked it. The options' strings are not null.
+// INVALID_ARGUMENT: the format does not allow the fields or columns.
 // Thread-safe; never blocks.
 Status SpecOfLocation(const forebay_loader_options& options,
                       const DatasetLocation& location,

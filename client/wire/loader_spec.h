@@ -6,10 +6,10 @@
 
 namespace forebay::client::wire {
 
-// Returns the order, or the whole loader, that the options describe. Each
-// enumerator has the same number in the options as in the messages.
-// MakeLoaderSpec leaves dataset and pipeline empty. Thread-safe; never blocks
-// or fails.
+// MakeSamplerSpec returns the order that the options describe, and
+// MakeLoaderSpec the whole loader without its dataset and pipeline. Enumerators
+// have the same numbers in the options and in the messages. Thread-safe; never
+// blocks or fails.
 message::SamplerSpec MakeSamplerSpec(const forebay_loader_options& options);
 message::LoaderSpec MakeLoaderSpec(const forebay_loader_options& options);
 

@@ -107,7 +107,7 @@ Status ReceivePacket(int socket, std::int64_t timeout_nanos, std::string* bytes,
   TakeFds(&message, fds);
   if ((message.msg_flags & MSG_TRUNC) != 0)
     return Status(FOREBAY_INTERNAL, "the daemon sent an oversized message");
-  // The kernel drops descriptors for which this process has no room.
+  // The kernel drops descriptors if this process may open no more.
   if ((message.msg_flags & MSG_CTRUNC) != 0)
     return ErrnoStatus(EMFILE, "cannot take the daemon's batches");
   if (received == 0) return Gone();

@@ -11,9 +11,9 @@
 
 namespace forebay::client::wire {
 
-// Messages over a socket of SOCK_SEQPACKET, which keeps their boundaries, and
-// memfds for what is too large for a message. The functions are thread-safe for
-// different sockets.
+// Sends and receives messages over a SOCK_SEQPACKET socket, which keeps their
+// boundaries. Data that is too large for a message travels in memfds. The
+// functions are thread-safe for different sockets.
 
 // The largest message in either direction, in bytes.
 inline constexpr size_t kMaxMessage = 64 * 1024;
@@ -36,7 +36,7 @@ Status ReceivePacket(int socket, std::int64_t timeout_nanos, std::string* bytes,
 bool IsHungUp(int socket);
 
 // Makes a sealed memfd that holds `bytes`. The daemon takes only sealed memory,
-// which no client can shorten while the daemon reads it.
+// because no client can shorten such memory while the daemon reads it.
 Status SealedMemory(std::string_view bytes, proto::Fd* out);
 
 // Reads all bytes of a memfd. INTERNAL if there are more than `limit`.

@@ -17,7 +17,8 @@ namespace {
 
 // The nanoseconds within which a daemon must greet.
 constexpr std::int64_t kHelloNanos = 10'000'000'000;
-// The id of an error that answers no request: the daemon's reason to hang up.
+// The request id of an error that answers no request. Such an error is the
+// daemon's reason to hang up.
 constexpr std::uint64_t kNoRequest = 0;
 // The largest list of classes, in bytes, that a client takes into its memory.
 constexpr std::uint64_t kMaxClassListBytes = 256 << 20;
@@ -146,7 +147,8 @@ Status Session::ReceiveLocked(std::int64_t timeout_nanos) {
   const std::uint64_t id = reply.answer.request_id;
   const auto* error = std::get_if<message::Error>(&reply.answer.kind);
   if (id == kNoRequest && error != nullptr) return FailLocked(ToStatus(*error));
-  // A second answer to a request counts as an answer to none.
+  // A second answer to the same request is refused like an answer to an unknown
+  // request.
   if (unanswered_.erase(id) == 0)
     return FailLocked(Status(
         FOREBAY_INTERNAL, "the daemon answered a request that was not made"));

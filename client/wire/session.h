@@ -19,7 +19,7 @@ namespace forebay::client::wire {
 // A request of any kind, without its id.
 using Request = decltype(message::ClientMessage::kind);
 
-// An answer of the daemon's, and the descriptors that came with it.
+// An answer from the daemon, and the descriptors that came with it.
 struct Reply {
   message::DaemonMessage answer;
   std::vector<proto::Fd> fds;
@@ -32,28 +32,28 @@ Status ToStatus(const message::Error& error);
 // is malformed.
 Status MalformedAnswer(const char* request);
 
-// Reads the classes of an answer from the memfd that came with it. INTERNAL if
-// the memfd is larger than 256 MiB or malformed.
+// Reads a list of classes from `memory`, the memfd that came with an answer.
+// INTERNAL if the memfd is larger than 256 MiB or malformed.
 Status ReadClassList(const proto::Fd& memory, message::ClassList* classes);
 
 // A connection to the daemon: requests and their answers. Each request has an
-// id, which its answer repeats, so a request may be sent long before its answer
-// is awaited.
+// id, which the answer repeats. A caller may therefore await the answer long
+// after it has sent the request.
 //
-// Thread-safe. Owns the socket. Before the session is destroyed, all memory
-// that the daemon gave must be unmapped: the daemon then frees the session's
-// resources. Calls block until the daemon answers. A thread that waits blocks
+// Thread-safe. Owns the socket. All memory that came from the daemon must be
+// unmapped before the session is destroyed, because the daemon then frees that
+// memory. Calls block until the daemon answers. A thread that waits blocks
 // other callers. Errors: UNAVAILABLE if the daemon is gone or silent, INTERNAL
-// if its answer is malformed; both shut the session down. All other errors come
-// from the daemon's answers.
+// if its answer is malformed; after either error, the session is shut down. All
+// other errors come from the daemon's answers.
 class Session {
  public:
-  // The nanoseconds after which a silent daemon counts as gone. A daemon that
-  // swaps or is stopped for a moment answers within them.
+  // The nanoseconds after which a silent daemon counts as gone. They are enough
+  // for a daemon that swaps, or is stopped for a moment.
   static constexpr std::int64_t kAnswerNanos = 30'000'000'000;
 
-  // Connects (see ConnectToDaemon) and says hello, at most 10 s for each.
-  // FAILED_PRECONDITION if the daemon speaks another protocol.
+  // Connects (see ConnectToDaemon), then says hello. Blocks for at most 10 s in
+  // each step. FAILED_PRECONDITION if the daemon speaks another protocol.
   static Status Open(const std::string& runtime_dir, const std::string& job_key,
                      const std::string& job_name, double weight,
                      std::unique_ptr<Session>* out);
@@ -71,8 +71,8 @@ class Session {
   Status Await(std::uint64_t request_id, std::int64_t timeout_nanos,
                Reply* reply);
 
-  // Sends a request and awaits its answer, also across signals. A daemon that
-  // is silent for `timeout_nanos` nanoseconds counts as gone.
+  // Sends a request and awaits its answer, even if signals arrive meanwhile. A
+  // daemon that is silent for `timeout_nanos` nanoseconds counts as gone.
   Status Call(Request request, Reply* reply, const std::vector<int>& fds = {},
               std::int64_t timeout_nanos = kAnswerNanos);
 
@@ -83,8 +83,8 @@ class Session {
   // Hangs up; calls fail from now on. Never blocks.
   void Shutdown();
 
-  // Closes the descriptors that a forked child has inherited. The parent has
-  // its own, so the daemon notices nothing.
+  // Closes the descriptors that a forked child has inherited. The parent still
+  // has its own descriptors, so the daemon notices nothing.
   void Abandon() {
     socket_.Close();
     lifeline_.Close();
@@ -93,14 +93,14 @@ class Session {
  private:
   // Receives a message and stores it by the id of its request.
   Status ReceiveLocked(std::int64_t timeout_nanos);
-  // Hangs up, as answers can no longer be trusted, and returns `status`.
+  // Hangs up, because later answers cannot be trusted, and returns `status`.
   Status FailLocked(Status status);
 
   std::mutex mutex_;
   proto::Fd socket_;
-  // The end of a pipe whose other end the daemon watches. When it is closed,
-  // also by exec, the daemon knows that this process has nothing of the session
-  // mapped any more.
+  // An end of a pipe; the daemon watches the other end. When this end is
+  // closed, for example by exec, the daemon knows that this process no longer
+  // has any of the session's memory mapped.
   proto::Fd lifeline_;
   std::atomic<std::uint64_t> last_request_id_{0};
   // The ids of requests without an answer so far. Guarded by mutex_.

@@ -49,7 +49,7 @@ struct alignas(4 * sizeof(Element)) TailQuad {
   Element elements[4];
 };
 
-// Converts four pixels of an image: 12 bytes make three quads.
+// Converts four pixels of three colors: 12 bytes become three quads.
 template <typename Element>
 FOREBAY_KERNEL inline void TailFourPixels(const TailArguments& arguments,
                                           const std::uint32_t* table,

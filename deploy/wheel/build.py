@@ -1,7 +1,7 @@
 """Packs a wheel: the Python package, its library, the programs, and the shared
-libraries that those need beyond what every host has.
+libraries that the programs need and a host may lack.
 
-Equal inputs give equal bytes. The version is that of proto/version.h.
+Equal inputs give equal bytes. The wheel has the version of proto/version.h.
 """
 
 import argparse
@@ -16,11 +16,11 @@ import zipfile
 from wheel.wheelfile import WheelFile
 
 TAG = "py3-none-manylinux_2_35_x86_64"
-# The libraries of PEP 600's list, which the host has to have.
+# The libraries that PEP 600 expects on every host.
 OF_THE_HOST = re.compile(
     r"(linux-vdso|ld-linux-x86-64|libc|libm|libdl|librt|libpthread|libutil|"
     r"libresolv|libstdc\+\+|libgcc_s)\.so\b")
-# When all files were last changed: the earliest that a zip archive can tell.
+# The modification time of all files: the earliest that a zip archive allows (1980).
 EPOCH = 315532800
 METADATA = """\
 Metadata-Version: 2.1
@@ -52,7 +52,7 @@ forebay = forebay.filesystem:ForebayFileSystem
 
 
 class Wheel:
-    """Files by the path that they get; written in the order of the paths."""
+    """The files of a wheel, by their paths in it."""
 
     def __init__(self):
         self._files = {}
@@ -62,7 +62,7 @@ class Wheel:
         self._files[path] = content, 0o755 if executable else 0o644
 
     def add_binary(self, path, source):
-        """A program or library, without symbols that nobody links with."""
+        """Adds a program or library without the symbols that no linker needs."""
         with tempfile.TemporaryDirectory() as folder:
             stripped = os.path.join(folder, "stripped")
             subprocess.run(["strip", "--strip-unneeded", "-o", stripped, source],
@@ -71,7 +71,7 @@ class Wheel:
                 self.add(path, file.read(), executable=True)
 
     def write(self, path):
-        """Writes the archive; WheelFile adds RECORD."""
+        """Writes the wheel, its files sorted by path. WheelFile adds RECORD."""
         with WheelFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, (content, mode) in sorted(self._files.items()):
                 entry = zipfile.ZipInfo(name, time.gmtime(EPOCH)[:6])
@@ -81,7 +81,7 @@ class Wheel:
 
 
 def needed(program):
-    """Paths of all libraries that a program loads, by the name it asks for."""
+    """Returns the libraries that a program loads: a dict from names to paths."""
     said = subprocess.run(["ldd", program], check=True,
                           stdout=subprocess.PIPE).stdout.decode()
     if "not found" in said:
@@ -90,7 +90,7 @@ def needed(program):
 
 
 def carried(programs):
-    """Returns the libraries that the wheel has to bring, paths by name."""
+    """Returns the libraries that the wheel must contain: a dict from names to paths."""
     found = {}
     for program in programs:
         found.update(needed(program))
@@ -99,7 +99,7 @@ def carried(programs):
 
 
 def package_of(path):
-    """The Debian package that a library is from."""
+    """Returns the name of the Debian package that a library comes from."""
     # dpkg may know the library by its path before or after /lib became /usr/lib.
     real = os.path.realpath(path)
     for known in (real, real.replace("/usr/lib/", "/lib/", 1)):
@@ -111,15 +111,15 @@ def package_of(path):
 
 
 def licence_of(package):
-    """Returns a package's statement of its authors' terms."""
+    """Returns the bytes of a package's copyright file, which has its licences."""
     return pathlib.Path("/usr/share/doc", package, "copyright").read_bytes()
 
 
 def listed(path):
-    """The packages of runtime_packages.txt.
+    """Reads runtime_packages.txt.
 
     Returns:
-      A dict of package name to its linkage, "static" or "shared".
+      A dict from package names to their linkage, "static" or "shared".
 
     Raises:
       SystemExit: a line is malformed, or a licence does not allow the linkage.
@@ -138,11 +138,11 @@ def listed(path):
 
 
 def allowed(licence, linkage):
-    """Whether the terms allow the code, linked in this way, in a wheel under
-    Apache-2.0.
+    """Returns whether a licence allows code that is linked in this way in a wheel
+    under Apache-2.0.
 
-    The GPL does not, unless an exception or another choice does; the LGPL allows a
-    library file that users can replace.
+    The GPL does not allow that, unless the licence has an exception or offers a
+    choice. The LGPL allows shared libraries, because users can replace these.
 
     Args:
       licence: an SPDX expression of OR and AND, without parentheses.
@@ -157,7 +157,7 @@ def allowed(licence, linkage):
 
 
 def check_carried(packages, libraries):
-    """Raises SystemExit unless each library of the wheel is of a package that is
+    """Raises SystemExit unless each library of the wheel comes from a package that is
     listed as shared.
 
     Args:
@@ -212,7 +212,7 @@ def main():
         description=pathlib.Path(by_name["README.md"]).read_text()).encode())
     wheel.add(f"{info}/WHEEL", WHEEL.format(tag=TAG).encode())
     wheel.add(f"{info}/entry_points.txt", ENTRY_POINTS.encode())
-    os.environ["SOURCE_DATE_EPOCH"] = str(EPOCH)  # WheelFile's own entry
+    os.environ["SOURCE_DATE_EPOCH"] = str(EPOCH)  # for WheelFile's entry RECORD
     wheel.write(os.path.join(args.output, f"forebay-{version}-{TAG}.whl"))
 
 

@@ -1,4 +1,4 @@
-"""Packs a wheel, whose name holds what is inside: it lies alone in a folder."""
+"""Packs a wheel. Its file name depends on its content, so the output is a folder with the wheel alone."""
 
 def _wheel_impl(ctx):
     folder = ctx.actions.declare_directory(ctx.label.name)

@@ -20,13 +20,13 @@ class AdminServer {
  public:
   virtual ~AdminServer() = default;
 
-  // Accepts no more connections, and removes the socket's path, so that another
-  // daemon can use it. Call it on one thread.
+  // Stops accepting connections, and removes the socket's path, so that another
+  // daemon can use the path. Call it on one thread.
   virtual void StopListening() = 0;
 
-  // Listens on `path`, and replaces an old socket there: the caller knows that
-  // no other daemon listens. The directory must be the caller's own, of mode
-  // 0700; the socket gets 0600.
+  // Listens at `path`, and replaces an old socket there: the caller knows that
+  // no other daemon listens there. The directory must be the caller's own, of
+  // mode 0700; the socket gets 0600.
   static absl::StatusOr<std::unique_ptr<AdminServer>> Start(
       const std::string& path, Subjects subjects);
 };

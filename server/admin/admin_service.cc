@@ -29,7 +29,8 @@ grpc::Status ToGrpc(const absl::Status& status) {
                       ValidUtf8(std::string(status.message())));
 }
 
-// Adds the names of classes, unless they are too long for the first message.
+// Adds the names of classes to `chunk`, unless they are too long for the first
+// message.
 void AddClasses(const std::vector<std::string>& classes,
                 proto::PeekChunk* chunk) {
   std::uint64_t bytes = 0;
@@ -38,7 +39,7 @@ void AddClasses(const std::vector<std::string>& classes,
   for (const std::string& name : classes) chunk->add_classes(name);
 }
 
-// Admits a copy of a batch, if there are not too many at once.
+// Admits a copy of a batch, unless too many are being made at once.
 class PeekAdmission {
  public:
   explicit PeekAdmission(std::atomic<int>* peeks)
@@ -52,8 +53,8 @@ class PeekAdmission {
 };
 
 // The service. gRPC calls its methods on several threads at once. Each method
-// takes its snapshots one after another, so numbers of different rooms may
-// differ by a moment.
+// takes its snapshots one after another, so numbers of different rooms may be a
+// moment apart.
 class AdminService final : public proto::Admin::Service {
  public:
   explicit AdminService(Subjects subjects) : subjects_(std::move(subjects)) {}
@@ -114,8 +115,9 @@ class AdminService final : public proto::Admin::Service {
                         "a job's or loader's name has at most 256 bytes");
   }
 
-  // Sends a batch: first its layout, then its data in pieces. The slot's header
-  // was filled by the daemon, but the copy may be torn, so it is checked.
+  // Sends a batch: first its layout, then its data in pieces. The daemon itself
+  // has filled the slot's header, but the copy may be torn, so the header is
+  // checked.
   static grpc::Status Send(const job::PeekedBatch& batch,
                            grpc::ServerWriter<proto::PeekChunk>* writer) {
     proto::PeekChunk chunk;

@@ -18,7 +18,8 @@ void Fill(const cache::Traffic& in, proto::ReadTraffic* out) {
   Fill(in.source, out->mutable_source());
 }
 
-// Returns the traffic of a job; zeros if the snapshot does not have the job.
+// Returns the traffic of a job; all zeros if the snapshot does not contain the
+// job.
 const cache::Traffic& Counted(const cache::CacheSnapshot& snapshot,
                               const job::JobSnapshot& job) {
   static const cache::Traffic nothing;

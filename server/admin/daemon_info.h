@@ -14,7 +14,7 @@ namespace forebay::admin {
 
 // The way in which local files are read.
 struct LocalReadsInfo {
-  bool io_uring = false;  // whether by io_uring, and not by threads
+  bool io_uring = false;  // by io_uring, not by threads
   std::uint32_t threads = 0;
   // The reason why io_uring is not used; empty if it is used or not wanted.
   std::string refusal;
@@ -68,8 +68,8 @@ struct DaemonInfo {
   UserWorkersInfo user_workers;
   std::uint32_t workers = 0;         // threads that decode and transform
   std::uint32_t workers_busy = 0;    // part of workers
-  std::uint64_t tasks_queued = 0;    // waiting for one of these threads
-  std::uint64_t read_cpu_nanos = 0;  // of all reads, also from memory
+  std::uint64_t tasks_queued = 0;    // tasks that wait for a thread
+  std::uint64_t read_cpu_nanos = 0;  // of all reads, even from memory
   std::uint32_t sessions = 0;        // connected trainers
   std::string simd_target;           // of the pixel kernels
   cuda::Inventory gpus;              // of the host
@@ -84,7 +84,7 @@ struct DaemonInfo {
 };
 
 // Returns the state of the daemon. The service calls it from any thread, at
-// most a few times a second. It must not block for I/O.
+// most a few times a second. The function must not block for I/O.
 using DaemonInfoSource = std::function<DaemonInfo()>;
 
 }  // namespace forebay::admin

@@ -17,19 +17,20 @@
 namespace forebay::admin {
 namespace {
 
-// The bits of an epoch's number that are shown. A trainer numbers the portions
-// of a long list of samples in the bits above (StartEpoch in session.proto).
+// The low bits of an epoch's number, which are shown. In the bits above, a
+// trainer numbers the portions of a long list of samples (StartEpoch in
+// session.proto).
 constexpr int kEpochBits = 40;
 
-// A message says 0 where a struct says infinity: there is no cap. JSON has no
+// If there is no cap, a message has 0 where a struct has infinity: JSON has no
 // infinity, and an unset field is 0.
 double CapToProto(double cap) { return std::isinf(cap) ? 0 : cap; }
 double CapFromProto(double cap) {
   return cap == 0 ? std::numeric_limits<double>::infinity() : cap;
 }
 
-// Returns the message's name of a sharing state. The switch has no default, so
-// that the compiler finds states which are added to one side alone.
+// Returns the value that messages have for a sharing state. The switch has no
+// default, so that the compiler finds states that are added to one enum alone.
 proto::LoaderSharing::SharingState ToProto(stream::SharingState state) {
   switch (state) {
     case stream::SharingState::kAlone:
@@ -161,7 +162,8 @@ void FillPending(
   }
 }
 
-// Adds counts of requests to a sum, because a job may have several sources.
+// Adds counts of requests to a sum, because a job may read from several
+// sources.
 void Add(const RemoteRequestsInfo& in, proto::RemoteRequests* sum) {
   sum->set_reads(sum->reads() + in.reads);
   sum->set_lists(sum->lists() + in.lists);

@@ -14,8 +14,8 @@ namespace forebay::admin {
 
 // These functions translate the snapshots of jobs, the cache and the daemon
 // into messages of admin.proto, and requests into changes. Text becomes valid
-// UTF-8. A job without a cap has cap 0 in messages, and infinity in snapshots
-// and changes. `now_nanos` is a time of the monotonic clock. All are
+// UTF-8. If a job has no cap, the cap is 0 in messages, and infinity in
+// snapshots and changes. `now_nanos` is a time of the monotonic clock. All are
 // thread-safe, never block and have no errors.
 
 // Returns all jobs and their loaders.

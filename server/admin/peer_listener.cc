@@ -26,7 +26,7 @@ constexpr int kOutOfDescriptorsMillis = 100;
 constexpr int kBacklog = 16;
 
 // Refuses a directory in which other users could put a socket, or reach the
-// daemon's.
+// daemon's socket.
 absl::Status CheckDirectory(const std::string& path, uid_t uid) {
   const std::string directory = path.substr(0, path.rfind('/'));
   struct stat status;
@@ -55,8 +55,8 @@ absl::StatusOr<base::Fd> Bind(const std::string& path) {
   if (unlink(path.c_str()) != 0 && errno != ENOENT) {
     return base::ErrnoStatus(errno, path);
   }
-  // No process can connect before listen(), so setting the mode before that is
-  // soon enough.
+  // No process can connect before listen(), so it is soon enough to set the
+  // mode before that call.
   if (bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) !=
           0 ||
       chmod(path.c_str(), 0600) != 0 || listen(fd.get(), kBacklog) != 0) {
@@ -106,7 +106,7 @@ void PeerListener::Run() {
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
         errno == ENOBUFS) {
       // The connection stays in the backlog, so the socket stays readable, and
-      // the next poll would return at once. This poll waits for `stop_` alone.
+      // a poll for it would return at once. This poll waits for `stop_` alone.
       poll(fds, 1, kOutOfDescriptorsMillis);
     }
   }

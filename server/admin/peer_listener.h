@@ -14,12 +14,12 @@
 
 namespace forebay::admin {
 
-// Listens on a Unix stream socket, and passes on the connections of one uid.
-// Connections of others are logged and closed.
+// Listens on a Unix stream socket, and passes the connections of one uid to a
+// handler. Connections of other users are logged and closed.
 //
 // A thread of its own accepts, and calls the handler. The caller owns the
-// listener, which owns the socket and its path. Listen blocks for file I/O, and
-// the destructor until the handler returns. Only Listen has errors.
+// listener, which owns the socket and its path. Listen blocks for file I/O. The
+// destructor blocks until the handler returns. Only Listen has errors.
 class PeerListener {
  public:
   // Takes a connection, as a non-blocking socket.
@@ -27,8 +27,8 @@ class PeerListener {
 
   // Listens at `path`, and replaces a file there: the caller knows that no
   // other daemon listens. INVALID_ARGUMENT: the path is too long.
-  // FAILED_PRECONDITION: the directory is another uid's, or open to others.
-  // Other errors are the kernel's.
+  // FAILED_PRECONDITION: the directory belongs to another uid, or is open to
+  // others. Other errors are the kernel's.
   static absl::StatusOr<std::unique_ptr<PeerListener>> Listen(
       const std::string& path, uid_t uid, Handler handler);
   ~PeerListener();

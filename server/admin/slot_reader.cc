@@ -11,13 +11,13 @@
 namespace forebay::admin {
 namespace {
 
-// Returns the error of a header that has `what`.
+// Returns the error for a header that has the fault `what`.
 absl::Status Torn(absl::string_view what) {
   return absl::InternalError(
       absl::StrCat("the batch cannot be shown: its header has ", what));
 }
 
-// Returns the name of a kind, as messages have it; null if there is no such
+// Returns the name that messages have for a kind; null if there is no such
 // kind.
 const char* KindName(proto::FieldKind kind) {
   switch (kind) {
@@ -41,8 +41,8 @@ const char* KindName(proto::FieldKind kind) {
   return nullptr;
 }
 
-// Describes one field. Every number of `field` is checked before it is used.
-// The header is followed by `data_bytes` bytes.
+// Describes one field. Checks every number of `field` before using it.
+// `data_bytes` bytes follow the header.
 absl::Status DescribeField(const proto::FieldLayout& field,
                            std::uint64_t data_bytes,
                            proto::PeekChunk::Field* out) {
@@ -81,8 +81,8 @@ absl::Status DescribeField(const proto::FieldLayout& field,
 
 }  // namespace
 
-// The copy of the header is checked like untrusted input: a slot may be
-// refilled while it is copied, so its parts need not belong together.
+// The copy of the header is checked like untrusted input. The slot may be
+// refilled while it is copied, so the copy's parts need not belong together.
 absl::Status DescribeSlot(absl::Span<const std::uint8_t> slot,
                           proto::PeekChunk* chunk) {
   if (slot.size() < proto::kSlotHeaderBytes) return Torn("too few bytes");

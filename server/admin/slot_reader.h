@@ -13,9 +13,9 @@ namespace forebay::admin {
 // `chunk->fields`, whose offsets count from the end of the slot's header. Fills
 // `chunk->total_bytes`, the length of the data up to the end of the last field.
 //
-// The copy may be torn, because a slot can be reused while it is copied. So
-// every number is checked. Thread-safe; does not block. INTERNAL: the header is
-// inconsistent.
+// The copy may be torn, because a slot can be reused while it is copied. Every
+// number is therefore checked. Thread-safe; does not block. INTERNAL: the
+// header is inconsistent.
 absl::Status DescribeSlot(absl::Span<const std::uint8_t> slot,
                           proto::PeekChunk* chunk);
 

@@ -14,14 +14,14 @@
 namespace forebay::admin {
 
 // Returns the state of the cache. The service calls it from any thread, at most
-// a few times a second. It must not block for I/O.
+// a few times a second. The function must not block for I/O.
 using CacheInfoSource = std::function<cache::CacheSnapshot()>;
 // Returns the state of the cache's tier on disk; nullopt if there is none.
 using DiskTierInfoSource =
     std::function<std::optional<cache::disk::DiskSnapshot>()>;
 
 // The parts of the daemon that the service reports and changes. No member is
-// null. All belong to others and outlive the service.
+// null. The service owns none of them, and they outlive it.
 struct Subjects {
   const job::Introspection* jobs = nullptr;
   job::Control* control = nullptr;

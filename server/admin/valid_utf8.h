@@ -5,8 +5,8 @@
 
 namespace forebay::admin {
 
-// Returns the text as valid UTF-8, which protobuf's strings must be. Paths and
-// names can have any bytes, so each byte that is not part of a character
+// Returns the text as valid UTF-8, as protobuf's strings require. Paths and
+// names can contain any bytes; each byte that is not part of a character
 // becomes '?'. Thread-safe; never blocks; has no errors.
 std::string ValidUtf8(const std::string& text);
 

@@ -84,8 +84,8 @@ std::string DescribeArray(DType dtype, absl::Span<const std::uint64_t> shape,
   const auto* const number = std::find_if(
       std::begin(kNumberTypes), std::end(kNumberTypes),
       [&](const NumberType& candidate) { return candidate.dtype == dtype; });
-  // The type bfloat16 is one of batches only: .npy files have no such type, and
-  // the table has no row for it.
+  // Only batches can have the type bfloat16. No .npy file has it, so the table
+  // has no row for it.
   return absl::StrCat(
       number == std::end(kNumberTypes) ? "bfloat16" : number->name, " ",
       DescribeShape(shape, ragged_axis));

@@ -11,13 +11,13 @@
 #include "absl/types/span.h"
 #include "proto/shm_layout.h"
 
-// Reads the headers of .npy files whose items have a type that batches can
-// have. All functions here are thread-safe, own nothing and never block.
+// Reads the headers of .npy files, if batches can have items of their type. All
+// functions here are thread-safe, own nothing and never block.
 
 namespace forebay::array {
 
-// An array of a .npy file: the type and shape of its items, and the bytes of
-// the file that they take.
+// The array of a .npy file: the type of its items, its shape, and where the
+// items lie in the file.
 struct NpyArray {
   proto::DType dtype = proto::DType::kUint8;
   // Extents of the axes, the slowest one first; at most 32. An array without
@@ -31,14 +31,14 @@ struct NpyArray {
 };
 
 // Reads the header of a .npy file. `start` is the file's beginning and contains
-// the whole header. The caller must check that the file has as many bytes as
-// the array. Errors give the reason alone, without a file name. DATA_LOSS and
+// the whole header. The caller must check that the file is long enough for the
+// array. Errors give the reason alone, without a file name. DATA_LOSS and
 // UNIMPLEMENTED are those of ParseNpyHeader. UNIMPLEMENTED also means that the
 // items are complex, big-endian, or in Fortran order along several axes.
 absl::StatusOr<NpyArray> ReadNpyArray(absl::Span<const std::uint8_t> start);
 
-// Returns a shape as NumPy prints it, for messages to people: "(3, 5)". An axis
-// that may have any length (`ragged_axis`) is printed as "n": "(n, 5)".
+// Returns a shape as NumPy prints it, for messages to people: "(3, 5)". The
+// axis `ragged_axis`, which may have any length, is printed as "n": "(n, 5)".
 std::string DescribeShape(
     absl::Span<const std::uint64_t> shape,
     std::optional<std::size_t> ragged_axis = std::nullopt);

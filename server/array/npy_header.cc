@@ -21,18 +21,18 @@
 // The parser accepts what numpy.save writes and the variants that Python reads
 // alike: other white space, double quotes, a missing last comma, and the suffix
 // L of Python 2's integers. Other notations, such as escapes in strings, are
-// DATA_LOSS. Cost is linear in the text, whose length is bounded before it is
-// read.
+// DATA_LOSS. Parsing takes time linear in the text's length, which is checked
+// before the text is read.
 
 namespace forebay::array {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-// Bounds the axes of an array as NumPy 1 does (NPY_MAXDIMS).
+// The most axes of an array, as in NumPy 1 (NPY_MAXDIMS).
 constexpr std::size_t kMaxDimensions = 32;
 constexpr std::uint64_t kLongestText = kLongestNpyHeader - kNpyStartBytes;
-// Bounds the bytes of an array, so that sums of an offset and a length fit into
-// 64 bits.
+// The most bytes of an array. Sums of an offset and a length then fit into 64
+// bits.
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;
 
 std::string_view AsText(absl::Span<const std::uint8_t> bytes) {
@@ -43,8 +43,8 @@ absl::Status Damaged() {
   return absl::DataLossError("has a damaged .npy header");
 }
 
-// The values of the dictionary, as far as the parser has come, and which keys
-// it has met.
+// The dictionary's values that the parser has read so far, and which keys it
+// has met.
 struct Entries {
   bool has_type = false;
   std::string type;
@@ -125,7 +125,8 @@ absl::StatusOr<std::vector<std::uint64_t>> TakeShape(Reader& reader) {
   return shape;
 }
 
-// Takes one key with its value. A key that is unknown or comes twice is damage.
+// Takes one key with its value. A key that is unknown, or comes twice, counts
+// as damage.
 absl::Status TakeEntry(Reader& reader, Entries& entries) {
   FOREBAY_ASSIGN_OR_RETURN(const std::string key, reader.TakeString());
   if (!reader.Take(":")) return Damaged();
@@ -205,9 +206,9 @@ absl::Status ApplyType(const std::string& type, NpyHeader& header) {
                    "\", of which only plain numbers can be read"));
 }
 
-// Returns the number of bytes of all items together. Extents of 0 are left out
-// of the product while it is checked: the other extents of an empty array must
-// not overflow either, because callers multiply them.
+// Returns the number of bytes of all items together. To check for overflow,
+// extents of 0 are left out of the product. Callers multiply the other extents
+// of an empty array, so these must not overflow either.
 absl::StatusOr<std::uint64_t> DataBytes(const NpyHeader& header) {
   std::uint64_t bytes = header.item_bytes;
   bool empty = false;

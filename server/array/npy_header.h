@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
-// Parses the headers of .npy files, which say what the bytes after them mean.
+// Parses the headers of .npy files. A header says what the bytes after it mean.
 // The format is described in NEP 1, "A Simple File Format for NumPy Arrays",
 // and in NumPy's documentation of numpy.lib.format.
 //
@@ -20,8 +20,8 @@ namespace forebay::array {
 // objects are refused with UNIMPLEMENTED.
 enum class NpyKind { kBool, kSigned, kUnsigned, kFloat, kComplex };
 
-// The contents of a header: the type and shape of the items, and the extent of
-// the data in the file.
+// The contents of a header: the type of the items, the array's shape, and where
+// the items lie in the file.
 struct NpyHeader {
   NpyKind kind = NpyKind::kBool;
   // Bytes of one item: 1, 2, 4, 8 or 16.
@@ -34,17 +34,18 @@ struct NpyHeader {
   // Extents of the axes, at most 32. An array without axes has exactly one
   // item.
   std::vector<std::uint64_t> shape;
-  // Offset in bytes of the first item, which is the length of the header.
+  // Offset in bytes of the first item, which is also the length of the header.
   std::uint64_t data_offset = 0;
   // Bytes of all items together; at most 2^62.
   std::uint64_t data_bytes = 0;
 };
 
-// Bytes that NpyHeaderBytes needs of a file: the magic (6), the version (2) and
-// HEADER_LEN, the length of the text (2, or 4 since version 2).
+// Number of a file's bytes that NpyHeaderBytes needs: the magic (6), the
+// version (2) and HEADER_LEN, the length of the text (2, or 4 since version 2).
 inline constexpr std::uint64_t kNpyStartBytes = 12;
-// Bytes of the longest header that is accepted. Version 1 cannot have a longer
-// one; later versions have longer ones only for records of many fields.
+// Bytes of the longest header that is accepted. In version 1, no header can be
+// longer. In later versions, only headers of records with many fields are
+// longer.
 inline constexpr std::uint64_t kLongestNpyHeader = (1 << 16) + kNpyStartBytes;
 
 // Returns the length in bytes of a file's header. `start` is the first

@@ -23,8 +23,8 @@ class AnyClipDecoder final : public ClipDecoder {
 
   absl::StatusOr<ClipInfo> Open(absl::Span<const std::uint8_t> file) override;
   absl::Status Decode(std::uint64_t begin, absl::Span<float> out) override;
-  // Returns what Open would return, from a file of which only a part may be at
-  // hand. No file is open afterwards. Returns nullopt if that part does not
+  // Returns what Open would return, although perhaps only a part of the file is
+  // at hand. No file is open afterwards. Returns nullopt if that part does not
   // tell the clip's size.
   absl::StatusOr<std::optional<ClipInfo>> Measure(PartialFile file);
 

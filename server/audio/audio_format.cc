@@ -96,7 +96,7 @@ std::uint64_t UsualFramesPerByte(AudioFormat format) {
   switch (format) {
     case AudioFormat::kWav:
     case AudioFormat::kFlac:
-      // Samples have at least 4 bits.
+      // A sample takes at least 4 bits.
       return 2;
     case AudioFormat::kMp3:
       // A low bit rate is 11 kbit/s at 22.05 kHz.

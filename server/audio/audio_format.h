@@ -11,7 +11,7 @@ namespace forebay::audio {
 // A format of audio files. Ogg files hold Vorbis or Opus.
 enum class AudioFormat { kWav, kFlac, kOgg, kMp3, kOther };
 
-// Returns a file's format, as its first bytes tell it. All functions in this
+// Returns a file's format, judged by its first bytes. All functions in this
 // header are thread-safe, never block and have no errors.
 AudioFormat FormatOf(absl::Span<const std::uint8_t> file);
 
@@ -19,15 +19,15 @@ AudioFormat FormatOf(absl::Span<const std::uint8_t> file);
 absl::Span<const std::uint8_t> BehindTags(absl::Span<const std::uint8_t> file);
 
 // Returns how many of a file's first bytes FormatOf needs. `head` has the first
-// bytes at hand; the result exceeds the length of `head` if FormatOf needs
-// more.
+// bytes that are at hand. If FormatOf needs more, the result is larger than the
+// length of `head`.
 std::uint64_t BytesToTell(absl::Span<const std::uint8_t> head);
 
 // Returns a format's name for people: "FLAC".
 std::string_view NameOf(AudioFormat format);
 
-// Returns the most frames that one byte of a usual file of this format stands
-// for. Compressed silence may have thousands of frames for each byte.
+// Returns the most frames that a usual file of this format has for each byte.
+// Compressed silence may have thousands of frames for each byte.
 std::uint64_t UsualFramesPerByte(AudioFormat format);
 
 }  // namespace forebay::audio

@@ -21,36 +21,36 @@ struct ClipInfo {
   std::uint32_t sample_rate = 0;
 };
 
-// Checks that a header's numbers are within ClipInfo's ranges. DATA_LOSS: a
-// number is out of range. `format` is the format's name for the message:
-// "FLAC". Thread-safe; never blocks.
+// Checks that the numbers of a file's header are within ClipInfo's ranges.
+// DATA_LOSS: a number is out of range. `format` is the format's name for the
+// message: "FLAC". Thread-safe; never blocks.
 absl::Status CheckClip(std::string_view format, std::int64_t frames,
                        std::int64_t channels, std::int64_t sample_rate);
 
 // Decodes parts of an audio file to the same float32 numbers as
-// soundfile.read(). If the file has integers, these numbers are within -1 and
-// 1.
+// soundfile.read(). If the file stores integers, the float32 numbers lie
+// between -1 and 1.
 //
 // Not thread-safe. Borrows the file from Open until the next Open or the
 // decoder's destruction. Never blocks. After any error, the decoder is ready
-// for the next Open. An error's message is a predicate, to be put behind the
+// for the next Open. An error's message is a predicate, to be written after the
 // file's name.
 class ClipDecoder {
  public:
   virtual ~ClipDecoder() = default;
 
-  // Reads the header. From a compressed file, also reads the parts that tell
+  // Reads the header. If the file is compressed, also reads the parts that tell
   // the clip's length. DATA_LOSS: the bytes are not an audio file of a
   // supported format, or the parts that Open reads are damaged.
   // RESOURCE_EXHAUSTED: the system has no memory for the decoder.
   virtual absl::StatusOr<ClipInfo> Open(
       absl::Span<const std::uint8_t> file) = 0;
 
-  // Fills `out` with frames of the opened file, from frame `begin` on; each
-  // frame's channels follow each other. To be called once for each Open. The
-  // file must have all of these frames. Damage in other frames is not noticed.
-  // DATA_LOSS: the wanted frames are damaged, or the file is shorter than its
-  // header says. FAILED_PRECONDITION: no file is open.
+  // Fills `out` with frames of the opened file, from frame `begin` on. In
+  // `out`, the channels of a frame follow each other. Call Decode once for each
+  // Open. The file must have all of these frames. Damage in other frames is not
+  // noticed. DATA_LOSS: the wanted frames are damaged, or the file is shorter
+  // than its header says. FAILED_PRECONDITION: no file is open.
   virtual absl::Status Decode(std::uint64_t begin, absl::Span<float> out) = 0;
 };
 

@@ -1,10 +1,11 @@
 // Decodes MP3 files by libmpg123, from memory.
 //
 // A frame of layer III depends on earlier frames: its main data may begin in
-// them (the bit reservoir), and its output overlaps with theirs. To give the
-// numbers of a full decode from the middle of a file, mpg123 is told how many
-// frames to decode ahead. The clip's length is taken from the encoder's header.
-// Without that header, all frames are scanned for the length.
+// them (the bit reservoir), and its output overlaps with theirs. Decoding from
+// the middle of a file must give the numbers of a full decode. mpg123 is
+// therefore told how many earlier frames to decode first. The clip's length is
+// taken from the encoder's header. Without that header, all frames are scanned
+// for the length.
 
 #include "server/audio/mp3_decoder.h"
 
@@ -25,7 +26,8 @@ namespace {
 // Number of MPEG frames decoded before the first wanted frame. Each frame
 // overlaps with the next, and the synthesis filter remembers earlier output.
 constexpr int kOverlap = 2;
-// The most MPEG frames decoded ahead, whatever their size.
+// The most MPEG frames that are decoded before the first wanted frame, whatever
+// their size.
 constexpr int kMostPreframes = 128;
 
 // Returns the size in bytes of the smallest frame at a sample rate. The lowest
@@ -139,8 +141,8 @@ absl::StatusOr<ClipInfo> Mp3Decoder::ReadHeader() {
     return absl::InternalError("cannot be decoded to float32");
   const std::int64_t frames = Length();
   FOREBAY_RETURN_IF_ERROR(CheckClip("MP3", frames, channels, rate));
-  // The header says whether all frames have one size. This is trusted only if
-  // the encoder also told the length.
+  // The header says whether all frames have the same size. The header is
+  // trusted only if the encoder also told the length.
   const bool is_constant = frame.vbr == MPG123_CBR && IsTold();
   mpg123_param(handle_.get(), MPG123_PREFRAMES,
                PreframesFor(frame, is_constant), 0);
@@ -156,7 +158,7 @@ bool Mp3Decoder::IsTold() {
   return delay >= 0;
 }
 
-// If the encoder did not tell the number of frames, mpg123 first returns an
+// If the encoder did not tell the number of frames, mpg123's first answer is an
 // estimate. libsndfile reads no more frames than that estimate. A scan then
 // counts the frames.
 std::int64_t Mp3Decoder::Length() {

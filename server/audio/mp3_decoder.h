@@ -16,10 +16,10 @@ struct mpg123_handle_struct;
 
 namespace forebay::audio {
 
-// Decodes MP3 by libmpg123. Leaves out the samples that the encoder added at
-// both ends, if the file tells how many they are. Uses mpg123's decoder in
-// plain C, which gives the same numbers on every CPU. Threads, ownership,
-// blocking and errors are as ClipDecoder says.
+// Decodes MP3 by libmpg123. If the file tells how many samples the encoder
+// added at both ends, leaves these samples out. Uses mpg123's decoder in plain
+// C, which gives the same numbers on every CPU. Threads, ownership, blocking
+// and errors are as ClipDecoder says.
 class Mp3Decoder final : public ClipDecoder {
  public:
   Mp3Decoder() = default;
@@ -49,7 +49,7 @@ class Mp3Decoder final : public ClipDecoder {
   absl::StatusOr<ClipInfo> OpenFile(PartialFile* file);
   // Reads the first frame's header, and finds the clip's length.
   absl::StatusOr<ClipInfo> ReadHeader();
-  // Whether the encoder wrote the clip's length into the file.
+  // Returns whether the encoder wrote the clip's length into the file.
   bool IsTold();
   // Returns how many frames the clip has; negative if mpg123 cannot tell.
   std::int64_t Length();

@@ -4,9 +4,10 @@
 #include <cstddef>
 #include <string_view>
 
-// A page (RFC 3533, section 6) begins with "OggS", a version and flags. Then
-// come eight little-endian bytes: the granule position. It tells where the
-// page's last complete packet ends, and is -1 if no packet ends on the page.
+// A page (RFC 3533, section 6) begins with "OggS", a version and flags. The
+// granule position follows, in eight little-endian bytes. The position tells
+// where the page's last complete packet ends. The value -1 says that no packet
+// ends on the page.
 
 namespace forebay::audio {
 namespace {

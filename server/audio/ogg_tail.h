@@ -8,10 +8,10 @@
 
 namespace forebay::audio {
 
-// Returns the length of an Ogg file's last page: its granule position less that
-// of the page before. Granule positions of Vorbis count frames; those of Opus
-// count frames at 48 kHz. Returns nullopt if the last two pages are not found.
-// Thread-safe; never blocks.
+// Returns how many frames an Ogg file's last page has: the page's granule
+// position minus the granule position of the page before. Granule positions of
+// Vorbis count frames; those of Opus count frames at 48 kHz. Returns nullopt if
+// the last two pages are not found. Thread-safe; never blocks.
 std::optional<std::uint64_t> OggTail(absl::Span<const std::uint8_t> file);
 
 }  // namespace forebay::audio

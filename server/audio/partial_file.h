@@ -11,14 +11,14 @@
 namespace forebay::audio {
 
 // A file of which some bytes are at hand: all bytes, the first ones, or the
-// first and the last ones. Notes whether Read was asked for any other byte. Not
-// thread-safe. Borrows the bytes. Never blocks. No errors.
+// first and the last ones. Notes whether Read was asked for a byte that is not
+// at hand. Not thread-safe. Borrows the bytes. Never blocks. No errors.
 class PartialFile {
  public:
   explicit PartialFile(absl::Span<const std::uint8_t> whole)
       : size_(whole.size()), head_(whole) {}
-  // `size` is the whole file's, in bytes; `head` and `tail` are its first and
-  // last bytes.
+  // `size` is the length of the whole file in bytes. `head` and `tail` are the
+  // file's first and last bytes.
   PartialFile(std::uint64_t size, absl::Span<const std::uint8_t> head,
               absl::Span<const std::uint8_t> tail)
       : size_(size), head_(head), tail_(tail) {}

@@ -1,14 +1,14 @@
 // Decodes audio files by libsndfile, from memory.
 //
 // libsndfile trusts its input more than a daemon can. The callbacks here
-// therefore limit each call of libsndfile: how many bytes it reads, and how
-// often it asks for its place in the file. When a limit is reached, the
+// therefore limit how many bytes each call of libsndfile reads, and how often
+// the call asks for its place in the file. When a limit is reached, the
 // callbacks report the file's end.
 //
 // Seeking is not exact everywhere. In an Ogg file, libsndfile misplaces the
 // last page's frames by the number of frames that the encoder cut off. In a
-// stream that was cut out of a longer stream, it misplaces all frames. Opus
-// also needs frames before the wanted frames. SeekTo therefore seeks to an
+// stream that was cut out of a longer stream, libsndfile misplaces all frames.
+// Opus also needs frames before the wanted frames. SeekTo therefore seeks to an
 // earlier frame, and decodes up to the wanted frame.
 
 #include "server/audio/sndfile_decoder.h"
@@ -34,23 +34,24 @@ namespace {
 // Rate of the granule positions of Opus in Ogg files, in Hz (RFC 7845, section
 // 4).
 constexpr std::uint64_t kOpusRate = 48000;
-// Numbers decoded at a time on the way to the wanted frames.
+// The most numbers that are decoded at a time on the way to the wanted frames.
 constexpr std::size_t kSkipped = 4096;
-// Numbers of wanted frames decoded at a time. The limit on the bytes that one
-// call of libsndfile may read bounds this.
+// The most numbers of wanted frames that are decoded at a time. For more
+// numbers, libsndfile might need more bytes than one call may read.
 constexpr std::size_t kDecoded = std::size_t{1} << 14;
 // The most bytes of an Ogg file that one call may read. libogg assembles a
 // packet in memory that is not counted anywhere. The longest packets are
 // comments with pictures.
 constexpr std::uint64_t kMostOggBytes = std::uint64_t{16} << 20;
 // The most times that one call may ask for its place in the file. The chunks of
-// a malicious WAV file may form a circle. libsndfile keeps an entry for each
-// chunk that it reads, and asks for its place each time.
+// a malicious WAV file may form a circle. For each chunk that it reads,
+// libsndfile keeps an entry, and asks for its place in the file.
 constexpr int kMostQuestions = 1 << 16;
 
 // Returns the first frame of the last page, or an earlier frame. libsndfile
-// takes the last page's granule position for the stream's length. It therefore
-// misplaces the page's frames by the number of frames that the encoder cut off.
+// takes the last page's granule position for the stream's length. The page's
+// frames are therefore misplaced by the number of frames that the encoder cut
+// off.
 std::uint64_t StartOfLastPage(absl::Span<const std::uint8_t> file,
                               const ClipInfo& info, bool is_opus) {
   const auto tail = OggTail(file);
@@ -70,13 +71,13 @@ std::uint32_t LittleEndian(absl::Span<const std::uint8_t> bytes) {
 }
 
 // Returns how many bytes of sound a WAV file lacks, compared with the length in
-// its header. libsndfile would take a truncated file for a shorter file.
-// Returns 0 if the header says that the writer did not know the length.
+// its header. libsndfile would read a truncated file as a shorter file. Returns
+// 0 if the header says that the writer did not know the length.
 std::uint64_t MissingBytes(PartialFile* file, std::uint64_t begin) {
   constexpr std::uint64_t kFirstChunk = 12;
-  // Headers with at least this length are from writers that did not know the
-  // length, because they wrote into a pipe. Each writer puts a large number of
-  // its own there; sox's is the lowest.
+  // A header that gives at least this length comes from a writer that did not
+  // know the length, because it wrote into a pipe. Each writer uses a large
+  // number of its own; sox uses the lowest.
   constexpr std::uint32_t kUnknown = 0x7FFF'F000;
   constexpr std::array<std::uint8_t, 4> kData = {'d', 'a', 't', 'a'};
   std::uint64_t at = begin + kFirstChunk;
@@ -224,8 +225,8 @@ absl::StatusOr<ClipInfo> SndfileDecoder::OpenFile(PartialFile* file,
   SF_VIRTUAL_IO callbacks = Memory::Callbacks();
   SF_INFO info = {};
   file_.reset(sf_open_virtual(&callbacks, SFM_READ, &info, memory_.get()));
-  // The reason is not used: libsndfile keeps it in a variable that all threads
-  // share.
+  // libsndfile's reason for a failure is not used, because libsndfile keeps it
+  // in a variable that all threads share.
   if (file_ == nullptr) return Damaged(", or of a kind that is not read");
   const absl::Status is_clip = CheckInfo(format_, info, file, begin);
   if (!is_clip.ok()) {

@@ -38,11 +38,11 @@ class SndfileDecoder final : public ClipDecoder {
     void operator()(sf_private_tag* file) const;
   };
 
-  // Returns DATA_LOSS for a damaged file. `how` is the end of the message,
-  // behind the format's name.
+  // Returns DATA_LOSS for a damaged file. In the message, `how` follows the
+  // format's name.
   absl::Status Damaged(std::string_view how) const;
-  // Renews the limits on reads. To be called before each call of libsndfile
-  // that reads.
+  // Renews the limits on reads. Call it before each call of libsndfile that
+  // reads.
   void AllowOneCall();
   // Opens the file. Sets `subtype` to libsndfile's code for the encoding.
   absl::StatusOr<ClipInfo> OpenFile(PartialFile* file, int* subtype);
@@ -53,10 +53,10 @@ class SndfileDecoder final : public ClipDecoder {
   AudioFormat format_ = AudioFormat::kOther;
   ClipInfo info_;
   bool is_seekable_ = false;
-  // Seeking is exact for frames before frame `seekable_`. Later frames are
-  // reached by decoding from frame `seekable_` - 1.
+  // Seeking is exact for frames before frame `seekable_`. To reach a later
+  // frame, frames are decoded from `seekable_` - 1 on.
   std::uint64_t seekable_ = 0;
-  // Whether the file is Vorbis and IsCutOut was not called for it yet.
+  // Whether the file is Vorbis, and IsCutOut was not called for the file yet.
   bool may_be_cut_out_ = false;
   // Number of frames to decode before the first wanted frame.
   std::uint64_t preroll_ = 0;

@@ -15,14 +15,14 @@ namespace {
 // First bytes of the identification header (Vorbis I specification, 4.2.1).
 constexpr std::string_view kFirstHeader = "\x01vorbis";
 constexpr int kHeaders = 3;
-// Bytes that libogg is given at a time.
+// The most bytes that libogg is given at a time.
 constexpr std::size_t kFed = 8192;
 
 absl::Status Damaged() {
   return absl::DataLossError("is an Ogg file with damaged Vorbis headers");
 }
 
-// The packets of the stream that a file begins with.
+// The packets of the stream with which a file begins.
 class Packets {
  public:
   explicit Packets(absl::Span<const std::uint8_t> file) : left_(file) {
@@ -131,10 +131,10 @@ absl::Status CheckVorbisHeaders(absl::Span<const std::uint8_t> file) {
   return absl::OkStatus();
 }
 
-// A packet gives a quarter of the sum of its block's size and the previous
-// block's size (Vorbis I specification, 4.3.8). The last packet of a page has
-// the granule position: the number of the stream's frames up to the packet's
-// end.
+// A packet adds this number of frames: a quarter of the sum of its block's size
+// and the previous block's size (Vorbis I specification, 4.3.8). The last
+// packet of a page has the granule position, which is the number of the
+// stream's frames up to the packet's end.
 bool IsCutOut(absl::Span<const std::uint8_t> file) {
   Packets packets(file);
   const std::optional<ogg_packet> first = packets.Next();

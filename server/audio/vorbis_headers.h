@@ -8,15 +8,15 @@
 
 namespace forebay::audio {
 
-// Checks the three headers of the Vorbis stream that an Ogg file begins with:
-// libsndfile leaks memory if a header is damaged. A file that begins with
-// another stream passes. DATA_LOSS: a header is damaged or missing.
+// Checks the three headers of the Vorbis stream with which an Ogg file begins,
+// because libsndfile leaks memory if a header is damaged. A file that begins
+// with another stream passes. DATA_LOSS: a header is damaged or missing.
 // Thread-safe; never blocks.
 absl::Status CheckVorbisHeaders(absl::Span<const std::uint8_t> file);
 
-// Whether the Vorbis stream that an Ogg file begins with was cut out of a
-// longer stream. In such a stream, the first page of sound has more frames than
-// its granule position tells. Returns false if the file is damaged.
+// Returns whether the Vorbis stream with which an Ogg file begins was cut out
+// of a longer stream. In such a stream, the first page of sound has more frames
+// than its granule position tells. Returns false if the file is damaged.
 // Thread-safe; never blocks.
 bool IsCutOut(absl::Span<const std::uint8_t> file);
 

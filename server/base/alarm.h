@@ -15,8 +15,9 @@ namespace forebay::base {
 // Calls `ring` at a set time, on a thread of its own that sleeps until then.
 // Thread-safe. The caller owns the alarm. SetFor does not block; its caller may
 // hold a lock that `ring` takes. Destruction waits for a call of `ring` that is
-// under way; no call follows it. There are no errors: if the system refuses the
-// thread at construction, each SetFor tries to start it again.
+// under way; `ring` is not called afterwards. There are no errors: if the
+// system refuses the thread at construction, each SetFor tries to start it
+// again.
 class Alarm {
  public:
   // Starts the thread under `name`, of at most 15 bytes (pthread_setname_np).
@@ -28,9 +29,9 @@ class Alarm {
   Alarm& operator=(const Alarm&) = delete;
 
   // Sets the time of the next call of `ring`: `at_nanos` of the clock, or soon
-  // after. It replaces a time that was set before and has not come yet.
-  // INT64_MAX means that no call follows. Returns false if there is no thread
-  // to make the call.
+  // after. A time that was set before and has not come yet is replaced.
+  // INT64_MAX means that `ring` is not called. Returns false if there is no
+  // thread to make the call.
   bool SetFor(std::int64_t at_nanos);
   // Returns whether the system has granted the thread.
   bool has_thread() const;
@@ -51,7 +52,8 @@ class Alarm {
   // time and sleeps again.
   std::int64_t asleep_until_ ABSL_GUARDED_BY(mutex_) = INT64_MAX;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_ ABSL_GUARDED_BY(mutex_);  // not joinable if refused
+  // not joinable if the system refused it
+  std::thread thread_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay::base

@@ -18,8 +18,9 @@ absl::Status Refuse(std::string_view text, absl::string_view reason) {
       "\"", absl::string_view(text.data(), text.size()), "\" ", reason));
 }
 
-// Returns `percent` of `total`, rounded down. The multiplication by a whole
-// `total` could overflow, so quotient and remainder of 100 are taken apart.
+// Returns `percent` of `total`, rounded down. `percent * total` could overflow.
+// The quotient and the remainder of `total / 100` are therefore multiplied
+// separately.
 std::uint64_t Percentage(std::uint64_t percent, std::uint64_t total) {
   return total / 100 * percent + total % 100 * percent / 100;
 }

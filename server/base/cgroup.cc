@@ -20,9 +20,10 @@
 // controllers empty. The limits of all cgroups above a process apply to it too,
 // so the walk starts at its own cgroup and visits each parent.
 //
-// In a container the path may be the host's, while the container's own cgroup
-// is mounted at the top. So levels that do not exist are passed over, and the
-// top is always read. All limits found are combined by their minimum.
+// In a container the path may be the path on the host, while the container's
+// own cgroup is mounted at the top. Levels that do not exist are therefore
+// passed over, and the top is always read. The lowest of all limits found
+// applies.
 
 namespace forebay::base {
 namespace {
@@ -39,7 +40,7 @@ std::string ReadFile(const std::string& path) {
   return file ? content.str() : "";
 }
 
-// Returns the number that a whole file consists of; nullopt for other text.
+// Returns the number if `text` is nothing but a number; nullopt for other text.
 // Version 2 writes "max" where there is no limit.
 template <typename Number>
 std::optional<Number> ParseNumber(absl::string_view text) {

@@ -7,8 +7,8 @@
 
 namespace forebay::base {
 
-// The resources that this process may use: those of the machine, unless its
-// cgroup, a cgroup above that, or its CPU affinity allows less.
+// The resources that this process may use: those of the machine, unless the
+// process's cgroup, a parent of that cgroup, or the CPU affinity allows less.
 struct CgroupLimits {
   int cpus = 1;  // at least 1; a quota of 1.5 CPUs counts as 2
   std::uint64_t memory_bytes = 0;  // 0 if unknown

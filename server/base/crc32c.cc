@@ -10,7 +10,8 @@ namespace forebay::base {
 std::uint32_t Crc32c(absl::Span<const std::uint8_t> bytes,
                      std::uint32_t before) {
   // A CRC-32C starts from all ones and is inverted at the end (RFC 3720 12.1),
-  // so that leading and trailing zero bytes change it. ISA-L does neither.
+  // so that leading and trailing zero bytes change it. ISA-L's function does
+  // neither, so both inversions are made here.
   std::uint32_t crc = ~before;
   while (!bytes.empty()) {
     const auto piece =

@@ -14,8 +14,8 @@
 // The positions of a list are sorted into buckets by the high bits of their
 // numbers (a counting sort), and then within each bucket. There are about as
 // many buckets as the list has numbers. Most buckets therefore have one or two
-// positions, and a lookup takes no longer in a long list than in a short one.
-// If a number occurs often, its bucket has many positions; it is searched by
+// positions, and a lookup takes about the same time in long and in short lists.
+// If a number occurs often, its bucket has many positions, and is searched by
 // bisection.
 //
 // Building takes O(n) for the buckets, and a sort of each bucket. If each
@@ -27,8 +27,8 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "the numbers of a list are little-endian");
 
-// Returns the shift of numbers below `bound` that makes no more buckets than
-// the list has numbers.
+// Returns the smallest shift that puts the numbers below `bound` into at most
+// `size` + 1 buckets.
 int ShiftFor(std::uint64_t bound, std::uint64_t size) {
   int shift = 0;
   while ((bound >> shift) > size) ++shift;
@@ -48,8 +48,8 @@ absl::StatusOr<std::shared_ptr<const IndexList>> IndexList::Create(
         absl::StrCat(name, ": ", bytes, " bytes are not a list of at most ",
                      kMax, " 64-bit numbers"));
   }
-  // There is an element of positions_ for each number, and at most as many
-  // buckets, whose starts_ has two elements more while it is filled.
+  // positions_ has an element for each number. starts_ has at most `size` + 3
+  // elements while it is filled: one for each bucket, and two more.
   FOREBAY_ASSIGN_OR_RETURN(
       MemoryReservation reservation,
       budget->Reserve((2 * size + 4) * sizeof(std::uint32_t), what));

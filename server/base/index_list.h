@@ -20,12 +20,12 @@ namespace forebay::base {
 // occur more than once. It finds the number at a position in O(1), and the
 // positions of a number in about O(1).
 //
-// Immutable and thread-safe; shared by its users. Owns the memory in which the
-// numbers came, and up to 8 more bytes for each number. Never blocks. Only
+// Immutable and thread-safe; shared by its users. Owns the memory that holds
+// the numbers, and up to 8 more bytes for each number. Never blocks. Only
 // Create has errors.
 class IndexList {
  public:
-  // The most numbers of a list: positions take 32 bits each.
+  // The most numbers that a list may have: each position takes 32 bits.
   static constexpr std::uint64_t kMax = UINT32_MAX;
 
   // Creates the list of the little-endian 64-bit numbers in `numbers`. Takes

@@ -8,8 +8,8 @@
 namespace forebay::base {
 namespace {
 
-// Returns `bytes` in MiB, rounded up, so that a message never speaks of 0 MiB
-// that are needed.
+// Returns `bytes` in MiB, rounded up, so that a message never says that 0 MiB
+// are needed.
 std::uint64_t MiB(std::uint64_t bytes) {
   return (bytes >> 20) + ((bytes & ((1 << 20) - 1)) != 0 ? 1 : 0);
 }

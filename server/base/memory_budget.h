@@ -48,8 +48,8 @@ class MemoryReservation {
   std::uint64_t bytes_ = 0;
 };
 
-// The limit of the daemon's memory, and how much of it is reserved. Code
-// reserves memory that grows with use before allocating it.
+// The limit of the daemon's memory, and how much of it is reserved. Code whose
+// memory grows with use reserves the memory before allocating it.
 //
 // Thread-safe. The caller owns the budget, which outlives its reservations.
 // Never blocks, except while `on_shortage` runs. A reservation that would pass
@@ -75,8 +75,8 @@ class MemoryBudget {
   // Sets the callback that runs before a reservation is refused, in place of
   // the former callback. If `on_shortage` is null, no callback runs. The
   // callback gives back memory that can be spared, and must not reserve memory.
-  // Then the reservation is tried once more. Blocks until a call of the former
-  // callback has returned.
+  // After it has run, the reservation is tried once more. Blocks until a call
+  // of the former callback has returned.
   void set_on_shortage(std::function<void()> on_shortage);
 
   std::uint64_t limit() const { return limit_; }

@@ -37,8 +37,9 @@ constexpr PhiloxCounter Philox(PhiloxKey key, PhiloxCounter counter) {
 //
 // The seed is the key. The counter's words are the epoch's low 32 bits, the
 // sample (2 words), and op and block (16 bits each). The high half of an epoch
-// above 2^32 is mixed into the key. The block counts up with each 4 words
-// drawn, so a stream yields 2^18 words; drawing more breaks an invariant.
+// above 2^32 is mixed into the key. The block number grows by 1 with every 4
+// words drawn, so a stream yields 2^18 words. To draw more is a fault of the
+// caller and ends the process.
 class PhiloxStream {
  public:
   PhiloxStream(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample,
@@ -56,7 +57,7 @@ class PhiloxStream {
   }
 
   // Returns a number that is uniform over all 2^64 values. The first of the two
-  // words drawn is its low half.
+  // words drawn is the number's low half.
   std::uint64_t NextUint64() {
     const std::uint64_t low = NextUint32();
     return low | (std::uint64_t{NextUint32()} << 32);
@@ -95,7 +96,7 @@ class PhiloxStream {
     return static_cast<std::uint32_t>(value);
   }
 
-  // Draws the next 4 words, of the next block.
+  // Draws the 4 words of the next block.
   void Refill() {
     FOREBAY_CHECK(block_ <= 0xFFFF);
     PhiloxCounter counter = counter_;
@@ -111,23 +112,24 @@ class PhiloxStream {
   std::size_t next_ = 4;  // index in words_; 4 if all are spent
 };
 
-// The numbers of random streams: what a PhiloxStream takes as `op`. The key of
-// a purpose is what it passes as `sample`. An op of images has its place in the
-// pipeline as its number. Orders and draws depend on the numbers, so none of
-// them ever changes.
+// The numbers of random streams, which a PhiloxStream takes as `op`. In the
+// comments below, "the key" is what is passed as `sample`. The number of an
+// image op is its place in the pipeline. Orders and draws depend on these
+// numbers, so the numbers never change.
 //
 // Some purposes share a number. The sharing is safe: two purposes with equal
-// seeds, epochs and keys draw equal words, but decide unrelated things by them.
+// seeds, epochs and keys draw equal words, but decide unrelated things with
+// them.
 
-// The most ops of a pipeline. Ops of images count from 0; the key is the
-// sample.
+// The most ops that a pipeline may have. The numbers of image ops start at 0;
+// the key is the sample.
 inline constexpr std::uint16_t kMaxPipelineOps = 64;
-// Ops of audio that draw count from here on; the key is the sample.
+// The numbers of audio ops that draw start here; the key is the sample.
 inline constexpr std::uint16_t kAudioStreams = 0xFE00;
-// RandomWindow ops count from here on; the key is the sample.
+// The numbers of RandomWindow ops start here; the key is the sample.
 inline constexpr std::uint16_t kWindowStreams = 0xFF00;
-// The replacements of a corrupt sample count down from here; the key is that
-// sample.
+// The numbers for choosing the replacements of a corrupt sample count down from
+// here. The key is the corrupt sample.
 inline constexpr std::uint16_t kSubstitutionStreams = 0xFFFF;
 inline constexpr std::uint16_t kMaxSubstitutions = 16;
 // The seed of the user's code; the key is the sample. The first replacement has

@@ -23,7 +23,7 @@ absl::StatusOr<std::uint64_t> SizeOf(const Fd& fd, const std::string& name) {
   const int seals = fcntl(fd.get(), F_GET_SEALS);
   struct stat status;
   struct statfs system;
-  // Only a tmpfs file is taken. A memfd of hugetlbfs has seals too, but an
+  // Only a tmpfs file is accepted. A memfd of hugetlbfs has seals too, but an
   // access to it can fault if the host runs out of huge pages.
   if (seals < 0 || fstat(fd.get(), &status) != 0 ||
       fstatfs(fd.get(), &system) != 0 || system.f_type != TMPFS_MAGIC) {

@@ -14,8 +14,8 @@ namespace forebay::base {
 
 // Memory that another process wrote and can no longer change. It is a memfd
 // sealed against writing and shrinking (F_SEAL_WRITE, F_SEAL_SHRINK), mapped
-// here for reading. Its content therefore stays as it was checked, and no
-// access faults.
+// here for reading. The daemon can therefore rely on content that it has
+// checked, and no access can fault.
 //
 // Immutable and thread-safe; shared by its readers. Owns the mapping and the
 // memory's reservation. The budget outlives both. Never blocks. Only Map has
@@ -28,9 +28,9 @@ class SealedMemory {
   // the memory.
   static absl::StatusOr<std::shared_ptr<const SealedMemory>> Map(
       const Fd& fd, MemoryBudget* budget, std::string_view what);
-  // Maps a memfd of the daemon's own, whose size nobody else can change.
-  // `reservation` has at least the memfd's bytes. Errors are those of the other
-  // Map, except RESOURCE_EXHAUSTED.
+  // Maps a memfd that the daemon made itself, and whose size nobody else can
+  // change. `reservation` has at least the memfd's bytes. Errors are those of
+  // the other Map, except RESOURCE_EXHAUSTED.
   static absl::StatusOr<std::shared_ptr<const SealedMemory>> Map(
       const Fd& fd, MemoryReservation reservation, std::string_view what);
   ~SealedMemory();

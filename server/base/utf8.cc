@@ -19,7 +19,8 @@ std::size_t Utf8Length(std::string_view text) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
   }
   // The second byte is restricted after four first bytes. e0 and f0 exclude
-  // overlong forms, ed excludes surrogates, and f4 all above U+10FFFF.
+  // overlong forms, ed excludes surrogates, and f4 excludes values above
+  // U+10FFFF.
   const std::uint8_t second = byte(1);
   if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
       (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) {

@@ -15,9 +15,9 @@
 
 namespace forebay::base {
 
-// Counts the memory of work whose need is known only while it runs, such as a
-// scan. Memory is reserved in steps, each before it is allocated. Keep gives
-// the work's result a reservation of its own.
+// Counts the memory of a task, such as a scan, that learns how much memory it
+// needs only while it runs. Memory is reserved in steps, each before it is
+// allocated. Keep gives the work's result a reservation of its own.
 //
 // Destruction has malloc return freed memory to the system, then gives back the
 // rest of the reservation. Declare a WorkingMemory before the objects that it
@@ -40,8 +40,8 @@ class WorkingMemory {
   // Counts `bytes` less, which the caller has freed. They stay reserved for the
   // next Grow.
   void Shrink(std::uint64_t bytes);
-  // Returns a reservation of `bytes` for the work's result, and counts them
-  // here no longer. Errors are those of Grow.
+  // Returns a reservation of `bytes` for the work's result, and stops counting
+  // these bytes here. Errors are those of Grow.
   absl::StatusOr<MemoryReservation> Keep(std::uint64_t bytes);
 
   // Makes room for `more` items at the end of a vector or string, at least

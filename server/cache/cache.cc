@@ -1,12 +1,13 @@
 // How a read goes through the cache.
 //
-// 1. The extent's hash selects a stripe. Its table says whether the bytes are
-//    cached (a hit), in flight (the request joins the read) or neither (a
-//    miss). Bytes in flight for another revision do not answer the request,
-//    which is then read alone and not cached.
+// 1. The extent's hash selects a stripe. The stripe's table says whether the
+//    bytes are cached (a hit), in flight (the request joins the read) or
+//    neither (a miss). Bytes in flight for another revision do not answer the
+//    request. In that case the request's bytes are read for it alone, and are
+//    not cached.
 // 2. A hit is given out if the root can tell at once that the object is
-//    unchanged. If the root cannot tell, the source is asked for the bytes
-//    unless the object still has the cached revision.
+//    unchanged. If the root cannot tell, the source is asked to send the bytes
+//    only if the object no longer has the cached revision.
 // 3. A miss makes space before its read is sent. The evictor draws candidates
 //    from a stripe, and from the stripes after it if that stripe has too few
 //    entries. Candidates whose cost of keeping is above the newcomer's are
@@ -30,7 +31,7 @@
 namespace forebay::cache {
 namespace {
 
-// The requests that are looked up before the hits among them are answered.
+// How many requests are looked up before the hits among them are answered.
 // These lookups share two readings of the CPU clock, a system call each. Fewer
 // requests would make each lookup cost more; more would let the first hit wait
 // longer.
@@ -253,7 +254,7 @@ void Cache::Complete(std::size_t stripe,
   }
   std::shared_ptr<const CachedBytes> kept;
   if (result.ok()) in_flight->origin = result->origin;
-  // A check that gives no bytes has confirmed the cached ones. If it gives
+  // A check that gives no bytes has confirmed the cached bytes. If it gives
   // bytes, they are of a new revision. They are passed on without being cached,
   // because nobody has made space for them.
   if (result.ok() && in_flight->confirms != nullptr) {

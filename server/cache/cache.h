@@ -31,27 +31,28 @@ namespace forebay::cache {
 
 // Caches in memory the bytes that were read, and merges concurrent reads of the
 // same bytes into one. On a miss, the cache also reads the neighbours that the
-// request's read-ahead hints name and that are wanted soon. When full, it
-// evicts the entries that are wanted last; bytes that are wanted later than all
-// entries are not cached. A hit is given out only while its object still has
-// the version and revision that were read. The cache asks the root; if the root
-// cannot tell without blocking, it asks the source below. The cache also stores
-// decoded variants that readers offer, which compete with all other entries for
-// memory.
+// request's read-ahead hints name and that are wanted soon. When full, the
+// cache evicts the entries that are wanted last; bytes that are wanted later
+// than all entries are not cached. Cached bytes are given out only while their
+// object still has the version and revision at which they were read. To find
+// out, the cache asks the root, or the source below if the root cannot tell
+// without blocking. The cache also stores variants, such as decoded images,
+// that readers offer. Variants compete with all other entries for memory.
 //
 // Thread-safe. No lock is held during a callback.
 //
 // The daemon owns the cache. The budget, the clock and NextUse outlive it; the
 // source below outlives all reads. Bytes that the cache gave out may outlive
-// it. They count as memory of the cache until their readers release them.
+// it. Such bytes count as memory of the cache until their readers release them.
+// "A read below" means a read of the source below.
 //
 // Read does not block, except in the root's StillHas. Hits are answered before
-// Read returns. The destructor waits for the reads in flight below.
+// Read returns. The destructor waits for the reads below that are in flight.
 //
-// Errors are those of the source below: all waiters of a read get them, and
-// they are not cached. Create returns RESOURCE_EXHAUSTED if the budget has no
-// memory for the cache. Share reaches the read below that the ticket's request
-// began. Share does not reach a read that the request merely joined.
+// Errors are those of the source below: all waiters of a read get the error,
+// and errors are not cached. Create returns RESOURCE_EXHAUSTED if the budget
+// has no memory for the cache. Share reaches the read below that the ticket's
+// request began. Share does not reach a read that the request merely joined.
 class Cache final : public storage::ByteSource,
                     public VariantStore,
                     public schedule::JobShares {
@@ -86,7 +87,8 @@ class Cache final : public storage::ByteSource,
              const storage::ReadPurpose& purpose) override {
     deps_.below->Share(ticket, purpose);
   }
-  // Adds the counts of `job` to the totals, and removes the job's own.
+  // Adds the counts of `job` to those of forgotten jobs, and removes the job's
+  // own counts.
   void Forget(schedule::Flow job) override;
 
   std::unique_ptr<VariantBuffer> Reserve(const Offer& offer) override;
@@ -98,11 +100,12 @@ class Cache final : public storage::ByteSource,
   std::uint64_t variant_capacity() const override {
     return variants_->capacity();
   }
-  // Returns the CPU time of all lookups in nanoseconds, without that of the
-  // callbacks.
+  // Returns the CPU time of all lookups in nanoseconds, without the CPU time of
+  // the callbacks.
   std::int64_t cpu_nanos() const { return cpu_nanos_; }
-  // Returns the counters of all stripes, added one stripe after another. The
-  // sum takes long with thousands of jobs; reads continue meanwhile.
+  // Returns the sums of all stripes' counters. The stripes are locked one after
+  // another, so reads continue meanwhile. With thousands of jobs this takes
+  // long.
   cache::CacheSnapshot Snapshot() const;
 
  private:
@@ -117,7 +120,7 @@ class Cache final : public storage::ByteSource,
     storage::ReadDone done;
     storage::ReadResult result;
   };
-  // Returns the hit of a request. `cached` has its bytes, in the form
+  // Returns the hit of a request, whose bytes are `cached`, in the form
   // `variant`.
   static Hit HitOf(storage::ReadRequest& request, storage::Variant variant,
                    std::shared_ptr<const CachedBytes> cached);

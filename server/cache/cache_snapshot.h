@@ -86,7 +86,8 @@ struct VariantTally {
   }
 };
 
-// The state of a cache at about one moment. Totals count since its creation.
+// The state of a cache at about one moment. Totals count from the cache's
+// creation.
 struct CacheSnapshot {
   std::uint64_t capacity = 0;  // bytes
   // Bytes that are cached, being read to be cached, or evicted but still in
@@ -101,7 +102,7 @@ struct CacheSnapshot {
   std::map<std::uint64_t, Traffic> jobs;  // by job, without forgotten jobs
   Tally evicted;                          // entries that gave way to others
   Tally bypassed;              // bytes that were read, but not worth caching
-  std::uint64_t failures = 0;  // reads below that gave an error
+  std::uint64_t failures = 0;  // failed reads below
 };
 
 }  // namespace forebay::cache

@@ -11,12 +11,12 @@
 
 namespace forebay::cache {
 
-// Describes an entry of the cache, or a new one, to eviction.
+// Describes an entry of the cache, or a new entry, to the code that evicts.
 struct EntryMetadata {
   storage::SampleRef sample;  // the sample by which NextUse knows the entry
   std::uint64_t bytes = 0;    // of memory
-  // The CPU time that each use of a variant saves, and the number of read bytes
-  // that count as much (see eviction.h). The two are 0 for the bytes as read.
+  // The CPU time that each use of a variant saves, and the number of bytes that
+  // could be read in that time (see eviction.h). Both are 0 for bytes as read.
   std::int64_t saves_nanos = 0;
   double saves_bytes = 0;
   std::uint32_t uses = 0;          // since the entry was cached
@@ -33,8 +33,8 @@ struct EntryMetadata {
 };
 
 // Notes a use at `now_nanos`, by a reader that wants the bytes again
-// `next_use_nanos` later. If several readers gave times, the soonest counts
-// until it is past.
+// `next_use_nanos` later. If several readers gave times, the soonest time
+// counts until it has passed.
 void Touch(EntryMetadata* metadata, std::int64_t now_nanos,
            std::int64_t next_use_nanos);
 
@@ -79,8 +79,8 @@ class CandidateSet {
  private:
   static constexpr std::uint32_t kNoPosition = UINT32_MAX;
 
-  // The entries without gaps, so that a draw takes one random index. Remove
-  // moves the last entry into the gap that it makes.
+  // The entries, stored without gaps, so that a draw takes one random index.
+  // Remove moves the last entry into the gap that it makes.
   std::vector<Candidate> candidates_;
   // By handle: the index into candidates_, or kNoPosition.
   std::vector<std::uint32_t> positions_;

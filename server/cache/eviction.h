@@ -24,16 +24,16 @@ inline constexpr double kRequestBytes = 128 << 10;
 // An entry of bytes as read saves a read: its bytes and kRequestBytes. A
 // variant saves the CPU time of making it, counted as the bytes that could be
 // read in that time. The bytes that the variant was made of are an entry with a
-// cost of its own. Among entries of one size, the one wanted last goes first;
-// among entries wanted at one time, the largest goes first.
+// cost of its own. Among entries of equal size, the entry wanted last is
+// evicted first; among entries wanted at the same time, the largest is.
 //
 // An entry that a cached variant covers is not needed: its cost is infinite.
 //
 // `next_use_nanos` is the answer of NextUse. If that is kUnknown, the reader's
-// hint counts. Without a hint, or once its time is past, the time until the
-// next use counts as equal to the time for which the entry has been unused.
-// Among such entries, the least recently used goes first, and before any entry
-// that is wanted soon.
+// hint counts. Without a hint, or once the hint's time is past, the time until
+// the next use counts as equal to the time for which the entry has been unused.
+// Among such entries, the least recently used is evicted first, before any
+// entry that is wanted soon.
 double EvictionCost(const EntryMetadata& metadata, std::int64_t next_use_nanos,
                     std::int64_t now_nanos);
 

@@ -8,9 +8,9 @@
 namespace forebay::cache {
 namespace {
 
-// How many entries are drawn at a time; with fewer, more hits are lost. If n
-// entries are drawn at random, the one that is wanted last is on average among
-// the last 1/(n + 1) of all entries: here 1/97.
+// How many entries are drawn at a time. If fewer were drawn, more hits would be
+// lost. If n entries are drawn at random, the one that is wanted last is on
+// average among the last 1/(n + 1) of all entries: here 1/97.
 constexpr std::size_t kCandidates = 96;
 // How many evictions one draw serves. A draw and its NextUse query are most of
 // the cost of a miss, so the next misses of the same Read take the next
@@ -91,7 +91,7 @@ std::optional<Evictor::VariantVictims> Evictor::VariantsToEvict(
 }
 
 void Evictor::Evict(const VariantVictims& victims) {
-  // The bytes are freed when this goes out of scope, without any lock.
+  // The bytes are freed without any lock, when `evicted` goes out of scope.
   std::vector<std::shared_ptr<const CachedBytes>> evicted;
   for (std::size_t i = 0; i < victims.count; ++i) {
     EvictCandidate(victims.draw, victims.draw.order_[i], &evicted);
@@ -129,7 +129,7 @@ bool Evictor::Evict(const EntryMetadata& newcomer, std::int64_t now_nanos,
     *draw = DrawCandidates(now_nanos);
   }
   std::uint64_t freed_bytes = 0;
-  // The bytes are freed when this goes out of scope, without any lock.
+  // The bytes are freed without any lock, when `evicted` goes out of scope.
   std::vector<std::shared_ptr<const CachedBytes>> evicted;
   while (freed_bytes < newcomer.bytes && draw->next_ < draw->order_.size()) {
     const ScoredCandidate& scored = draw->order_[draw->next_];

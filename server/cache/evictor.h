@@ -35,24 +35,25 @@ class Evictor {
     friend class Evictor;
     std::vector<CandidateSet::Candidate> candidates_;
     std::vector<std::size_t> stripes_;    // the stripe of each candidate
-    std::vector<ScoredCandidate> order_;  // the first to evict first
-    std::size_t next_ = 0;  // index in order_ of the next one to evict
+    std::vector<ScoredCandidate> order_;  // in the order of eviction
+    std::size_t next_ = 0;  // index in order_ of the next to evict
   };
 
   // A time in nanoseconds. Entries that were read ahead and are wanted within
   // this time are not evicted. A negative horizon protects no entry.
   using Horizon = std::int64_t;
 
-  // The charges of a variant's memory: one among all entries, and one among the
-  // variants, whose memory is bounded too.
+  // The charges of a variant's memory. `charge` counts it among all entries.
+  // `variant_charge` counts it among the variants, which have a limit of their
+  // own.
   struct VariantCharges {
     Charge charge;
     Charge variant_charge;
   };
 
   // Creates an evictor of the entries of `stripes`. `ledger` counts the memory
-  // of all entries, and `variants` that of variants. The evictor records each
-  // evicted variant in `reuse`.
+  // of all entries, and `variants` counts the memory of variants. The evictor
+  // records each evicted variant in `reuse`.
   Evictor(std::vector<Stripe>* stripes, std::shared_ptr<MemoryLedger> ledger,
           std::shared_ptr<MemoryLedger> variants, const NextUse* next_use,
           ReuseEstimator* reuse, std::uint64_t seed)
@@ -86,7 +87,7 @@ class Evictor {
   std::optional<Charge> MakeSpaceAmongAll(const EntryMetadata& newcomer,
                                           double own_cost,
                                           std::int64_t now_nanos);
-  // Variants to evict for a new one.
+  // Variants to evict for a new variant.
   struct VariantVictims {
     Draw draw;
     std::size_t count = 0;    // to evict: the first of `draw.order_`

@@ -10,10 +10,10 @@ namespace forebay::cache {
 // Asks roots whether objects are unchanged since they were read. Consecutive
 // requests for one object share one question.
 //
-// Serves the requests of one call of Cache::Read, on its thread, which owns it.
-// All of the requests came before the first of them is looked up, so the root's
-// answer is new enough for each. Blocks only in the root's StillHas. Has no
-// errors.
+// Each call of Cache::Read owns a LastLook and uses it for its requests, on its
+// own thread. All of the requests were made before the first lookup, so an
+// answer of the root is new enough for each of them. Blocks only in the root's
+// StillHas. Has no errors.
 class LastLook {
  public:
   // Returns whether bytes of revision `cached` may be given out without asking
@@ -33,10 +33,9 @@ class LastLook {
   }
 
  private:
-  // The object that was last asked about. Its root may have been destroyed
-  // since, so the pointer is only compared. No later request has a new root at
-  // the same address: all requests have owned their roots since Read was
-  // called.
+  // The object that was asked about last. Its root may have been destroyed
+  // since, so `root_` is only compared. No later request has a new root at the
+  // same address: all requests have owned their roots since Read was called.
   const storage::Root* root_ = nullptr;
   std::string object_;
   storage::ObjectVersion version_;

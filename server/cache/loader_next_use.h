@@ -17,9 +17,10 @@ class LoaderNextUse {
  public:
   virtual ~LoaderNextUse() = default;
 
-  // Lowers each element of `nanos` to the time from `now_nanos` until the
-  // loader wants the element of `samples` at the same index, if that is sooner.
-  // The times are nanoseconds, at least 0. The spans have equal lengths.
+  // Finds for each of `samples` the time from `now_nanos` until the loader
+  // wants it next. If the element of `nanos` at the same index is larger,
+  // replaces the element by that time. The times are nanoseconds, at least 0.
+  // The spans have equal lengths.
   virtual void Lower(std::int64_t now_nanos,
                      absl::Span<const std::uint64_t> samples,
                      absl::Span<std::int64_t> nanos) const = 0;

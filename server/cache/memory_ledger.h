@@ -38,7 +38,7 @@ class Charge {
 };
 
 // Counts the bytes of the cache's memory that are in use, up to a capacity.
-// Bytes count until their last reader releases them, also after the cache is
+// Bytes count until their last reader releases them, even after the cache is
 // gone.
 //
 // Thread-safe, by one atomic counter. Shared by the cache and the charges; the
@@ -48,8 +48,8 @@ class MemoryLedger : public std::enable_shared_from_this<MemoryLedger> {
   // Creates a ledger of memory that was reserved for it.
   explicit MemoryLedger(base::MemoryReservation capacity)
       : reservation_(std::move(capacity)), capacity_(reservation_.bytes()) {}
-  // Creates a ledger that limits a part of the memory that another ledger
-  // counts to `capacity` bytes.
+  // Creates a ledger of at most `capacity` bytes, for a part of the memory that
+  // another ledger counts.
   explicit MemoryLedger(std::uint64_t capacity) : capacity_(capacity) {}
 
   // Charges `bytes`. Returns nullopt if the sum would exceed the capacity.

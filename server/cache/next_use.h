@@ -13,7 +13,8 @@ inline constexpr std::int64_t kNever = INT64_MAX;
 // The answer of NextUse for a sample of which it knows nothing.
 inline constexpr std::int64_t kUnknown = -1;
 
-// Tells when samples are wanted again by any reader. Eviction is based on it.
+// Tells when samples are wanted again by any reader. Eviction relies on the
+// answers.
 //
 // Thread-safe. The daemon owns it, and it outlives the caches that ask. Must
 // not block for long. Has no errors: a wrong answer costs a hit, never a wrong

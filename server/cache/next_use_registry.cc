@@ -61,7 +61,7 @@ void NextUseRegistry::Ask(std::int64_t now_nanos,
                           absl::Span<const storage::SampleRef> samples,
                           absl::Span<std::int64_t> nanos) const {
   FOREBAY_CHECK(samples.size() == nanos.size());
-  // Samples are taken dataset by dataset, so that each loader is asked once,
+  // Samples are handled dataset by dataset, so that each loader is asked once,
   // for all samples of its dataset.
   std::vector<std::size_t> left(samples.size());
   std::iota(left.begin(), left.end(), 0);

@@ -10,8 +10,9 @@
 namespace forebay::cache {
 namespace {
 
-// How many triggers are skipped once a neighbour got no memory: so many that
-// failed attempts cost little, and so few that free memory is soon noticed.
+// How many triggers are skipped once a neighbour got no memory. The number is
+// so large that failed attempts cost little, and so small that free memory is
+// soon noticed.
 constexpr int kSkipped = 32;
 
 // Returns the time in nanoseconds within which the reader wants all of its own
@@ -19,9 +20,9 @@ constexpr int kSkipped = 32;
 // if they are wanted within this time.
 //
 // The pace of a neighbour is the time until its use over its distance in the
-// reader's order. For some neighbours NextUse tells when another loader wants
-// them, or they were just requested. Therefore the median of all paces is
-// multiplied by the farthest distance.
+// reader's order. Some paces mislead: another loader may want the neighbour
+// sooner, or the neighbour was just requested. Therefore the median of all
+// paces is multiplied by the farthest distance.
 Evictor::Horizon HorizonOf(
     const std::vector<storage::ReadAheadHint>& neighbours,
     const std::vector<std::int64_t>& nanos) {

@@ -19,14 +19,14 @@ namespace forebay::cache {
 
 // Reads the neighbours of a sample together with it, as the reader's read-ahead
 // hints list them. A neighbour is read if the reader wants it itself, or if
-// other readers want it about as soon. Its bytes are cached before any reader
-// waits for them.
+// other readers want it within about the same time. Its bytes are cached before
+// any reader waits for them.
 //
 // Bytes that are evicted before their use would be read twice. A read ahead
 // therefore takes free memory, and the memory of entries that are wanted later.
-// Bytes that were themselves read ahead and are wanted about as soon are never
-// evicted for it. If that memory is not enough, the remaining neighbours are
-// read when they are wanted.
+// Bytes that were themselves read ahead and are wanted within about the same
+// time are never evicted for a read ahead. If there is too little memory, the
+// remaining neighbours are read when they are wanted.
 //
 // Thread-safe. The cache owns it. The arguments of its constructor outlive it.
 // Never blocks: read-ahead hints and NextUse are called without any lock. Has
@@ -38,8 +38,8 @@ class ReadAhead {
     std::shared_ptr<const storage::Root> root;
     std::shared_ptr<const storage::ReadAheadHints> read_ahead_hints;
     std::uint64_t sample = 0;
-    // The neighbours are read for the same job, at the expense of the same
-    // payers.
+    // The job for which the neighbours are read, and the jobs that pay for
+    // these reads. Both are those of the sample's request.
     std::uint64_t job = 0;
     std::shared_ptr<const std::vector<std::uint64_t>> payers;
     bool is_missed = false;  // the sample itself is read now

@@ -7,10 +7,9 @@
 namespace forebay::cache {
 namespace {
 
-// The bytes from one measurement to the next. kWindowBytes applies if no read
-// is in flight when the measurement ends, and kBusyWindowBytes otherwise. The
-// bytes of reads in flight are missing from a measurement, and must be few
-// compared with the bytes that it counts.
+// A measurement ends after kWindowBytes if no read is in flight then, and
+// otherwise after kBusyWindowBytes. The bytes of reads in flight are missing
+// from a measurement, and must be few compared with the bytes that it counts.
 constexpr double kWindowBytes = 8e6;
 constexpr double kBusyWindowBytes = 64e6;
 // The cost grows by at most this factor with each measurement, so that slow

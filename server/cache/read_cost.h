@@ -28,8 +28,8 @@ class ReadCost {
   double NanosPerByte() const;
 
  private:
-  // Adds the time since the last call to `busy_nanos_`, if a read was in
-  // flight.
+  // If a read was in flight, adds to `busy_nanos_` the time since the last
+  // call.
   void AdvanceLocked(std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

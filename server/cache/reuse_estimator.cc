@@ -9,8 +9,8 @@ constexpr double kMinEvicted = 64;
 constexpr double kMaxEvicted = 4 * kMinEvicted;
 // How many variants are declined before one is made in spite of the estimate.
 constexpr std::uint32_t kDeclinedInARow = 31;
-// The most datasets. Datasets come and go: beyond this number, all are
-// forgotten, and their estimates begin anew.
+// The most datasets that are remembered. Datasets come and go: beyond this
+// number, all are forgotten, and their estimates begin anew.
 constexpr std::size_t kMaxDatasets = 4096;
 
 }  // namespace

@@ -31,7 +31,7 @@ class ReuseEstimator {
   struct Record {
     double evicted = 0;
     double uses = 0;
-    std::uint32_t declined = 0;  // offers, in a row
+    std::uint32_t declined = 0;  // offers declined in a row
   };
 
   base::Mutex mutex_;

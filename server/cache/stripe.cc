@@ -12,7 +12,7 @@ namespace {
 // value equals no index, so Share is later called for all waiters.
 constexpr std::size_t kNoWaiter = SIZE_MAX;
 
-// Returns the extent with parts of its own.
+// Returns an Extent that owns copies of the view's parts.
 Extent Owned(const ExtentView& extent,
              const std::shared_ptr<const std::string>& root) {
   return {.root = root,

@@ -26,8 +26,8 @@ namespace forebay::cache {
 // Cached bytes, with the charge for their memory until the last reader releases
 // them.
 struct CachedBytes {
-  Charge charge;          // among all entries
-  Charge variant_charge;  // among variants; empty for the bytes as read
+  Charge charge;          // counts among all entries
+  Charge variant_charge;  // counts among variants; empty for bytes as read
   // A variant's token, which marks the bytes that it was made of as covered.
   std::shared_ptr<const void> cover;
   storage::Revision revision;  // of the object when it was read
@@ -68,8 +68,8 @@ struct InFlightRead {
 };
 
 // A part of the cache: a table of cached bytes and reads in flight under one
-// lock, which is held for a microsecond or two. The extent's hash selects the
-// stripe.
+// lock, which is held for a microsecond or two. The hash of an extent, which is
+// an entry's key, selects the stripe.
 //
 // Thread-safe. The cache owns its stripes. Never blocks: no bytes are freed and
 // no callback is called under the lock. Has no errors.
@@ -79,7 +79,7 @@ class Stripe {
   // that was not sent yet.
   struct LookUpResult {
     std::shared_ptr<const CachedBytes> hit;
-    std::int64_t saves_nanos = 0;  // the hit's, see EntryMetadata
+    std::int64_t saves_nanos = 0;  // of the hit; see EntryMetadata
     // The read that the caller must send.
     std::shared_ptr<InFlightRead> missed;
     // The ticket of the joined read below; 0 if it was not sent yet.
@@ -101,7 +101,7 @@ class Stripe {
                       std::int64_t now_nanos);
   // Looks up again a hit that must be checked before it is given out. If the
   // entry is still cached, returns a miss whose `confirms` is the entry's
-  // bytes; otherwise the result is that of LookUp. `saves_nanos` is
+  // bytes; otherwise does what LookUp does. `saves_nanos` is
   // LookUpResult::saves_nanos of that hit.
   LookUpResult CheckStaleness(const ExtentView& extent,
                               const std::shared_ptr<const std::string>& root,
@@ -207,8 +207,8 @@ class Stripe {
   mutable base::Mutex mutex_;
   Table table_ ABSL_GUARDED_BY(mutex_);
   CandidateSet candidates_ ABSL_GUARDED_BY(mutex_);
-  // The entry's key in the table, by its handle in `candidates_`; null if the
-  // handle is free.
+  // The key of each entry in the table, by the entry's handle in `candidates_`;
+  // null if the handle is free.
   std::vector<const Extent*> extents_ ABSL_GUARDED_BY(mutex_);
   // The traffic of forgotten jobs.
   Traffic forgotten_ ABSL_GUARDED_BY(mutex_);

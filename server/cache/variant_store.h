@@ -30,7 +30,7 @@ class VariantBuffer {
 // made again.
 class VariantStore {
  public:
-  // A variant that its offerer could make.
+  // A variant that a reader offers to make.
   struct Offer {
     // The request that was read: its root, extent and sample.
     const storage::ReadRequest* read = nullptr;

@@ -9,10 +9,11 @@
 namespace forebay::daemon {
 
 // Returns the size of the cache in bytes. `setting` is the value of the key
-// `cache.memory`, and `limit` that of `memory.limit` in bytes. The setting is a
-// size, a share of the limit, "0" or "auto". "auto" means a quarter of the
-// limit, or less on a small host, so that enough is left for loaders.
-// Thread-safe; never blocks. INVALID_ARGUMENT quotes the text.
+// `cache.memory`: a size, a share of `limit`, "0" or "auto". `limit` is the
+// value of the key `memory.limit` in bytes. "auto" means a quarter of `limit`,
+// or less on a small host, so that enough is left for loaders. Thread-safe;
+// never blocks. INVALID_ARGUMENT: `setting` is none of these; the message
+// quotes it.
 absl::StatusOr<std::uint64_t> CacheMemory(std::string_view setting,
                                           std::uint64_t limit);
 

@@ -16,7 +16,7 @@
 #include <utility>
 
 #define TOML_EXCEPTIONS 0
-// Keys need two levels of tables; deeper values are refused by the parser.
+// The deepest nesting of values that the parser accepts. Keys need two levels.
 #define TOML_MAX_NESTED_VALUES 8
 #include <toml++/toml.h>
 
@@ -34,8 +34,8 @@ using google::protobuf::Message;
 // The most bytes of a configuration: far more than any sensible file has.
 constexpr std::size_t kMaxFileBytes = 1 << 20;
 // The most dots of a line. toml++ bounds how deep values nest, but not how deep
-// the tables of a dotted key nest. It destroys tables recursively, which could
-// overflow the stack.
+// the tables of a dotted key nest. The destructor of tables is recursive, and
+// could overflow the stack.
 constexpr std::ptrdiff_t kMaxDots = 500;
 
 // Returns the value of a node that is an integer or a floating-point number.
@@ -131,7 +131,7 @@ class TableReader {
     return SetNumber(name, line, node, field, message);
   }
 
-  // Writes a number, whose range was checked, to the field.
+  // Writes a number to the field. The caller has checked the number's range.
   absl::Status SetNumber(const std::string& name, unsigned line,
                          const toml::node& node, const FieldDescriptor& field,
                          Message* message) const {

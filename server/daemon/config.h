@@ -18,8 +18,8 @@ namespace forebay::daemon {
 // file, the key and the line.
 absl::StatusOr<proto::Config> ReadConfig(const std::string& path);
 
-// Reads a TOML text in the same way. `name` stands for the file in messages.
-// Thread-safe; never blocks.
+// Reads a TOML text as ReadConfig reads a file. In messages, `name` is the
+// file's name. Thread-safe; never blocks.
 absl::StatusOr<proto::Config> ParseConfig(std::string_view toml,
                                           std::string_view name);
 

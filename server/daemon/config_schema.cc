@@ -37,13 +37,13 @@ void AppendKeys(const google::protobuf::Descriptor& message,
   }
 }
 
-// A stand-in for the memory that percentages refer to: whether a size can be
-// read does not depend on how much memory there is.
+// Bytes of memory to which percentages refer while a size is checked. Any
+// number will do: whether a text is a size does not depend on it.
 constexpr std::uint64_t kAnyMemory = std::uint64_t{1} << 40;
 // The smallest size, in bytes, that a key of form Takes.BYTES takes.
 constexpr std::uint64_t kFewestBytes = std::uint64_t{64} << 20;
 
-// Returns words for the texts of a form, to follow "must be".
+// Describes the texts that have this form, in words that follow "must be".
 std::string NounOf(proto::Takes::Form form) {
   switch (form) {
     case proto::Takes::SIZE:
@@ -87,7 +87,7 @@ absl::Status CheckForm(proto::Takes::Form form, std::string_view value) {
     case proto::Takes::SIZE_OR_ZERO:
       return verdict(base::ParseByteSize(value, kAnyMemory).ok());
     case proto::Takes::BYTES: {
-      // With a total of 0 bytes, any percentage is 0.
+      // With a total of 0 bytes, every percentage is 0 bytes, and is refused.
       const auto bytes = base::ParseByteSize(value, /*total=*/0);
       return verdict(bytes.ok() && *bytes >= kFewestBytes);
     }
@@ -104,7 +104,7 @@ absl::Status CheckForm(proto::Takes::Form form, std::string_view value) {
   return verdict(false);
 }
 
-// Returns words for the texts that a key takes, to follow "must be".
+// Describes the texts that a key takes, in words that follow "must be".
 std::string TextsOf(const proto::Takes& takes,
                     const std::vector<std::string>& words) {
   std::vector<std::string> texts;
@@ -128,11 +128,12 @@ std::vector<std::string> ConfigKeys() {
   return keys;
 }
 
-// All keys are compared by their whole paths, so that a misspelt table is found
-// too. If two keys are at the same distance, the first in the schema is taken.
+// `name` is compared with the whole path of each key, so that a misspelt table
+// is found too. If two keys are at the same distance, the first in the schema
+// is taken.
 std::string NearestConfigKey(std::string_view name) {
   // The comparison takes time that grows with the product of both lengths. No
-  // key is nearly as long as this.
+  // key is nearly 100 bytes long.
   if (name.size() > 100) return "";
   const std::string_view leaf = name.substr(name.rfind('.') + 1);
   std::string nearest;

@@ -16,8 +16,8 @@ namespace forebay::daemon {
 // thread-safe and never block. The checks fail with INVALID_ARGUMENT, whose
 // message continues a sentence that begins with the key.
 
-// Returns every table ("memory") and key ("memory.limit"), in the schema's
-// order.
+// Returns the names of all tables ("memory") and keys ("memory.limit"), in the
+// schema's order.
 std::vector<std::string> ConfigKeys();
 
 // Returns the key or table that `name` is probably meant to be, or an empty
@@ -27,8 +27,8 @@ std::string NearestConfigKey(std::string_view name);
 // Checks that a number is in the key's range.
 absl::Status CheckNumber(const google::protobuf::FieldDescriptor& key,
                          double value);
-// Checks that a text is one of the key's words or has the key's form, and
-// contains no NUL.
+// Checks that `value` contains no NUL, and is one of the words that the key
+// allows or has the form that the key asks for.
 absl::Status CheckText(const google::protobuf::FieldDescriptor& key,
                        std::string_view value);
 

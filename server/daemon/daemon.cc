@@ -190,9 +190,10 @@ absl::Status Daemon::Assemble(const Resources& resources) {
   return absl::OkStatus();
 }
 
-// The steps end the parts from the trainers down: nothing new arrives at a part
-// that is waited for. If requests hang, Leave ends here, because they use parts
-// that the later steps would stop.
+// The parts end in order, from the trainers down to the sources, so that
+// nothing new arrives at a part while it is waited for. If requests of trainers
+// hang, Leave returns before the later steps, which would stop parts that these
+// requests use.
 std::string Daemon::Leave(const std::function<void(std::string)>& step) {
   step("requests of trainers");
   const std::vector<std::string> hung = sessions_->Leave(kRequestsEnd);
@@ -299,8 +300,8 @@ void Daemon::Tick() {
   sessions_->Tick();
   disk_tier_->Tick();
   const std::int64_t idle = Nanos(config_.session().idle_seconds());
-  // Each kind is released on a thread of its own: a process of a job, a file
-  // system or a GPU may block its release for long.
+  // Each kind of resource is released on a thread of its own: a job's process,
+  // a file system or a GPU may block the release for long.
   sessions_->RunAside("idle memory",
                       [this, idle] { registry_->ReclaimIdle(idle); });
   sessions_->RunAside("idle indexes", [this] { catalog_.FreeIdle(); });

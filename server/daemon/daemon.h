@@ -41,12 +41,13 @@
 
 namespace forebay::daemon {
 
-// The assembly: the one place that names concrete classes and joins them.
+// Makes the objects of all rooms and connects them: the one place that names
+// their concrete classes.
 //
-// One thread creates, runs and destroys it; Stop may be called from any thread.
-// It owns all parts. Run blocks until Stop. Leave and destruction block for
-// work that is under way, which may hang for ever. Create fails if memory is
-// short, or a socket cannot be opened.
+// One thread creates, runs and destroys the daemon; any thread may call Stop.
+// The daemon owns all parts. Run blocks until Stop. Leave and destruction wait
+// for work that is under way, which may hang for ever. Create fails if memory
+// is short, or a socket cannot be opened.
 class Daemon {
  public:
   // Creates a daemon whose sockets listen. `config_file` is shown to people.
@@ -63,13 +64,13 @@ class Daemon {
   void Stop() { loop_->Stop(); }
   // Ends the service after Run, and the work that is under way. Before each
   // wait, calls `step` with the name of the work that it waits for. Returns the
-  // name of the work that hangs; if it is not empty, this object cannot be
-  // destroyed.
+  // name of the work that hangs. If the name is not empty, this object cannot
+  // be destroyed.
   std::string Leave(const std::function<void(std::string)>& step);
-  // Returns further descriptors of the locks that keep other daemons out. A
-  // thread that hangs in the kernel keeps the descriptors of its process open
-  // after the process has ended. Their locks then last, unless flock(2) gives
-  // them up.
+  // Returns duplicates of the descriptors whose locks keep other daemons out.
+  // If a thread hangs in the kernel, the descriptors of its process stay open
+  // even after the process has ended. The locks then last too, unless the
+  // caller unlocks the duplicates by flock(2).
   std::vector<base::Fd> Locks() const;
   // Returns whether the daemon stopped because it cannot continue, so that
   // another one should be started.
@@ -83,15 +84,15 @@ class Daemon {
   absl::Status Assemble(const Resources& resources);
   // Opens the sockets, and sets up the loop's timers.
   absl::Status Listen();
-  // Releases what has been idle for long, and stops an idle daemon. The loop
-  // calls it every second.
+  // Releases memory and sources that have been idle for long, and stops the
+  // daemon if it has been idle for long. The loop calls it every second.
   void Tick();
   // Returns the facts that `forebayctl status` shows.
   admin::DaemonInfo Info() const;
 
-  // Frees the memory that jobs leave, on threads of its own. This member is the
-  // first, and so destroyed last. Other members may hand it work while they are
-  // destroyed; it then runs the work at once.
+  // Frees the memory that jobs leave behind, on threads of its own. This member
+  // is the first, and so destroyed last. Other members may hand it work while
+  // they are destroyed; it then runs the work at once.
   session::RequestPool aside_;
   const proto::Config config_;
   const std::string config_file_;
@@ -111,22 +112,23 @@ class Daemon {
   dataset::Catalog catalog_;
   cache::NextUseRegistry next_use_registry_;
   std::unique_ptr<base::EventLoop> loop_;
-  // Reads and tasks under way refer to the members above, and end before those
-  // are destroyed. The sources are declared after the cache that reads them, so
-  // that the sources are destroyed first and fail the reads that still wait.
+  // Reads and tasks under way refer to the members above, and end before these
+  // members are destroyed. The sources are declared after the cache that reads
+  // them, so that the sources are destroyed first and fail the reads that still
+  // wait.
   std::unique_ptr<storage::CoalescedSource> coalesced_;
   std::unique_ptr<cache::Cache> cache_;
   std::unique_ptr<DiskTier> disk_tier_;
-  // The source that streams read. It reads samples in memory directly, and all
-  // others through the cache.
+  // The source that streams read. Reads of samples in memory go directly to
+  // `memory_`, all other reads go through the cache.
   storage::RoutedSource front_;
   executor::ThreadPoolExecutor executor_;
-  // The source below the tiers. It reads compressed files by
-  // `decompressed_reads_`, gathered samples by `gathered_reads_`, and all
-  // others by `stored_`.
+  // The source below the cache's tiers. Reads of compressed files go to
+  // `decompressed_reads_`, reads of samples in several pieces to
+  // `gathered_reads_`, and all other reads to `stored_`.
   storage::RoutedSource sources_;
   storage::RoutedSource stored_;
-  // All parts that share reads out among jobs.
+  // All schedulers that share reads out among jobs.
   storage::AllJobShares read_shares_;
   storage::memory::MemorySource memory_;
   DecompressedReads decompressed_reads_;

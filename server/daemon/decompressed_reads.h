@@ -13,15 +13,15 @@
 
 namespace forebay::daemon {
 
-// The source of compressed files, with memory reserved for their reads. The
-// executor's threads decompress them. Files compressed by zstd, which takes
-// much more memory, have memory of their own.
+// Reads compressed files, which the executor's threads decompress. Memory is
+// reserved for these reads. Reads of zstd files need much more memory, and have
+// a reservation of their own.
 //
 // Thread-safe. The daemon owns it. The executor, the budget and `shares`
 // outlive it. The source below may be destroyed earlier, after Stop.
-// Destruction ends its reads; the source below and the executor have stopped by
-// then. All other calls do not block. Errors are those of DecompressedSource
-// and of ReservedReads.
+// Destruction ends all reads of this object; the source below and the executor
+// must have stopped before. All other calls do not block. Errors are those of
+// DecompressedSource and of ReservedReads.
 class DecompressedReads final : public storage::ByteSource {
  public:
   // Creates the source, and adds its schedulers to `shares`.

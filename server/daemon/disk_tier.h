@@ -14,8 +14,9 @@
 
 namespace forebay::daemon {
 
-// The cache's second tier, if the configuration names a directory that can be
-// used. Otherwise reads go to the source below. The log says which, and why.
+// The cache's second tier, in the directory that the configuration names. If no
+// directory is named, or the directory cannot be used, reads go to the source
+// below. If the directory cannot be used, the log says why.
 //
 // Thread-safe. Owns the tier; the members of `deps` outlive it. Construction
 // and destruction block for the disk. Has no errors: without a tier, source()

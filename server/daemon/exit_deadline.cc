@@ -49,8 +49,8 @@ void ExitDeadline::Expire() {
   actions_.exit();
 }
 
-// Expire runs without the mutex: it does not return if `exit` ends the process,
-// and Begin must not block meanwhile.
+// Expire is called without the mutex: if `exit` ends the process, Expire does
+// not return, and Begin must not wait for it.
 void ExitDeadline::Watch() {
   {
     base::MutexLock lock(&mutex_);

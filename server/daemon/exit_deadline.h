@@ -15,15 +15,15 @@ namespace forebay::daemon {
 // kernel can be neither joined nor killed, so destructors that wait for it
 // never return.
 //
-// Thread-safe. A thread of its own ends the process when a step, or all steps
+// Thread-safe. A thread of its own ends the process when one step, or all steps
 // together, take too long. The caller owns it; destruction ends that thread.
 // Calls do not block, except that Expire does not return if `exit` does not.
 // Has no errors.
 class ExitDeadline {
  public:
   struct Actions {
-    // Releases what the process would keep while one of its threads hangs, such
-    // as locks. Must not block.
+    // Releases what the process would hold as long as one of its threads hangs,
+    // such as locks. Must not block.
     std::function<void()> let_go;
     // Ends the process, without destructors.
     std::function<void()> exit;

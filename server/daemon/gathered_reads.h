@@ -12,13 +12,13 @@
 
 namespace forebay::daemon {
 
-// The source of samples that are gathered from pieces of a file, with memory
-// reserved for their reads.
+// Reads samples that are gathered from several pieces of a file. Memory is
+// reserved for these reads.
 //
 // Thread-safe. The daemon owns it. The budget and `shares` outlive it. The
-// source below may be destroyed earlier, after Stop. Destruction ends its
-// reads; the source below has stopped by then. All other calls do not block.
-// Errors are those of GatheredSource and of ReservedReads.
+// source below may be destroyed earlier, after Stop. Destruction ends all reads
+// of this object; the source below must have stopped before. All other calls do
+// not block. Errors are those of GatheredSource and of ReservedReads.
 class GatheredReads final : public storage::ByteSource {
  public:
   // Creates the source, and adds its scheduler to `shares`.

@@ -22,7 +22,7 @@ namespace {
 
 constexpr char kPluginFile[] = "libforebay_cuda.so";
 
-// Returns the file that "auto" means.
+// Returns the path of the plug-in that "auto" stands for.
 std::string InstalledPlugin(const std::string& folder) {
   const auto in = [&](const char* place) {
     return std::filesystem::path(absl::StrCat(folder, place, kPluginFile))
@@ -116,7 +116,8 @@ std::unique_ptr<cuda::Driver> OpenGpuDriver(const std::string& plugin,
     return *std::move(driver);
   }
   std::string why(driver.status().message());
-  // Many hosts have neither a plug-in nor a GPU, so that is not a warning.
+  // Many hosts have neither a plug-in nor a GPU, so the lack of one is logged
+  // as information, not as a warning.
   auto level = spdlog::level::info;
   if (automatic && absl::IsNotFound(driver.status())) {
     why = absl::StrCat("no GPU plug-in is installed: ", why);
@@ -128,7 +129,7 @@ std::unique_ptr<cuda::Driver> OpenGpuDriver(const std::string& plugin,
 }
 
 std::uint64_t SlotMemoryOf(const std::string& setting, std::uint64_t total) {
-  // The part of a GPU's memory that "auto" means: little compared with what
+  // "auto" stands for 1/kShare of a GPU's memory: little compared with what
   // trainers need, but room for many batches of uint8.
   constexpr std::uint64_t kShare = 32;
   if (setting == "auto") return total / kShare;

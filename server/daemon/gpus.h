@@ -15,9 +15,9 @@
 
 namespace forebay::daemon {
 
-// The host's GPUs. A thread of its own opens their driver, which may take
-// seconds, or hang if a GPU is broken. Trainers that use no GPU do not wait for
-// it.
+// The host's GPUs. A thread of its own opens their driver, because opening may
+// take seconds, or hang if a GPU is broken. Trainers that use no GPU do not
+// wait for it.
 //
 // Thread-safe. Owns the driver. inventory() does not block; AwaitDriver and
 // destruction block until the driver is open. Only AwaitDriver has errors.
@@ -42,15 +42,16 @@ class Gpus {
 };
 
 // Returns the driver of the plug-in that `plugin`, the key cuda.plugin, names
-// (see config.proto). If the plug-in cannot be opened, returns a driver without
-// GPUs that tells the reason. `folder` is the folder of the program, in which
-// "auto" looks. Logs the GPUs in one line. Blocks, as cuda::OpenPlugin does.
+// (see config.proto). If the plug-in cannot be opened, returns a driver that
+// has no GPUs and gives the reason. `folder` is the folder of the program, near
+// which "auto" looks for the plug-in. Logs the GPUs, or the error. Blocks, as
+// cuda::OpenPlugin does.
 std::unique_ptr<cuda::Driver> OpenGpuDriver(const std::string& plugin,
                                             const std::string& folder);
 
 // Returns how many bytes slots may take on a GPU that has `total` bytes of
-// memory. `setting` is the value of the key cuda.memory, which was checked
-// before.
+// memory. `setting` is the value of the key cuda.memory, and is known to be
+// valid.
 std::uint64_t SlotMemoryOf(const std::string& setting, std::uint64_t total);
 
 // Returns the folder of this process's program; empty if it is unknown.

@@ -35,7 +35,7 @@ class HdfsReads {
  public:
   HdfsReads(HdfsSetup setup, storage::http::Client* client);
 
-  // Returns the root that `uri` names. The token's file is read each time,
+  // Returns the root that `uri` names. Reads the token's file each time,
   // because tokens expire and are replaced. Errors are those of
   // HdfsRoot::Create and of reading the file.
   absl::StatusOr<std::shared_ptr<const storage::Root>> Open(

@@ -7,16 +7,16 @@
 namespace forebay::daemon {
 namespace {
 
-// The number of bytes from which malloc maps a piece by itself. Most
-// photographs are smaller. They are allocated all the time, and each mapping
-// would cost system calls and page faults.
+// The number of bytes from which malloc gives a piece a mapping of its own.
+// Most photographs are smaller. They are allocated all the time, and each
+// mapping would cost system calls and page faults.
 constexpr int kMappedBytes = 2 << 20;
 
 // The free bytes that an arena keeps at its end.
 constexpr int kTrimThreshold = 1 << 20;
 
-// The number of arenas on a host of few CPUs: enough for the busy threads that
-// are not the executor's.
+// The number of arenas on a host of few CPUs: enough for busy threads that do
+// not belong to the executor.
 constexpr int kFewArenas = 8;
 
 }  // namespace

@@ -18,8 +18,8 @@
 namespace forebay::daemon {
 
 // The source of one failure domain of local files: an io_uring or threads, and
-// a scheduler in front. A domain is one file system, or all files that lie
-// beyond the file systems of some roots.
+// a scheduler in front. Most domains are one file system. Files to which links
+// or mount points lead, out of a root's own file system, form further domains.
 //
 // Thread-safe. The caller owns it. Read does not block. Destruction calls
 // `on_end` first, and blocks for the reads in flight. Errors are those of the
@@ -29,12 +29,13 @@ class LocalDomain final : public storage::SharedOutSource {
   using OnEnd = std::function<void(LocalDomain*)>;
 
   // The number of stalled reads at which a job gets no further reads, so that a
-  // file that hangs cannot take all places. Each number is about a quarter of
-  // the reads that may hang before all places are taken.
+  // file that hangs cannot take all places for reads. Each number is about a
+  // quarter of the reads that may hang before all places are taken.
   static constexpr std::size_t kMostStalledInRing = 16;
   static constexpr std::size_t kMostStalledInThreads = 8;
 
-  // Creates a domain that is read through `ring`, whose buffers have `memory`.
+  // Creates a domain that is read through `ring`. `memory` is the reservation
+  // for the ring's buffers.
   LocalDomain(std::unique_ptr<storage::local::UringSource> ring,
               base::MemoryReservation memory, OnEnd on_end)
       : on_end_(std::move(on_end)),

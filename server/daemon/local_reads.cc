@@ -19,18 +19,18 @@ using storage::local::UringSource;
 
 namespace {
 
-// The bytes of a ring's buffers for reads that bypass the page cache: buffers
-// that the kernel keeps pinned, and further ones that are kept for the next
-// reads.
+// The bytes of a ring's buffers for reads that bypass the page cache. The
+// kernel keeps some of the buffers pinned; others are kept for the next reads.
 constexpr std::size_t kPinnedBytes = std::size_t{8} << 20;
 constexpr std::size_t kSparePageBytes = std::size_t{6} << 20;
 constexpr std::size_t kRingBytes = kPinnedBytes + kSparePageBytes;
 
-// The entries of a ring: twice the reads that the scheduler sends down at once.
-// A job may have sent that many before its first read counts as stalled.
+// The entries of a ring: twice as many as the reads that the scheduler lets
+// through at once. A job may have that many reads in the ring before the first
+// counts as stalled.
 constexpr unsigned kRingDepth = 128;
 
-// Returns whether a domain consists of files beyond the file systems of roots.
+// Returns whether a domain consists of files outside the file systems of roots.
 bool IsBeyond(const std::string& domain) {
   return domain.starts_with(LocalRoot::kBeyond);
 }
@@ -57,8 +57,8 @@ LocalReads::LocalReads(const proto::StorageConfig& config,
                  return MakeDomain(file_system);
                },
            .objects_move = true,
-           // Domains beyond the roots' file systems are limited in number, as
-           // clients can make many of them; the file systems of a host are few.
+           // The number of domains outside the roots' file systems is limited,
+           // because clients can make many. A host has few file systems.
            .is_limited = &IsBeyond,
            .limited_kind =
                "folders with files on further file systems (by links or "

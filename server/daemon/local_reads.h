@@ -26,12 +26,12 @@ namespace forebay::daemon {
 // The source of local files. Each file system has a source of its own, so that
 // a file system that hangs delays no reads of others.
 //
-// A file system of this host is read through io_uring, if the host allows that
-// and the configuration wants it. All others are read by threads. Files beyond
-// a root's own file system (by links or mount points) have threads of their
-// own, which roots with the same extra roots share. A scheduler in front of
-// each source shares it out among jobs. The log says whether io_uring or
-// threads are used, and why.
+// A file system on a disk of this host is read through io_uring, if the host
+// allows that and the configuration wants it. Threads read all others. Links
+// and mount points may lead to files outside a root's own file system. Further
+// threads read these files; roots with the same extra roots share the threads.
+// A scheduler in front of each source shares it out among jobs. The log says
+// whether io_uring or threads are used, and why.
 //
 // Thread-safe. Owns the sources; destruction ends their reads. Calls do not
 // block, except ReleaseIdle, which waits for idle threads to end. Errors are
@@ -43,24 +43,24 @@ class LocalReads {
   // it has some to spare.
   static constexpr std::size_t kBufferBytes = std::size_t{20} << 20;
 
-  // Creates the source, and adds its schedulers to `shares`. The executor
-  // checks files whose modification time alone has changed. `shares`, the
-  // budget and the executor outlive the last call.
+  // Creates the source, and adds its schedulers to `shares`. The executor's
+  // threads check files of which only the modification time has changed.
+  // `shares`, the budget and the executor outlive the last call.
   LocalReads(const proto::StorageConfig& config, executor::Executor* executor,
              base::MemoryBudget* budget, storage::AllJobShares* shares);
   ~LocalReads();
 
   // Returns the source of all local files.
   storage::ByteSource* source() { return &*rechecked_; }
-  // Returns the sums over all file systems that are being read. If none is
-  // being read, the concurrency is that of one file system.
+  // Returns the sums over all file systems that are being read. `concurrency`
+  // is never less than what one file system has by default.
   storage::SourceState state() const;
   // Returns the CPU time that reading has taken, in nanoseconds.
   std::int64_t cpu_nanos() const;
 
   bool io_uring() const { return has_rings_; }
-  // Returns a clause that says why io_uring is not used. It is empty if
-  // io_uring is used, or not wanted.
+  // Returns a clause that says why io_uring is not used; empty if io_uring is
+  // used, or not wanted.
   const std::string& refusal() const { return refusal_; }
 
   // Ends the sources of file systems that nobody reads from any more.
@@ -68,7 +68,7 @@ class LocalReads {
 
  private:
   // Returns a new source for a file system; null if the system refuses the
-  // threads that it takes.
+  // threads that the source needs.
   std::unique_ptr<storage::SharedOutSource> MakeDomain(
       const std::string& file_system);
   // Returns a new source with an io_uring; null if the system refuses one.
@@ -87,8 +87,8 @@ class LocalReads {
   // The domain whose ring has the memory that is reserved from the start.
   LocalDomain* first_ring_ ABSL_GUARDED_BY(mutex_) = nullptr;
   std::int64_t ended_cpu_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
-  // The source in front of `domains_`. It is declared before `domains_`, and so
-  // destroyed after it.
+  // The source in front of `domains_`, declared before `domains_` so that it is
+  // destroyed later.
   std::optional<storage::RecheckedSource> rechecked_;
   storage::DomainSource domains_;
 };

@@ -38,7 +38,7 @@
 namespace forebay::daemon {
 namespace {
 
-// The exit codes beside 0 and 1.
+// The exit codes besides 0 and 1.
 constexpr int kUsage = 2;     // a bad command line
 constexpr int kOccupied = 3;  // another daemon has the directory
 
@@ -58,8 +58,8 @@ constexpr ExitDeadline::Limits kLeavingLimits = {
     .step = std::chrono::seconds(4), .all = std::chrono::seconds(8)};
 
 // Returns a descriptor that is readable once SIGTERM or SIGINT arrives. Both
-// signals are blocked here, before any thread starts, so that all threads
-// inherit the block and none is interrupted.
+// signals are blocked here, before any thread starts. All threads inherit the
+// block, so no thread is interrupted.
 absl::StatusOr<base::Fd> TerminationSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -137,8 +137,8 @@ absl::Status Serve(const Flags& flags) {
   SetUpHeap(base::ReadCgroupLimits().cpus);
   FOREBAY_RETURN_IF_ERROR(base::StartLog(config.log().level()));
   LogProtobuf();
-  // A write to a socket whose peer has gone then fails, instead of ending the
-  // process.
+  // Without SIGPIPE, a write to a socket whose peer has gone fails, instead of
+  // ending the process.
   signal(SIGPIPE, SIG_IGN);
   RaiseDescriptorLimit();
   FOREBAY_RETURN_IF_ERROR(pipeline::LimitVectorTarget(config.cpu().simd()));
@@ -195,7 +195,8 @@ int Main(int argc, char** argv) {
   }
   const absl::Status status = Serve(flags);
   if (status.ok()) return EXIT_SUCCESS;
-  // The error goes to stderr itself, because the log may not have been set up.
+  // The error is written directly to stderr, because the log may not have been
+  // set up.
   std::cerr << (base::IsJournalListening() ? "<3>" : "")
             << "forebayd: " << status.message() << '\n';
   return absl::IsAlreadyExists(status) ? kOccupied : EXIT_FAILURE;

@@ -7,9 +7,10 @@
 
 namespace forebay::daemon {
 
-// Returns the origin (scheme, host and port) of the server that a read below a
-// root of type `Kind` asks; "" for a root of another type. Hosts fail
-// independently, so each origin is a failure domain. Thread-safe; never blocks.
+// Returns the origin (scheme, host and port) of the server to which a request
+// is sent, if its root is of type `Kind`. Returns "" for a root of another
+// type. Hosts fail independently, so each origin is a failure domain.
+// Thread-safe; never blocks.
 template <typename Kind>
 std::string OriginOf(const storage::ReadRequest& request) {
   const auto* const root = dynamic_cast<const Kind*>(request.root.get());

@@ -43,29 +43,29 @@ struct RemoteEnvironment {
   S3Setup s3;
   HdfsSetup hdfs;
 
-  // Reads the settings of this process. If there is an emulator, it gets only
-  // credentials that were named for it, by GOOGLE_APPLICATION_CREDENTIALS or
-  // GCE_METADATA_HOST: never those of gcloud's files or of the host.
+  // Reads the settings of this process. An emulator gets only credentials that
+  // GOOGLE_APPLICATION_CREDENTIALS or GCE_METADATA_HOST names, never those in
+  // gcloud's files or of the host.
   static RemoteEnvironment OfProcess(const proto::Config& config = {});
 };
 
-// Datasets on other hosts. Buckets of Google Cloud Storage (gs://) and S3
+// Reads datasets on other hosts. Buckets of Google Cloud Storage (gs://) and S3
 // (s3://), and files of HDFS (hdfs://, webhdfs://, swebhdfs://), are read with
 // the daemon's own credentials. Web servers (http://, https://) get none. Each
-// host has a queue and limits of its own, so that no host delays reads of
-// another.
+// host has a queue and limits of its own, so that no host delays reads from
+// another host.
 //
 // The first root of a kind starts what the kind needs (a thread, connections, a
 // search for credentials) and adds its route. If no credentials are found, the
-// daemon searches again later: a host may start the daemon before the host has
+// daemon searches again later, because it may start before its host has
 // credentials.
 //
 // Thread-safe. The daemon owns it. `routes`, `shares` and `clock` outlive it.
 // No call may be under way at destruction. Destruction ends the reads under
-// way. Open blocks for file I/O, and for a few seconds where it asks a metadata
-// server. While another call searches for the same credentials, Open waits for
-// at most 13 s. List and Stat block as ObjectLister says. Errors are those of
-// RootOpener and ObjectLister.
+// way. Open blocks for file I/O, and for a few seconds while it asks a metadata
+// server. If another call is searching for the same credentials, Open waits for
+// that search for at most 13 s. List and Stat block as ObjectLister says.
+// Errors are those of RootOpener and ObjectLister.
 class RemoteReads final : public storage::RootOpener,
                           public storage::ObjectLister {
  public:
@@ -108,8 +108,8 @@ class RemoteReads final : public storage::RootOpener,
   };
 
   // Searches for credentials of Cloud Storage and makes the parts that use
-  // them. Does nothing if they were found already, or were searched for in the
-  // last minute.
+  // them. Does nothing if credentials were found already, or were searched for
+  // in the last minute.
   absl::Status PrepareGcs(const std::stop_token& stop);
   // Waits while another thread searches for credentials of Cloud Storage.
   // CANCELLED: `stop` was requested. UNAVAILABLE: the search takes too long.
@@ -156,9 +156,9 @@ class RemoteReads final : public storage::RootOpener,
   std::unique_ptr<storage::http::Client> client_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<storage::http::HttpLister> http_lister_
       ABSL_GUARDED_BY(mutex_);
-  // New reads use the last element. Earlier elements were made before
-  // credentials were found, so they have none. They are kept for the reads that
-  // they began.
+  // New reads use the last element. Earlier elements have no credentials,
+  // because none had been found when they were made. These elements are kept
+  // for the reads that they began.
   std::vector<std::unique_ptr<Buckets>> buckets_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<storage::DomainSource> http_source_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<S3Reads> s3_ ABSL_GUARDED_BY(mutex_);

@@ -6,7 +6,7 @@
 
 namespace forebay::daemon {
 
-// Returns the counts of a job's requests in the form that `admin` reports.
+// Converts the counts of a job's requests to the struct that `admin` reports.
 // Thread-safe; never blocks; has no errors.
 admin::RemoteRequestsInfo ToInfo(const storage::http::JobRequests& of);
 

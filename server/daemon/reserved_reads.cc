@@ -12,8 +12,8 @@ namespace {
 // are always possible at once.
 constexpr std::uint64_t kReadsPart = 64;
 constexpr std::uint64_t kFewestReads = 2;
-// The most bytes that the reads in flight may ask for together. Their readers
-// have reserved the memory of these bytes.
+// The most bytes that the reads in flight may ask for together. The readers
+// have reserved memory for these bytes.
 constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
 
 }  // namespace

@@ -18,10 +18,10 @@
 
 namespace forebay::daemon {
 
-// A source whose reads take memory besides the bytes that they give. A
+// A source whose reads need memory besides the bytes that they return. A
 // scheduler in front shares the source out among jobs, and lets through as many
 // reads at once as memory is reserved for. The first read reserves the memory,
-// so that a daemon without such reads has it for other uses.
+// so a daemon without such reads can use the memory for something else.
 //
 // Thread-safe. The caller owns it. The source below, the budget and `shares`
 // outlive it. Does not block. Errors are those of the source below, and
@@ -32,7 +32,7 @@ class ReservedReads final : public storage::ByteSource {
     std::uint64_t bytes_of_read = 0;  // memory that each read takes
     std::size_t most_reads = 0;       // the most reads at once
     std::uint64_t spare_bytes = 0;    // buffers that the source keeps
-    std::string purpose;              // of the memory, for messages
+    std::string purpose;              // the memory's, for messages
   };
 
   // Creates the source, and adds its scheduler to `shares`.

@@ -16,10 +16,10 @@
 
 namespace forebay::daemon {
 
-// A percentage refers to the memory that the cgroup allows. For the cache it
-// refers to the daemon's limit, and for variants to the cache. A limit that
-// this host cannot meet gives a warning and not an error, because the daemon
-// can still serve smaller loads.
+// A percentage refers to the memory that the cgroup allows. The cache's
+// percentage refers to the daemon's limit, and the percentage of decoded
+// variants refers to the cache. A limit that this host cannot meet gives a
+// warning and not an error, because the daemon can still serve smaller loads.
 absl::StatusOr<Resources> MeasureResources(const proto::Config& config) {
   Resources resources;
   const base::CgroupLimits limits = base::ReadCgroupLimits();
@@ -50,8 +50,8 @@ absl::StatusOr<Resources> MeasureResources(const proto::Config& config) {
   FOREBAY_ASSIGN_OR_RETURN(
       const double max_cpus,
       base::ParseCpuShare(config.cpu().limit(), limits.cpus));
-  // If there were more threads than CPUs that cpu.limit allows, they would only
-  // wait for one another.
+  // More threads than the CPUs that cpu.limit allows would only wait for one
+  // another.
   resources.cpus =
       config.cpu().workers() != 0
           ? static_cast<int>(config.cpu().workers())

@@ -13,11 +13,11 @@ namespace forebay::daemon {
 
 // The configured limits, as numbers for this host.
 struct Resources {
-  std::uint64_t memory = 0;    // bytes of the daemon
+  std::uint64_t memory = 0;    // bytes for the daemon
   std::uint64_t cache = 0;     // bytes of `memory` for the cache
   std::uint64_t variants = 0;  // bytes of `cache` that variants may take
   std::uint64_t scratch = 0;   // bytes of `memory` for decoding
-  std::uint64_t user_code_memory = 0;   // bytes of all workers, not in `memory`
+  std::uint64_t user_code_memory = 0;   // bytes for workers, not in `memory`
   int cpus = 0;                         // threads of the executor at once
   double max_cpus = 0;                  // CPU time of all tasks per second
   pipeline::WorkspaceLimits workspace;  // of one place for a task

@@ -22,8 +22,9 @@ struct S3Setup {
   storage::s3::Environment environment;
 };
 
-// The parts that read buckets of S3, with the daemon's own credentials, from
-// the one server that the daemon's configuration or environment names.
+// The parts that read buckets of S3, with the daemon's own credentials. The
+// daemon's configuration or environment names the one server that has the
+// buckets.
 //
 // Thread-safe. RemoteReads owns it. `client` outlives this object; roots may
 // live longer than it. Destruction ends the reads that are under way. Only

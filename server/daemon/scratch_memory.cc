@@ -13,9 +13,9 @@ constexpr std::uint64_t kMaxOfAPlace = std::uint64_t{128} << 20;
 
 }  // namespace
 
-// If scratch is enough for the largest image in every place, nothing is shared.
-// Otherwise the shared workspace gets up to half of all scratch, and the places
-// divide the rest. The image limit is lowered if half of all scratch is less.
+// If every place can have scratch for the largest image, there is no shared
+// workspace. If not, the shared workspace gets `image_limit` bytes, but at most
+// half of all scratch, and the places divide what is left.
 ScratchMemory ShareOutScratch(std::uint64_t image_limit,
                               std::uint64_t memory_limit, int places) {
   const std::uint64_t all = memory_limit / kPart;

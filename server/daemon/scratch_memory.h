@@ -16,11 +16,11 @@ struct ScratchMemory {
   }
 };
 
-// Divides scratch so that one image may need `image_limit` bytes of it. If
-// `image_limit` is large, or places are many, each place gets less. Images that
-// need more than a place has take turns in the shared workspace. The total
-// stays within a quarter of `memory_limit`. Thread-safe; never blocks; has no
-// errors.
+// Divides scratch so that one image may use `image_limit` bytes of it. If
+// `image_limit` is large, or there are many places for tasks, each place gets
+// less. Images that need more than a place has take turns in the shared
+// workspace. The total stays within a quarter of `memory_limit`. Thread-safe;
+// never blocks; has no errors.
 ScratchMemory ShareOutScratch(std::uint64_t image_limit,
                               std::uint64_t memory_limit, int places);
 

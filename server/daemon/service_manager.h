@@ -5,7 +5,7 @@
 
 namespace forebay::daemon {
 
-// Tells systemd the daemon's state (sd_notify(3)), over the socket that
+// Tells systemd the daemon's state (sd_notify(3)), through the socket that
 // $NOTIFY_SOCKET names. Sends nothing if $NOTIFY_SOCKET is not set.
 //
 // Thread-safe. The daemon owns it. Does not block. Has no errors: the daemon

@@ -24,7 +24,8 @@ proto::Texts ColumnsOf(const DatasetSpec& old) {
   return {old.v3_columns().begin(), old.v3_columns().end()};
 }
 
-// The functions below move the settings of one format from `old` to its kind.
+// Each function below moves the settings of one format from `old` to the
+// message of that kind in `spec`.
 
 absl::Status SetImageFolder(const DatasetSpec& old, DatasetSpec* spec) {
   const auto layout = proto::LayoutOf(FieldsOf(old), "audio");
@@ -233,7 +234,8 @@ absl::Status Replace(DatasetSpec* part) {
 
 }  // namespace
 
-// Specs lie no deeper in each other than protobuf's parser allows.
+// The depth of recursion is bounded: protobuf's parser limits how deeply specs
+// are nested.
 absl::StatusOr<DatasetSpec> CanonicalSpec(DatasetSpec spec) {
   if (spec.kind_case() == DatasetSpec::KIND_NOT_SET) {
     FOREBAY_ASSIGN_OR_RETURN(spec, WithKind(std::move(spec)));

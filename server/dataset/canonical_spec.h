@@ -6,14 +6,15 @@
 
 namespace forebay::dataset {
 
-// Returns the spec with a `kind` in place of the settings of protocol 3, also
-// in its parts. A spec that has kinds alone stays as it is. Equal datasets of
-// clients of protocol 3 and of later ones have equal canonical specs. Takes
-// time and memory in proportion to the spec. Thread-safe; never blocks.
+// Returns the spec with a `kind` in place of the settings of protocol 3. Does
+// the same to the specs of its parts. A spec that has only kinds stays as it
+// is. If a client of protocol 3 and a later client describe the same dataset,
+// their canonical specs are equal. Takes time and memory in proportion to the
+// spec. Thread-safe; never blocks.
 //
-// INVALID_ARGUMENT: a dataset has both a kind and settings of protocol 3, or a
-// setting whose value its format cannot have, or a format that is not known.
-// Settings of other formats are ignored. Errors name the dataset's URI.
+// INVALID_ARGUMENT: a dataset has both a kind and settings of protocol 3, has a
+// setting with a value that its format does not allow, or has an unknown
+// format. Settings of other formats are ignored. Errors name the dataset's URI.
 absl::StatusOr<proto::DatasetSpec> CanonicalSpec(proto::DatasetSpec spec);
 
 }  // namespace forebay::dataset

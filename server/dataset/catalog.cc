@@ -307,7 +307,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Catalog::OpenRecords(
 }
 
 // An LMDB environment is a folder with a file data.mdb, or such a file itself.
-// The first pattern decides which of the two all patterns mean.
+// The first pattern decides whether all patterns name folders or files.
 absl::StatusOr<std::vector<storage::ListedObject>> Catalog::ListEnvironments(
     const storage::Root& root, const std::vector<std::string>& patterns,
     base::WorkingMemory& memory, const std::stop_token& stop) const {

@@ -32,14 +32,15 @@ class DatasetSpec;
 
 namespace forebay::dataset {
 
-// Opens all datasets of the host. The catalog turns each proto::DatasetSpec
-// into a request to the catalog of its format, which finds or builds the index.
+// Opens datasets of files and objects for all jobs of the host. The catalog
+// turns each proto::DatasetSpec into a request to the catalog of its format,
+// which finds or builds the index.
 //
 // Thread-safe. Owns nothing that it hands out, and datasets may outlive it.
 // Open may block for minutes, while the format's catalog scans a large tree.
-// Open returns soon after its stop is requested, unless other openings wait for
-// the same index. MarkStale does not block; FreeIdle blocks for the disk.
-// Errors are those that each method lists.
+// Open returns soon after `opening.stop` is requested, unless other openings
+// wait for the same index. MarkStale does not block; FreeIdle blocks for the
+// disk. Errors are those that each method lists.
 class Catalog {
  public:
   explicit Catalog(CatalogOptions options);
@@ -55,11 +56,12 @@ class Catalog {
   // rows are those of `table`, a CSV text. Adds a sentence to `warnings` for
   // each failure that did no harm, such as that the index could not be saved.
   // If this opening is stopped, its scan goes on for other openings that wait
-  // for it. Errors name the path: INVALID_ARGUMENT: an unknown format, or
-  // unusable fields; CANCELLED: stopped; others: those of the lister and of the
-  // format (folder/folder_scan.h, shards/shard_catalog.h,
-  // manifest/manifest_catalog.h, npy/npy_catalog.h, npz/npz_catalog.h,
-  // records/record_catalog.h, tokens/token_catalog.h, zip/zip_catalog.h).
+  // for it. Errors name the path. INVALID_ARGUMENT: the format is unknown, or
+  // the fields are unusable. CANCELLED: the opening was stopped. Others: those
+  // of the lister and of the format (folder/folder_scan.h,
+  // shards/shard_catalog.h, manifest/manifest_catalog.h, npy/npy_catalog.h,
+  // npz/npz_catalog.h, records/record_catalog.h, tokens/token_catalog.h,
+  // zip/zip_catalog.h).
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
@@ -68,16 +70,16 @@ class Catalog {
 
   // Returns the present version of `name`, an object or a regular file below
   // `root`. Blocks for the disk or the network, but not for long once `stop` is
-  // requested. Errors name the object: INVALID_ARGUMENT: the file is not
-  // regular, or there is no lister to ask for the object's version; others:
+  // requested. Errors name the object. INVALID_ARGUMENT: the file is not
+  // regular, or there is no lister to ask for the object's version. Others:
   // those of LocalRoot::Stat and of the lister.
   absl::StatusOr<storage::ObjectVersion> FindVersion(
       const storage::Root& root, const std::string& name,
       const std::stop_token& stop) const;
 
-  // Makes the next Open scan again. Called when a read found that a file has
-  // another version than in `dataset`, or in a dataset that `dataset` is
-  // composed of. Loaders that have the dataset open keep it unchanged.
+  // Makes the next call of Open scan the files again. To be called when a read
+  // has found a file whose version differs from that in `dataset`, or in a part
+  // of `dataset`. Loaders that have the dataset open go on to use it.
   void MarkStale(const Dataset& dataset);
 
   // Frees large indexes that no loader has open and that were last opened over
@@ -98,8 +100,8 @@ class Catalog {
   absl::StatusOr<std::vector<storage::ListedObject>> ListFiles(
       const storage::Root& root, const std::vector<std::string>& patterns,
       base::WorkingMemory& memory, const std::stop_token& stop) const;
-  // The calls below each make one format's request from `spec`, and have that
-  // format's catalog open it. Their errors are those of Open.
+  // Each call below makes a request of one format from `spec`, and passes it to
+  // that format's catalog. Errors are those of Open.
   absl::StatusOr<std::shared_ptr<const Dataset>> OpenShards(
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,

@@ -25,8 +25,8 @@ struct CatalogOptions {
   // The budget that counts datasets and the work of building them. It outlives
   // the catalog and the datasets.
   base::MemoryBudget* budget = nullptr;
-  // A list of a remote root's objects is used again if it is at most this old,
-  // in nanoseconds.
+  // The greatest age, in nanoseconds, at which a list of a remote root's
+  // objects is used again.
   std::int64_t recent_list_nanos = 60'000'000'000;
 };
 

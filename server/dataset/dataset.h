@@ -27,13 +27,13 @@ using Version = std::array<std::uint8_t, 16>;
 // The type of an array: the type of its elements, and its shape.
 struct ArrayType {
   proto::DType dtype = proto::DType::kUint8;
-  std::vector<std::uint64_t> shape;  // of one sample
+  std::vector<std::uint64_t> shape;  // shape of one sample's array
 
   bool operator==(const ArrayType&) const = default;
 };
 
-// Returns the size of one such array in bytes. The caller has ruled out
-// overflow.
+// Returns the size in bytes of an array of the type `type`. The size must not
+// overflow 64 bits.
 inline std::uint64_t BytesOf(const ArrayType& type) {
   std::uint64_t bytes = proto::SizeOf(type.dtype);
   for (const std::uint64_t extent : type.shape) bytes *= extent;
@@ -42,37 +42,36 @@ inline std::uint64_t BytesOf(const ArrayType& type) {
 
 // A field that every sample of a dataset has.
 struct Field {
-  std::string name;  // valid by IsFieldName
+  std::string name;  // IsFieldName(name) is true
   // The kind says how the field's bytes are decoded. It is never kSampleId.
   proto::FieldKind kind = proto::FieldKind::kBytes;
   // Length in bytes of the longest value that any sample has.
   std::uint64_t longest = 0;
-  // The type of arrays whose bytes are their elements alone, in C order. If
-  // unset, each array is a .npy file, whose header says its type.
+  // The type of the field's arrays, if their bytes are only the elements, in C
+  // order. If unset, each array is a .npy file, whose header states its type.
   std::optional<ArrayType> array = {};
   // Whether batches have the field in host memory, even for loaders on GPUs.
   bool on_host = false;
-  // Length in bytes of the shortest value. Only .npy files need it: see
+  // Length in bytes of the shortest value. Used only for .npy files, by
   // ragged().
   std::uint64_t shortest = 0;
-  // Whether a value is a sequence of any number of arrays of the type `array`.
-  // Each of these arrays is a row: the part of the value at one index of its
-  // first axis.
+  // Whether a value is an array of any number of rows. A row is an array of the
+  // type `array`: the part of the value at one index of its first axis.
   bool has_rows = false;
-  // The names that the field's member may have in a sample, as the user wrote
-  // them. Empty if the member has the same name in all samples.
+  // In tar shards, the extensions that the field's files may have, as the user
+  // wrote them, such as "jpg;png". Empty if there is only one extension.
   std::string alternatives = {};
 
   // Whether the field's arrays may differ in length. If `array` is unset, the
-  // arrays are .npy files, and they differ in length if the files differ in
-  // size.
+  // arrays are .npy files. These differ in length if their sizes differ.
   bool ragged() const {
     return kind == proto::FieldKind::kArray &&
            (has_rows || (!array.has_value() && shortest < longest));
   }
 };
 
-// The most fields of a dataset. A batch has one more: the samples' numbers.
+// The most fields of a dataset. A batch has one field more: the samples'
+// numbers.
 inline constexpr std::size_t kMaxDatasetFields = proto::kMaxFields - 1;
 
 // Whether a field may have the name `name`.
@@ -98,22 +97,22 @@ struct CompressedRange {
   FieldRange range;
 };
 
-// A sample's value of a field. A FieldRange says where the value's bytes lie;
-// they are then read and decoded. An integer or a text is the value itself,
-// from the index; the text lives as long as the dataset. ReadValues makes
-// ComputedBytes. Decompress decompresses a CompressedRange.
+// A sample's value of a field. A FieldRange says where in the sample's extent
+// the bytes lie from which the value is decoded. An integer or a text is the
+// value itself, from the index; the text lives as long as the dataset.
+// ReadValues makes ComputedBytes. Decompress decompresses a CompressedRange.
 using FieldValue = std::variant<FieldRange, std::int64_t, std::string_view,
                                 ComputedBytes, CompressedRange>;
 
-// Returns a buffer of the given number of bytes, for Decompress, or the reason
-// why there is no such buffer.
+// A function that returns a buffer of the given number of bytes for Decompress,
+// or an error if there is no room for the buffer.
 using DecompressionRoom =
     absl::FunctionRef<absl::StatusOr<absl::Span<std::uint8_t>>(std::uint64_t)>;
 
 // Keeps the bytes that are computed from one sample's bytes.
 //
 // Not thread-safe. Owns the buffers that Add returns. Never blocks. Only
-// AddDecompressed has errors: those of the room.
+// AddDecompressed has errors: those of the DecompressionRoom.
 class ValueBuffers {
  public:
   ValueBuffers() = default;
@@ -129,9 +128,9 @@ class ValueBuffers {
     bytes_ += bytes;
     return {buffer.get(), bytes};
   }
-  // Returns a buffer of `bytes` bytes to decompress a sample into. Callers ask
+  // Returns a buffer of `bytes` bytes to decompress a sample into. To be called
   // at most once. The buffer lives until an image is decoded, since decoding
-  // uses the same memory. Errors: those of the room.
+  // uses the same memory. Errors: those of the DecompressionRoom.
   absl::StatusOr<absl::Span<std::uint8_t>> AddDecompressed(
       std::uint64_t bytes) {
     if (room_ != nullptr) return (*room_)(bytes);
@@ -164,8 +163,8 @@ struct SourceSample {
 
 // A fixed, versioned set of samples, numbered from 0. A dataset may be composed
 // of other datasets, and have all or some of their samples. Caches identify a
-// sample by the dataset that it comes from. So all datasets that have the
-// sample share its cached bytes.
+// sample by the dataset that it comes from and its number there. So all
+// datasets that have the sample share its cached bytes.
 //
 // Immutable and thread-safe. Shared by all jobs that read it. Never blocks.
 // Only ReadValues and Decompress have errors; building a dataset may block or
@@ -198,24 +197,24 @@ class Dataset {
                                   absl::Span<const std::uint8_t> read,
                                   absl::Span<FieldValue> values,
                                   ValueBuffers* buffers) const;
-  // Returns the image or clip that a CompressedRange stands for; `compressed`
-  // has the range's bytes. The result is a part of `compressed`, or the whole
-  // buffer from `room`, which is asked at most once. Called only if the sample
-  // has a CompressedRange. Errors give the reason alone: DATA_LOSS: the bytes
-  // are damaged; others: those of `room`.
+  // Returns the bytes of an image or clip whose value is a CompressedRange.
+  // `compressed` has the bytes of that range. The result is a part of
+  // `compressed`, or the whole buffer that `room` returned. Calls `room` at
+  // most once. Errors do not name the sample. DATA_LOSS: `compressed` is
+  // damaged. Others: those of `room`.
   virtual absl::StatusOr<absl::Span<const std::uint8_t>> Decompress(
       std::uint64_t id, absl::Span<const std::uint8_t> compressed,
       DecompressionRoom room) const;
   // Fills `bytes`, which has fields().size() items, with an upper bound of each
   // value's bytes. The bound is the value's length if the index knows it, and
-  // otherwise the field's `longest`. Images and integers count as 0.
+  // otherwise the field's `longest`. For images and integers it is 0.
   virtual void MostBytesOf(std::uint64_t id,
                            absl::Span<std::uint64_t> bytes) const;
-  // Returns the decompressed bytes of the sample, without other samples in its
-  // extent.
+  // Returns the number of the sample's bytes after decompression, without the
+  // bytes of other samples in its extent.
   virtual std::uint64_t SizeOf(std::uint64_t id) const { return At(id).length; }
-  // Whether several samples may have one extent. If so, caches cannot tell such
-  // samples' decoded images apart.
+  // Whether several samples may have the same extent. If so, caches cannot tell
+  // the decoded images of these samples apart.
   virtual bool shares_extents() const { return false; }
   // Whether workers make the samples, so that they have no bytes to read.
   virtual bool is_produced() const { return false; }
@@ -225,7 +224,7 @@ class Dataset {
   // Whether each sample can be made only once, and only in the order of the
   // samples' numbers.
   virtual bool is_live() const { return false; }
-  // Returns the sample's name within its object, for people. Empty if the
+  // Returns the sample's name within its object, for messages. Empty if the
   // object has no other samples.
   virtual std::string NameOf(std::uint64_t id) const;
   // Returns the size of the largest sample in bytes.
@@ -235,14 +234,14 @@ class Dataset {
   // Returns the dataset's version, which all datasets of equal contents share.
   virtual const Version& version() const = 0;
   // Returns a pointer that identifies the index, which says where the samples
-  // lie. Datasets of one version may have different indexes at the same time,
-  // if files were replaced and kept their sizes and times. Returns null if the
-  // version alone tells datasets apart.
+  // lie. Two datasets of the same version have different indexes if files were
+  // replaced by others of the same sizes and times. Returns null if the version
+  // alone tells datasets apart.
   virtual const void* index() const;
   // Returns the root of the samples. A composed dataset returns the root of its
   // first source; the roots of sources() say where each sample lies.
   virtual const std::shared_ptr<const storage::Root>& root() const = 0;
-  // Returns the dataset's URI, for people.
+  // Returns the dataset's URI, for messages.
   virtual std::string uri() const;
 
   // Returns the datasets that the samples come from. They live as long as this

@@ -10,8 +10,8 @@
 namespace forebay::dataset {
 namespace {
 
-// Bytes of heap that an entry takes besides its text: its nodes in the list and
-// in the map, the string object, and the shared pointer's reference counts.
+// Bytes of heap that an entry takes besides its chunk: its nodes in the list
+// and in the map, the string object, and the shared pointer's reference counts.
 constexpr std::uint64_t kBytesOfEntry = 4 * base::HeapBytes(48);
 
 }  // namespace
@@ -42,8 +42,8 @@ void DecompressedCache::Keep(
     absl::FunctionRef<std::shared_ptr<const std::string>()> make) {
   if (budget_ == nullptr || bytes > most_bytes_) return;
   if (Find(digest) != nullptr) return;
-  // A spare reservation fails rather than take the last bytes of the budget,
-  // which other users need.
+  // ReserveSpare does not take the last bytes of the budget, which other users
+  // need.
   auto reservation =
       budget_->ReserveSpare(base::HeapBytes(bytes) + kBytesOfEntry);
   // `make` may copy megabytes. So it runs without the mutex, and only if the
@@ -59,7 +59,7 @@ void DecompressedCache::Keep(
     bytes_ -= entries_.back().decompressed->size();
     by_digest_.erase(entries_.back().digest);
     gone.splice(gone.begin(), entries_, std::prev(entries_.end()));
-    // Memory is short, so one entry is given up for other users of the budget.
+    // Memory is short, so one entry is freed for other users of the budget.
     if (!reservation.has_value()) return;
   }
   if (!reservation.has_value()) return;

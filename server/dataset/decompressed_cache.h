@@ -23,7 +23,7 @@ namespace forebay::dataset {
 //
 // Thread-safe. Each entry holds a reservation of the budget; if the budget has
 // no room, the chunk is not kept. The budget outlives the cache. Blocks only
-// for another thread in the cache. Has no errors.
+// while another thread uses the cache. Has no errors.
 class DecompressedCache {
  public:
   // Keeps at most `most_bytes` bytes. Without a budget the cache keeps nothing.
@@ -33,9 +33,9 @@ class DecompressedCache {
   // Returns the decompressed chunk whose compressed bytes have the digest
   // `digest`. Returns null if the chunk is not kept.
   std::shared_ptr<const std::string> Find(const Version& digest);
-  // Calls `make` and keeps its result, the decompressed chunk, of `bytes`
-  // bytes. Does nothing if there is no room, or if the digest has an entry
-  // already.
+  // Keeps the decompressed chunk that `make` returns, which has `bytes` bytes.
+  // Does not call `make` if the digest has an entry already, or if there is no
+  // room.
   void Keep(const Version& digest, std::uint64_t bytes,
             absl::FunctionRef<std::shared_ptr<const std::string>()> make);
 
@@ -64,7 +64,7 @@ class DecompressedCache {
   std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);
   std::unordered_map<Version, std::list<Entry>::iterator, StartOf> by_digest_
       ABSL_GUARDED_BY(mutex_);
-  std::uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // of entries_
+  std::uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // bytes of all chunks
 };
 
 }  // namespace forebay::dataset

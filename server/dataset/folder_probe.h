@@ -11,8 +11,8 @@
 namespace forebay::dataset {
 
 // Tells whether the file system of a folder answers. The folder of indexes may
-// lie on a network file system that hangs. Openings use that folder, but can do
-// without it.
+// lie on a network file system that hangs. Openings of datasets use that
+// folder, but can do without it.
 //
 // Thread-safe; copies share one state. Each question has a detached thread of
 // its own; a thread that hangs is left alone. Check blocks for at most

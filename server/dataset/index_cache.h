@@ -16,9 +16,9 @@
 namespace forebay::dataset {
 
 // Keeps large indexes for a while after their last loader has closed them, so
-// that the next loader need not read them again. Only the most recently opened
-// indexes are kept, as many as fit a part of the memory limit. All of them are
-// freed before the budget refuses a reservation.
+// that the next loader does not have to read them again. Only the most recently
+// opened indexes are kept, as many as fit a part of the memory limit. All of
+// them are freed before the budget refuses a reservation.
 //
 // Thread-safe. Shares each index with all loaders that have it open. Blocks
 // only to free indexes. Has no errors.

@@ -10,7 +10,8 @@ namespace {
 
 static_assert(sizeof(Version) == kIndexFileChecksumBytes);
 
-// The largest index file, in bytes: that of some 300 million samples.
+// The largest index file, in bytes. An index of some 300 million samples has
+// this size.
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 34;  // bytes
 
 }  // namespace

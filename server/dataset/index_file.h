@@ -21,8 +21,8 @@
 // The common parts of all index files: a header, arrays of trivially copyable
 // items, and a checksum of all bytes before the checksum (XXH3-128 in its
 // canonical form). Numbers are little-endian. There is no padding between the
-// parts. The functions are thread-safe and never block; IndexFileReader has a
-// contract of its own.
+// parts. The functions are thread-safe and never block; IndexFileReader states
+// its own contract.
 //
 // The checksum finds accidental damage only. A user who can write the file can
 // write any index, so decoders check every offset against its bounds.
@@ -35,9 +35,9 @@ inline constexpr std::size_t kIndexFileChecksumBytes = 16;
 
 // The start of each index file's header.
 struct IndexFileType {
-  char magic[8];          // names the kind of index
-  std::uint32_t version;  // of the format; files of other versions are not read
-  std::uint32_t dataset_format;  // 0 for an index of only one format
+  char magic[8];                 // names the kind of index
+  std::uint32_t version;         // other versions are not read
+  std::uint32_t dataset_format;  // 0 if only one format has the magic
 };
 static_assert(sizeof(IndexFileType) == 16);
 
@@ -64,8 +64,8 @@ void AppendItems(std::string& bytes, const std::vector<Item>& items) {
 // until Finish() has succeeded.
 //
 // Not thread-safe. Owns the open file, but not bytes passed to the constructor.
-// Blocks for the disk. Errors: DATA_LOSS: the file is damaged; others: the
-// disk's.
+// Blocks for the disk. DATA_LOSS: the file is damaged. Others: errors of the
+// disk.
 class IndexFileReader {
  public:
   // Reads from `bytes`, which outlive the reader.
@@ -120,8 +120,8 @@ class IndexFileReader {
   OwnFile file_;
   const std::uint8_t* bytes_ = nullptr;  // null if `file_` is read
   std::uint64_t read_ = 0;               // bytes read so far
-  std::uint64_t left_ = 0;               // bytes
-  VersionDigest digest_;                 // of the bytes taken so far
+  std::uint64_t left_ = 0;               // see left()
+  VersionDigest digest_;                 // digest of the bytes taken so far
 };
 
 template <typename Items>

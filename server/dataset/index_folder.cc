@@ -30,9 +30,9 @@ struct StoredIndex {
   std::uint64_t bytes = 0;
 };
 
-// Whether a file is an index, by its name. Names by IndexStore begin with a
-// digest. Names by FolderIndexStore begin with the numbers that identify the
-// folder.
+// Whether a file is an index, by its name. The names of an IndexStore's files
+// begin with a digest. Those of a FolderIndexStore's files begin with the
+// numbers that identify the folder.
 bool IsIndex(std::string_view name) {
   const std::size_t digits = name.find_first_not_of(kDigits);
   if (digits == name.npos) return false;

@@ -24,8 +24,9 @@ namespace forebay::dataset {
 // UNAVAILABLE if it does not. Errors name the file or the directory.
 class IndexStore {
  public:
-  // Names files with the suffix `ending`. The first write creates `directory`,
-  // for its owner alone. The budget outlives the store and the indexes.
+  // The names of the files end in `ending`. The first write creates
+  // `directory`, which only its owner may use. The budget outlives the store
+  // and the indexes.
   IndexStore(std::string directory, std::string ending,
              base::MemoryBudget* budget)
       : directory_(std::move(directory)),
@@ -56,14 +57,14 @@ class IndexStore {
     return index;
   }
   // Returns the error (NOT_FOUND) of a saved index whose objects have changed
-  // since. `what` names the objects, for people.
+  // since. `what` names the objects in the message.
   absl::Status OfOthers(std::string_view dataset, std::string_view what) const;
 
-  // Writes the text that `encode` returns. For this text, reserves `bytes`
-  // bytes of memory and a little more. Afterwards trims the folder
-  // (index_folder.h). On failure the former file is still there.
+  // Calls `encode`, and writes the text that it returns to the dataset's file.
+  // Reserves `bytes` bytes and a little more for this text. Then trims the
+  // folder (index_folder.h). If writing fails, the old file stays.
   // RESOURCE_EXHAUSTED: the budget has no room for the encoded index. Others:
-  // the disk's.
+  // errors of the disk.
   absl::Status Save(std::string_view dataset, std::uint64_t bytes,
                     absl::FunctionRef<std::string()> encode) const;
 

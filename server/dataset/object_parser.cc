@@ -14,7 +14,8 @@ ByteRange ReadLength::For(const ByteRange& wanted, std::uint64_t size) const {
 }
 
 void ReadLength::Adapt(const ByteRange& last, const ByteRange& wanted) {
-  // Whether the wanted byte is at most last.length behind the last read's end.
+  // Whether the wanted byte is at most last.length bytes behind the end of the
+  // last read.
   const bool near = wanted.offset >= last.offset &&
                     wanted.offset - last.offset <= 2 * last.length;
   length_ = near ? std::min(2 * length_, sizes_.max)

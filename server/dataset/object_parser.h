@@ -34,20 +34,19 @@ class ObjectParser {
   virtual std::optional<ByteRange> next_read() const = 0;
   // Parses the bytes of next_read().
   virtual absl::Status Take(absl::Span<const std::uint8_t> bytes) = 0;
-  // Tells a parser of an object of kUnknownSize that the object has `size`
-  // bytes, once its end is reached. Afterwards next_read() returns ranges
-  // within these bytes; a read that reached beyond the end is repeated within
-  // it. Parsers that are only made for objects of known size do not override
+  // Tells the object's size to a parser that began with kUnknownSize, once the
+  // object's end is reached. Afterwards next_read() returns only ranges within
+  // `size` bytes. If a read reached beyond the end, it is repeated up to the
+  // end. Parsers that are only made for objects of known size do not override
   // EndAt.
   virtual absl::Status EndAt(std::uint64_t size);
 };
 
-// The minimum and maximum length of a read, in bytes. A parser sets a larger
-// minimum if it must see more bytes at once. Reading small samples is cheaper
-// than skipping them. So the length doubles if the next wanted byte lies close
-// behind the last read: no further behind its end than that read was long.
-// Otherwise the length halves. A source with a long latency, such as a network,
-// deserves a larger minimum.
+// The minimum and maximum length of a read, in bytes. A parser that must see
+// more bytes at once sets a larger minimum. Reading small samples is cheaper
+// than skipping them. So the length doubles if the parser skips at most as many
+// bytes as the last read had. Otherwise the length halves. A source with a long
+// latency, such as a network, needs a larger minimum.
 struct ReadSizes {
   std::uint64_t min = 4096;
   std::uint64_t max = std::uint64_t{1} << 18;
@@ -63,8 +62,8 @@ class ReadLength {
 
   // Returns a range to read that covers `wanted`, in an object of `size` bytes.
   ByteRange For(const ByteRange& wanted, std::uint64_t size) const;
-  // Adapts the length to the distance from `last`, the range that was read
-  // last, to `wanted`, the next range that is needed.
+  // Adapts the length to the distance between two ranges: `last` was read last,
+  // and `wanted` is needed next.
   void Adapt(const ByteRange& last, const ByteRange& wanted);
 
  private:

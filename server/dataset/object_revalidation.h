@@ -49,9 +49,9 @@ class ObjectRevalidation
   // Makes a new parser, which lives until the next call of Parse, or as long as
   // this object. An error says that the object differs from what was indexed.
   virtual absl::StatusOr<ObjectParser*> Parse(base::WorkingMemory* memory) = 0;
-  // Whether the parser found what was indexed. If so, records `revision` in the
-  // index, and later reads ask for that revision. The parser read the object in
-  // `revision`.
+  // Returns whether the parser found what was indexed. The parser has read the
+  // revision `revision` of the object. If it found the same, records `revision`
+  // in the index, and later reads ask for it.
   virtual bool Accept(const storage::Revision& revision) = 0;
 
   // Starts the next read, or ends the chain when the parser needs no more.

@@ -11,8 +11,8 @@
 #include "server/base/status.h"
 
 // Several objects are parsed in parallel, each with one read in flight. The
-// bytes read are queued, and only the caller's thread parses them. `done` of a
-// read cannot parse them: it must not block, and may be called before Read
+// bytes read are queued, and only the caller's thread parses them. A read's
+// `done` cannot parse them: it must not block, and may be called before Read
 // returns.
 //
 // The scan ends with the first error. Reads that are still in flight keep the
@@ -66,8 +66,8 @@ absl::Status Stopped() {
   return absl::CancelledError("was not scanned to the end");
 }
 
-// Runs a scan on the caller's thread. Keeps objects_at_once objects begun, and
-// handles one completed read after another.
+// Runs a scan on the caller's thread. Parses up to objects_at_once objects at
+// once, and handles completed reads one by one.
 class Scan {
  public:
   Scan(const ObjectScan& scan, base::WorkingMemory& memory)
@@ -156,7 +156,7 @@ class Scan {
   const ObjectScan& scan_;
   base::WorkingMemory& memory_;
   const std::shared_ptr<Arrivals> arrivals_ = std::make_shared<Arrivals>();
-  std::size_t begun_ = 0;  // objects
+  std::size_t begun_ = 0;  // number of objects begun so far
   // The parsers of the objects that are begun and not done, by index of the
   // object.
   std::map<std::size_t, ObjectParser*> parsers_;

@@ -24,8 +24,8 @@ struct ObjectScan {
   std::shared_ptr<const storage::Root> root;
   absl::Span<const storage::ListedObject> objects;
   std::size_t objects_at_once = 16;  // at least 1; each has one read in flight
-  // Whether reads bypass caches. Set where nobody makes these reads twice:
-  // their bytes would take the place of samples.
+  // Whether reads bypass caches. Set if nobody makes these reads a second time:
+  // in a cache, their bytes would take the place of samples.
   bool uncached = false;
   std::stop_token stop;  // ends the scan early
 
@@ -48,7 +48,7 @@ struct ObjectScan {
 // a stop or an error, reads may still be in flight when it returns. Errors of
 // the parsers and of the source name the object. DATA_LOSS, naming the object:
 // a read returned too few bytes. CANCELLED: the scan was stopped.
-// RESOURCE_EXHAUSTED: the error of `memory`.
+// RESOURCE_EXHAUSTED: `memory` cannot grow.
 absl::Status ScanObjects(const ObjectScan& scan, base::WorkingMemory& memory);
 
 }  // namespace forebay::dataset

@@ -17,7 +17,7 @@ constexpr std::uint64_t kBytesEach = sizeof(std::string) +
 
 absl::StatusOr<storage::ObjectVersion> ObjectVersionLookup::Find(
     const std::string& object) {
-  // Whether to ask for this object by a request of its own.
+  // Whether to look up this object by a request of its own.
   bool ask = false;
   {
     base::MutexLock lock(&mutex_);

@@ -16,19 +16,20 @@
 
 namespace forebay::dataset {
 
-// Finds the versions of objects below a root. The first objects are asked for
-// one by one, with a request each. Then the lookup reads a list of all objects
-// below the root, if the lister can make lists. A list costs one request for
-// each thousand objects.
+// Finds the versions of objects below a root. For each of the first objects,
+// the lookup sends a request. Then it reads a list of all objects below the
+// root, if the lister can make lists. A list costs one request for each
+// thousand objects.
 //
-// Thread-safe. Owns the list. Lister and budget must outlive it. Find blocks
-// for the network, and while another caller reads the list, but returns soon
-// after `stop` is requested. Errors: those of the lister, which name the
-// object; NOT_FOUND; RESOURCE_EXHAUSTED: the budget has no room for the list.
+// Thread-safe. Owns the list. The lister and the budget outlive the lookup.
+// Find blocks for the network, and while another caller reads the list, but
+// returns soon after `stop` is requested. NOT_FOUND: there is no such object.
+// RESOURCE_EXHAUSTED: the budget has no room for the list. Others: those of the
+// lister, which name the object.
 class ObjectVersionLookup {
  public:
-  // The first `max_asked` objects are asked for one by one. The list's memory
-  // is counted in `budget`.
+  // The first `max_asked` objects are looked up by a request each. The list's
+  // memory is counted in `budget`.
   ObjectVersionLookup(storage::ObjectLister* lister,
                       std::shared_ptr<const storage::Root> root,
                       base::MemoryBudget* budget, std::stop_token stop,
@@ -56,11 +57,11 @@ class ObjectVersionLookup {
   base::WorkingMemory memory_;
   base::Mutex mutex_;
   base::CondVar changed_;
-  // The number of objects that may yet be asked for one by one.
+  // How many more objects may be looked up by a request each.
   std::size_t left_ ABSL_GUARDED_BY(mutex_);
   bool listing_ ABSL_GUARDED_BY(mutex_) = false;
   bool listed_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Status status_ ABSL_GUARDED_BY(mutex_);  // of the list
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);  // error of listing
   Versions versions_;  // written before `listed_` is set
 };
 

@@ -27,11 +27,11 @@ struct OwnFile {
 // Opens a file for reading. Sets its access time to now: TrimIndexFolder finds
 // the least recently used files by that time. NOT_FOUND: there is no file.
 // DATA_LOSS: it is not a regular file. PERMISSION_DENIED: it belongs to another
-// user. Others: the disk's.
+// user. Others: errors of the disk.
 absl::StatusOr<OwnFile> OpenOwnFile(const std::string& path);
 
-// Fills `bytes` from the file's bytes at `offset`. Errors give the reason
-// alone: DATA_LOSS: the file is shorter; others: the disk's.
+// Fills `bytes` from the file's bytes at `offset`. Errors do not name the file.
+// DATA_LOSS: the file is shorter. Others: errors of the disk.
 absl::Status ReadAt(const OwnFile& file, std::uint64_t offset,
                     absl::Span<std::uint8_t> bytes);
 
@@ -40,7 +40,7 @@ absl::Status ReadAt(const OwnFile& file, std::uint64_t offset,
 // no name until then, so a process that is killed leaves nothing behind.
 //
 // Not thread-safe. Owns the file until Keep. Blocks for the disk. Errors are
-// the disk's, and name the file.
+// those of the disk, and name the file.
 class NewOwnFile {
  public:
   // Creates the file. Creates missing directories, which only their owner may
@@ -57,8 +57,9 @@ class NewOwnFile {
   // Fills `bytes` with the first bytes of the file. The file must have that
   // many bytes.
   absl::Status ReadFirst(absl::Span<char> bytes) const;
-  // Syncs the file and renames it to its path, in place of a former file.
-  // Returns the new file's descriptor, which is still open for reading.
+  // Syncs the file and renames it to its path. Replaces a file that has this
+  // path already. Returns the new file's descriptor, which is still open for
+  // reading.
   absl::StatusOr<base::Fd> Keep();
 
  private:
@@ -77,7 +78,7 @@ class NewOwnFile {
 };
 
 // Writes a whole file atomically. Creates missing directories, which only their
-// owner may use. On failure the former file is still there.
+// owner may use. If this fails, the old file stays.
 absl::Status ReplaceOwnFile(const std::string& path, std::string_view bytes);
 
 // Removes a file. Also succeeds if there is no such file.

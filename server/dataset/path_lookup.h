@@ -13,7 +13,8 @@ namespace forebay::dataset {
 // Finds files by their paths, in time logarithmic in the number of files.
 //
 // Immutable and thread-safe. Owns at most Bytes(files) bytes. Does not own the
-// paths, which callers supply as a PathOf. Never blocks. Has no errors.
+// paths: callers pass a PathOf, which returns them. Never blocks. Has no
+// errors.
 class PathLookup {
  public:
   // Returns the path of a file, given its number. A file's path never changes.

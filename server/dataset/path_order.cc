@@ -35,14 +35,15 @@ bool IsContinuation(char c) {
 
 }  // namespace
 
-// UTF-8's bytes sort as code points do. So the first different byte orders most
-// pairs of names. Invalid bytes do not sort like this. So names that differ
-// within a character that is not ASCII are decoded.
+// The bytes of UTF-8 sort as code points do. So the first different byte orders
+// most pairs of names. Bytes that are not valid UTF-8 do not sort like this. So
+// names are decoded if they differ within a character that is not ASCII.
 bool PathLess(std::string_view a, std::string_view b) {
   const auto [at_a, at_b] =
       std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-  // If each text has an ASCII byte or its end where they first differ, all code
-  // points before are equal, and these bytes decide.
+  // The names first differ at at_a and at_b. If each of these is an ASCII byte
+  // or the end of its name, all code points before are equal, and these bytes
+  // decide.
   if ((at_a == a.end() || IsAscii(*at_a)) &&
       (at_b == b.end() || IsAscii(*at_b))) {
     if (at_a == a.end() || at_b == b.end()) return a.size() < b.size();

@@ -5,9 +5,9 @@
 
 namespace forebay::dataset {
 
-// Whether Python sorts the file name `a` before `b`: by code point, where each
-// byte that is not UTF-8 counts as a surrogate, U+DC80 to U+DCFF (PEP 383).
-// This is a strict weak order. Thread-safe; never blocks.
+// Whether Python sorts the file name `a` before `b`. Python compares code
+// points. Each byte that is not valid UTF-8 counts as a surrogate, U+DC80 to
+// U+DCFF (PEP 383). This is a strict weak order. Thread-safe; never blocks.
 bool PathLess(std::string_view a, std::string_view b);
 
 }  // namespace forebay::dataset

@@ -22,14 +22,14 @@ namespace forebay::dataset {
 // Finds the item of a key, such as a dataset's index, for many callers. At most
 // one caller at a time searches for a key. A caller that waited for another
 // caller's search then searches itself, and starts from the item that the other
-// search found. If a search fails as UNAVAILABLE, the callers that waited for
+// search found. If a search fails with UNAVAILABLE, the callers that waited for
 // it get its error. All callers share an item as long as any of them holds it.
 // A search's reads are charged to the jobs of all callers that wait for it.
 //
 // Thread-safe. Owns no item. Find blocks for its own search, and for other
 // callers' searches of the same key. A waiting caller returns soon after its
-// stop is requested. A searching caller goes on until all callers of the same
-// key have stopped. Errors are those of the search, and CANCELLED.
+// `opening.stop` is requested. A searching caller goes on until all callers of
+// the same key have stopped. Errors are those of the search, and CANCELLED.
 template <typename Key, typename Item>
 class SingleFlight {
  public:
@@ -95,7 +95,8 @@ class SingleFlight {
     int callers = 0;               // calls of Find in progress
     std::vector<Caller*> waiting;  // the callers that have not stopped
     std::uint64_t begun = 0;       // number of searches so far
-    // The number of the last search that failed as UNAVAILABLE, and its error.
+    // The number of the last search that failed with UNAVAILABLE, and its
+    // error.
     std::uint64_t failed = 0;
     absl::Status failure;
   };

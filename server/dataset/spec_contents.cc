@@ -26,7 +26,7 @@ const google::protobuf::RepeatedPtrField<std::string>& FilesOf(
     case DatasetSpec::kTokens:
       return spec.tokens().files();
     default:
-      // Without files of .npy, these are the empty ones of an unset message.
+      // For other kinds, this is the empty list of an unset message.
       return spec.npy_files().files();
   }
 }
@@ -43,7 +43,8 @@ const google::protobuf::RepeatedPtrField<proto::TypedField>& TypedFieldsOf(
     case DatasetSpec::kHdf5:
       return spec.hdf5().fields();
     default:
-      // For a kind without typed fields, these are those of an unset message.
+      // For a kind without typed fields, this is the empty list of an unset
+      // message.
       return spec.tfrecord().fields();
   }
 }

@@ -20,7 +20,8 @@ const google::protobuf::RepeatedPtrField<std::string>& FilesOf(
 const google::protobuf::RepeatedPtrField<proto::TypedField>& TypedFieldsOf(
     const proto::DatasetSpec& spec);
 
-// Returns the datasets that a dataset is composed of; none if it is not.
+// Returns the datasets that a dataset is composed of; none if the dataset is
+// not composed.
 std::vector<const proto::DatasetSpec*> PartsOf(const proto::DatasetSpec& spec);
 
 // Whether the dataset's files lie below a root of its own.

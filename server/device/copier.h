@@ -16,9 +16,11 @@ namespace forebay::device {
 
 // A batch to be copied to a GPU.
 struct Copy {
-  // Flows that share the copy's cost: at least one, and each listed once.
+  // The jobs (flows of the fair queue) that share the copy's cost: at least
+  // one, each listed once.
   std::vector<schedule::Flow> payers;
-  // Order among the copies of one flow: the smaller, the sooner.
+  // Among the copies of one flow, the copy with the smallest urgency comes
+  // first.
   std::uint64_t urgency = 0;
   std::shared_ptr<const cuda::GpuMemory> to;
   std::shared_ptr<const StagingMemory> from;
@@ -42,8 +44,8 @@ struct CopyCounters {
 // Copies batches to one GPU.
 //
 // Thread-safe. The caller owns the copier; destroying it calls Stop. Only Stop
-// and destruction block. Start returns errors, and `done` is given the errors
-// of cuda::Gpu, DATA_LOSS if a copy does not end, or CANCELLED if the copier is
+// and destruction block. Start returns errors. `done` gets the errors of
+// cuda::Gpu, DATA_LOSS if a copy does not end, or CANCELLED if the copier is
 // stopped first.
 class Copier : public schedule::JobShares {
  public:
@@ -54,17 +56,17 @@ class Copier : public schedule::JobShares {
   // Fails waiting and future copies with CANCELLED. Waits a limited time for
   // copies in flight. Calls no `done` after it has returned.
   virtual void Stop() = 0;
-  // Gives the GPU up as lost if it does not end a part of a copy. This takes
-  // several calls in a row that find the GPU at work on one part for over
-  // `limit_nanos` nanoseconds. A single such call does not count: this process
-  // itself may have stood still.
+  // Gives up the GPU as lost if it does not complete a part of a copy. Several
+  // calls in a row must find that the GPU has worked on one part for over
+  // `limit_nanos` nanoseconds. A single call is not enough, because this
+  // process itself may have stood still.
   virtual void Expire(std::int64_t limit_nanos) = 0;
   // Records that the GPU is lost to this process, as another call has found.
   // Fails all copies.
   virtual void Lose(const absl::Status& why) = 0;
   // Returns why the GPU is lost to this process; OK if it is not.
   virtual absl::Status health() const = 0;
-  // Returns the totals so far.
+  // Returns the counts so far.
   virtual CopyCounters counters() const = 0;
 };
 

@@ -38,8 +38,8 @@ namespace {
 constexpr std::size_t kMaxInFlight = 2;
 
 // Number of calls of Expire in a row that must find a piece overdue. If this
-// process stood still for long, the first call finds a piece overdue that has
-// in fact ended.
+// process stood still for long, the first call may find a piece overdue that
+// has in fact ended.
 constexpr int kOverdueCalls = 3;
 
 // A copy whose last piece is not done yet.
@@ -327,9 +327,9 @@ CopyQueue::~CopyQueue() { Stop(); }
 void CopyQueue::Stop() {
   work_->End();
   if (!thread_.joinable()) return;
-  // A thread that hangs in a call cannot be joined. The thread cannot join
-  // itself either: this may be the copy thread, if a copy's `done` drops the
-  // last reference to the Device.
+  // A thread that hangs in a call cannot be joined. Nor can the copy thread
+  // join itself: it runs this function if a copy's `done` drops the last
+  // reference to the Device.
   if (thread_.get_id() == std::this_thread::get_id() ||
       !work_->AwaitEnd(patience_)) {
     thread_.detach();

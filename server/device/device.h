@@ -14,16 +14,16 @@
 
 namespace forebay::device {
 
-// A GPU that loaders have their batches on: this process's context on the GPU,
-// the budget for slots, and the queue of copies.
+// A GPU in whose memory loaders have their batches: this process's context on
+// the GPU, the budget for slots, and the queue of copies.
 //
 // Thread-safe. Loaders and objects in the GPU's memory share its ownership.
 // Allocate, MakeStaging and destruction block for the driver. Errors are those
 // of cuda::Gpu, as ForJobs changes them.
 class Device {
  public:
-  // `memory` is the most bytes of all slots on the GPU. `copier` copies to
-  // `gpu`.
+  // `memory` is the most bytes that all slots on the GPU may take together.
+  // `copier` copies to `gpu`.
   Device(cuda::DeviceInfo info, std::shared_ptr<cuda::Gpu> gpu,
          std::unique_ptr<Copier> copier, std::uint64_t memory)
       : info_(std::move(info)),
@@ -40,7 +40,7 @@ class Device {
   // bytes in budget().
   absl::StatusOr<std::shared_ptr<const cuda::GpuMemory>> Allocate(
       std::uint64_t bytes);
-  // Makes staging memory on the GPU's NUMA node. `has_writers` is that of
+  // Makes staging memory on the GPU's NUMA node. `has_writers` is passed to
   // StagingMemory::Create.
   absl::StatusOr<std::shared_ptr<StagingMemory>> MakeStaging(
       std::uint64_t bytes, bool has_writers = false);

@@ -63,8 +63,8 @@ absl::StatusOr<std::shared_ptr<Device>> DeviceDirectory::Find(
 absl::StatusOr<std::shared_ptr<Device>> DeviceDirectory::FindOpen(
     const std::string& uuid, const std::stop_token& stop) {
   // A stop must wake this caller, so the callback takes the mutex and notifies.
-  // The callback is registered before this function takes the mutex, since it
-  // may run at once.
+  // The callback may run at once, so it is registered before this function
+  // takes the mutex.
   const std::stop_callback on_stop(stop, [this] {
     base::MutexLock lock(&mutex_);
     changed_.NotifyAll();
@@ -115,7 +115,7 @@ void DeviceDirectory::CloseIdle(std::int64_t idle_nanos) {
   const std::int64_t now = clock_->NowNanos();
   for (auto entry = opened_.begin(); entry != opened_.end();) {
     Opened& opened = entry->second;
-    // A lost GPU stays: it could not be opened again.
+    // A lost GPU stays open, because it could not be opened again.
     const bool used =
         opened.device.use_count() > 1 || !opened.device->copier().health().ok();
     if (used) opened.used_at_nanos = now;

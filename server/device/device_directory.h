@@ -21,9 +21,9 @@
 
 namespace forebay::device {
 
-// The GPUs that loaders have their batches on, by UUID. A GPU is opened for its
-// first loader, and closed when nobody has used it for a while, because its
-// context takes GPU memory that trainers need.
+// The GPUs in whose memory loaders have their batches, by UUID. A GPU is opened
+// for its first loader. When nobody has used the GPU for a while, it is closed,
+// because its context takes GPU memory that trainers need.
 //
 // Thread-safe. The caller owns the directory. The driver must outlive the GPUs
 // that it opens. Find blocks while a GPU is opened; CloseIdle blocks while GPUs
@@ -50,8 +50,8 @@ class DeviceDirectory final : public schedule::JobShares {
                                                const std::stop_token& stop);
   // Closes GPUs that nobody has used for `idle_nanos` nanoseconds.
   void CloseIdle(std::int64_t idle_nanos);
-  // Gives up GPUs whose copies do not end: see Copier::Expire. To be called
-  // every now and then.
+  // Gives up GPUs whose copies do not end (Copier::Expire). Call it every now
+  // and then.
   void Expire();
   // Stops all copies. The owner calls Stop before it destroys objects that
   // copies and their `done` functions use.
@@ -66,8 +66,8 @@ class DeviceDirectory final : public schedule::JobShares {
 
  private:
   // Returns the GPU if it is open, or null if it is not. If the result is null,
-  // the caller must open the GPU; other callers wait for that. Waits if another
-  // caller is opening the GPU.
+  // the caller must open the GPU, and other callers wait meanwhile. If another
+  // caller is opening the GPU, waits for it.
   absl::StatusOr<std::shared_ptr<Device>> FindOpen(const std::string& uuid,
                                                    const std::stop_token& stop);
   // Opens a GPU, and starts its copy thread.

@@ -80,8 +80,8 @@ absl::StatusOr<std::shared_ptr<StagingMemory>> StagingMemory::Create(
 }
 
 absl::Status StagingMemory::Populate(int numa_node) {
-  // A forked child needs none of these pages, and fork would copy pinned pages
-  // at once.
+  // A forked child needs none of these pages, and fork() would copy pinned
+  // pages at once.
   madvise(data_, bytes_, MADV_DONTFORK);
   madvise(data_, bytes_, MADV_HUGEPAGE);
   PreferNode(data_, bytes_, numa_node);

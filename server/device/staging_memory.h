@@ -11,7 +11,8 @@
 namespace forebay::device {
 
 // Pinned memory of the host, in which batches are made before they are copied
-// to GPUs. Trainers do not map this memory. Workers that make batches in it do.
+// to GPUs. Trainers do not map this memory, but workers that make batches in it
+// do.
 //
 // Any thread may write into the memory. This object owns the memory, and keeps
 // its GPU open. Create blocks while the pages are cleared and pinned; the
@@ -38,9 +39,9 @@ class StagingMemory {
   // Returns the memfd by which other processes map the memory for writing.
   // Returns -1 if the memory has no writers, and after Seal.
   int fd() const { return fd_.get(); }
-  // Lets no further process map the memory for writing. `shared` stands for the
-  // use by processes that have mapped the memory already; it is released just
-  // before the memory is unmapped.
+  // Lets no further process map the memory for writing. `shared` is the claim
+  // by which other processes have mapped the memory already. The claim is
+  // released just before the memory is unmapped.
   absl::Status Seal(std::shared_ptr<const void> shared);
 
  private:
@@ -55,8 +56,8 @@ class StagingMemory {
   const std::uint64_t bytes_;
   bool pinned_ = false;
   base::Fd fd_;
-  // Argument of Seal, released before the memory is unmapped; null if no other
-  // process has mapped the memory.
+  // The argument of Seal, released before the memory is unmapped; null if no
+  // other process has mapped the memory.
   std::shared_ptr<const void> shared_;
 };
 

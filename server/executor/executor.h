@@ -16,17 +16,16 @@ constexpr std::int64_t kLongTaskNanos = 5'000'000;
 
 // A caller's description of a task: its estimated CPU time, and its urgency.
 struct Demand {
-  // The CPU time, in nanoseconds, that the task will take as far as is known; 0
-  // if nothing is known.
+  // The estimated CPU time of the task, in nanoseconds; 0 if nothing is known.
   std::int64_t cpu_nanos = 0;
-  // The order within a flow: the smallest urgency goes first, and among equals
-  // the oldest task.
+  // The order within a flow: the task with the smallest urgency goes first, and
+  // among equals the oldest.
   std::uint64_t urgency = 0;
   // Makes the task count as long, whatever its estimated CPU time is.
   bool may_be_long = false;
-  // Makes the task count as short unless `may_be_long` is set. For a task that
-  // a worker does: most of the CPU time is the worker's, and the thread waits
-  // for it only briefly.
+  // Makes the task count as short unless `may_be_long` is set. It is set for a
+  // task that a worker process does: the worker spends most of the CPU time,
+  // and the thread waits for the worker only briefly.
   bool asks_process = false;
 
   bool is_long() const {
@@ -35,7 +34,7 @@ struct Demand {
 };
 
 // Runs CPU tasks on threads, shared fairly among flows by weight. Long tasks do
-// not make a short task of another flow wait for their end. Up to cpus() tasks
+// not make a short task of another flow wait until they end. Up to cpus() tasks
 // of each kind run at once, and a CPU that both kinds want goes to the short
 // task first.
 //

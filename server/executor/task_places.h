@@ -15,10 +15,9 @@ namespace forebay::executor {
 enum TaskKind : std::size_t { kShort, kLong };
 
 // Counts the running tasks of each kind, and gives each task its place: a
-// number that no other running task has. The number of tasks of each kind that
-// may start is the number of CPUs. Another max(2, cpus / 4) places are for
-// short tasks that turn out to be long while all places of long tasks are
-// taken.
+// number that no other running task has. For each kind, at most as many tasks
+// may start as there are CPUs. Another max(2, cpus / 4) places are for short
+// tasks that turn out to be long while all places of long tasks are taken.
 //
 // Short tasks get the lowest free place and long tasks the highest. Threads'
 // memory is kept by place, so the large buffers of long tasks stay with few

@@ -1,16 +1,16 @@
 // Order. One fair queue decides the order of all tasks, short and long. A
 // thread takes the first task of its kind. While all places of long tasks are
-// taken, the next long task waits for a place. Short tasks overtake it only as
-// far as schedule::FairQueue allows. If a job of short tasks and a job of long
-// tasks both have too much work, they thus get shares by their weights. The
-// short tasks of a job that needs little still start at once.
+// taken, the next long task waits for a place. Short tasks overtake this task
+// only as far as schedule::FairQueue allows. If a job of short tasks and a job
+// of long tasks both have too much work, they thus get shares by their weights.
+// The short tasks of a job that needs little still start at once.
 //
 // Unknown tasks. The CPU time of a job's first task is not known, so that task
 // starts as a short one. If it takes long, the supervising thread counts it as
 // long and starts another thread for short tasks. This happens even while as
-// many long tasks run as there are CPUs. Jobs with long tasks thus do not delay
-// a job with short tasks that begins when they do. A stream submits no second
-// task before its first is measured (stream/sample_tasks.h).
+// many long tasks run as there are CPUs. If jobs with long tasks begin together
+// with a job of short tasks, they thus do not delay it. A stream submits no
+// second task before its first is measured (stream/sample_tasks.h).
 //
 // Priorities. If there are n CPUs, up to n short and n long tasks may run at
 // once. If more tasks run than there are CPUs, the threads with long tasks get
@@ -91,8 +91,8 @@ void ThreadPoolExecutor::Stop() {
   }
   for (base::CondVar& each : task_or_end_) each.NotifyAll();
   for (Thread& each : threads) each.thread.join();
-  // The threads have ended. Waiting tasks are destroyed without the lock, for
-  // their destructors may call this executor.
+  // The threads have ended. Waiting tasks are destroyed without the lock,
+  // because their destructors may call this executor.
   for (;;) {
     std::optional<Queue::Popped> dropped;
     base::MutexLock lock(&mutex_);
@@ -155,7 +155,7 @@ bool ThreadPoolExecutor::WantsThreadLocked(TaskKind kind) {
   if (static_cast<std::size_t>(group.waking) >= group.waiting) return false;
   if (group.waking < group.asleep) return true;
   // Every thread of the kind is busy. The supervisor looks for overruns only if
-  // a task of one flow may be behind a task of another.
+  // a task of one flow may wait behind a task of another flow.
   if (kind == kShort && look_at_nanos_ == INT64_MAX &&
       short_tasks_.MixFlows()) {
     look_at_nanos_ = Now() + kOverrunNanos;
@@ -323,8 +323,8 @@ void ThreadPoolExecutor::FindLongTasksLocked(std::int64_t now_nanos) {
   for (Thread& each : threads_) {
     if (each.kind != kShort || each.place < 0) continue;
     std::int64_t left = each.began_nanos + kOverrunNanos - now_nanos;
-    // CPU time never exceeds age, so the system call that reads CPU time is
-    // made only for a task that is old enough.
+    // A task's CPU time never exceeds its age, so the system call that reads
+    // CPU time is made only for a task that is old enough.
     if (left <= 0) {
       left = each.began_cpu_nanos + kOverrunNanos -
              options_.cpu_clock->Of(each.thread.native_handle());

@@ -38,8 +38,8 @@ struct ThreadPoolExecutorOptions {
   double max_cpus = std::numeric_limits<double>::infinity();
   const base::Clock* clock = base::Clock::Monotonic();
   const CpuClock* cpu_clock = CpuClock::Kernel();
-  // Lowers the kernel's priority of a thread, given by its id, for good. Called
-  // with the executor's lock held, so it must not block.
+  // Lowers the kernel's priority of a thread, given by its id, for good. The
+  // function is called with the executor's lock held, so it must not block.
   std::function<void(pid_t)> lower_priority = &LowerPriority;
 };
 
@@ -63,9 +63,9 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   ~ThreadPoolExecutor() override;
 
   // Waits for the tasks that run. Drops the tasks that wait, and all tasks that
-  // are submitted later. An owner calls Stop to end all tasks before it
-  // destroys objects that the tasks use, while those objects may still submit.
-  // Called by one thread at a time.
+  // are submitted later. An owner calls Stop before it destroys objects that
+  // the tasks use. Until then these objects may still submit tasks, which are
+  // dropped. Called by one thread at a time.
   void Stop();
 
   int cpus() const override { return cpus_; }
@@ -118,8 +118,8 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
     int number = 0;
     // The kernel's id of the thread; 0 until the thread has begun.
     pid_t id = 0;
-    // Whether the thread's priority was lowered; that lasts until the thread
-    // ends.
+    // Whether the thread's priority was lowered. The priority stays low until
+    // the thread ends.
     bool has_low_priority = false;
     // Whether the thread has left Work and waits to be joined.
     bool ended = false;
@@ -151,11 +151,12 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   // Runs tasks until the executor ends or the thread is surplus: the body of
   // each thread.
   void Work(Thread* self);
-  // Pops the next task that the thread may run and books it, or returns
-  // nullopt. `cpu_nanos` is the thread's CPU time now.
+  // Pops the next task that the thread may run, and records it in `*self` and
+  // in the counts. Returns nullopt if there is no such task. `cpu_nanos` is the
+  // thread's CPU time now.
   std::optional<Queue::Popped> TakeLocked(Thread* self, std::int64_t cpu_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Books the end of the thread's task, which took `cpu_nanos` of CPU time.
+  // Records the end of the thread's task, which took `cpu_nanos` of CPU time.
   void CompleteLocked(Thread* self, Queue::Id task, std::int64_t cpu_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether to notify one more sleeping thread of the kind, because more of its
@@ -173,7 +174,7 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   // Wake, best without the lock.
   Wanted WantedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Wake(const Wanted& wanted);
-  // Wakes a thread of each kind that tasks wait for. Called when caps may let
+  // Wakes one thread for each kind of task that waits. Called when caps may let
   // more tasks through than before.
   void CapsChangedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -187,8 +188,8 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   // place. The priority of this thread cannot be raised again.
   bool IsSurplusLocked(const Thread& thread) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Books the thread's end. The supervising thread joins that thread and starts
-  // another one.
+  // Records the thread's end. The supervising thread joins that thread and
+  // starts another one.
   void LeaveLocked(Thread* self) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Makes the supervising thread call Supervise at `at_nanos` or earlier.
@@ -201,7 +202,7 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   // flows wait for their threads. Sets the time of the next look.
   void FindLongTasksLocked(std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether a short task waits that belongs to a flow outside `flows`.
+  // Whether a short task of a flow outside `flows` waits.
   bool HoldsUpOthersLocked(const FlowSet& flows, std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Counts the thread and its task as long, and lowers the thread's priority.
@@ -237,7 +238,7 @@ class ThreadPoolExecutor final : public Executor, public schedule::JobShares {
   // The time that the alarm is set for.
   std::int64_t supervise_at_nanos_ ABSL_GUARDED_BY(mutex_) = INT64_MAX;
   // The nanoseconds that AddCpu has added, by the place of the running task.
-  // Only the thread of that task touches its place.
+  // Only the thread of that task touches the element.
   std::vector<std::int64_t> added_nanos_;
   base::Alarm alarm_;
 };

@@ -36,11 +36,11 @@ class DecodeRate {
   // The nanoseconds for each byte that are assumed before a sample is measured.
   // A JPEG takes about as long.
   static constexpr double kGuess = 12;
-  // A new sample weighs at least one part in kRemembered, so that the mean
+  // Each new sample has a weight of at least 1/kRemembered, so that the mean
   // follows changes.
   static constexpr int kRemembered = 16;
 
-  // Decoding has a fixed cost, which is about that of 4096 bytes.
+  // Decoding has a fixed cost: about the cost of decoding 4096 bytes.
   static std::uint64_t AtLeast(std::uint64_t bytes) {
     return std::max<std::uint64_t>(bytes, 4096);
   }

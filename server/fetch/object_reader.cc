@@ -3,8 +3,8 @@
 // serves all ranges of an object from the same entries. When all requests are
 // done, the blocks are copied to the window, one after another.
 //
-// If a read is stopped, its requests in flight go on. They own the blocks, and
-// the memory reserved for these, and never touch the window.
+// If a read is stopped, its requests in flight go on. These requests own the
+// blocks and the memory reserved for them, and never touch the window.
 #include "server/fetch/object_reader.h"
 
 #include <algorithm>
@@ -22,9 +22,9 @@
 namespace forebay::fetch {
 namespace {
 
-// The least bytes of a window.
+// The fewest bytes of a window.
 constexpr std::uint64_t kMinWindow = std::uint64_t{1} << 20;
-// How often an object is read at most, if it changes meanwhile.
+// The most attempts to read an object that changes meanwhile.
 constexpr int kMaxTries = 3;
 
 // The blocks of one read. Requests in flight share them, since the read may
@@ -54,8 +54,8 @@ absl::Status CheckRange(const ObjectRange& range) {
         "the begin of a block on, not ", range.length, " from ", range.offset));
   }
   if (!range.version.has_value()) return absl::OkStatus();
-  // Only the object's last block may be shorter than `block`. Otherwise parts
-  // of blocks would come into the cache.
+  // Only the object's last block may be shorter than `block`. If others could
+  // be shorter, the cache would get parts of blocks.
   const std::uint64_t size = range.version->size;
   if (range.offset > size || range.length > size - range.offset ||
       (range.length % block != 0 && range.offset + range.length != size)) {

@@ -38,14 +38,14 @@ struct ObjectRange {
   std::shared_ptr<const storage::Root> root;
   std::string object;
   // The version that the object must still have. If unset, the object's present
-  // version is read as a whole; `offset` must be 0, and the object may have at
-  // most `length` bytes.
+  // version is read as a whole, and `offset` must be 0. If the object has more
+  // than `length` bytes, only its version is returned.
   std::optional<storage::ObjectVersion> version;
   std::uint64_t offset = 0;  // in bytes; a multiple of block_bytes
   // Number of bytes: a multiple of block_bytes, unless the range ends at the
   // object's end.
   std::uint64_t length = 0;
-  std::uint64_t block_bytes = 0;  // bytes of each read and each cached part
+  std::uint64_t block_bytes = 0;  // bytes of each read, and of each cached part
 };
 
 // The result of a read. The bytes lie at the window's start.
@@ -58,8 +58,8 @@ struct ObjectRead {
 };
 
 // Reads ranges of objects for one client, through the same source as streams.
-// The bytes go into shared memory that the reader owns, its window, which grows
-// as ranges need it.
+// The bytes go into the reader's window: shared memory that the reader owns,
+// and that grows if a range needs more.
 //
 // Used by one thread at a time. Owned by the session; the objects in ObjectDeps
 // outlive the reader. Read blocks until the bytes are in the window, but not
@@ -98,7 +98,7 @@ class ObjectReader {
 
   const ObjectDeps deps_;
   const schedule::Flow flow_;
-  base::MemoryReservation reservation_;  // the window's
+  base::MemoryReservation reservation_;  // memory of the window
   std::optional<slots::SharedMemory> window_;
   // Whether the client has the window's descriptor.
   bool window_is_known_ = false;

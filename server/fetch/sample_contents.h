@@ -33,17 +33,17 @@ struct Content {
   // `number` is the value.
   absl::Span<const std::uint8_t> bytes;
   std::int64_t number = 0;
-  // Whether `bytes` is an audio file, or a TIFF image, that is decoded as an
-  // array.
+  // Whether `bytes` is an audio file, or a TIFF image. Both are decoded as
+  // arrays.
   bool is_audio = false;
   bool is_tiff = false;
 };
 
 // Measures each field of sample `id`. `read` has the bytes of the sample's
-// extent. The contents point into `read`, into `buffers`, which keeps bytes
-// computed from `read`, and into `room`, which holds decompressed images.
-// Thread-safe if each caller has a workspace of its own. Does not block. Errors
-// are those of sample::DecodeFields and sample::ImageBytes.
+// extent. The contents point into `read`; into `buffers`, which keeps bytes
+// computed from `read`; and into buffers from `room`, which hold decompressed
+// images. Thread-safe if each caller has a workspace of its own. Does not
+// block. Errors are those of sample::DecodeFields and sample::ImageBytes.
 absl::StatusOr<std::vector<Content>> MeasureSample(
     const ReaderSpec& spec, std::uint64_t id,
     absl::Span<const std::uint8_t> read, dataset::ValueBuffers& buffers,
@@ -53,7 +53,7 @@ absl::StatusOr<std::vector<Content>> MeasureSample(
 bool IsDecoded(const ReaderSpec& spec, const Content& content);
 
 // Writes field number `field` of sample `id` to `out`, which has the measured
-// size. The threads, blocking and errors are those of MeasureSample.
+// size. For threads, blocking and errors, see MeasureSample.
 absl::Status MakeContent(const ReaderSpec& spec, std::uint64_t id,
                          std::size_t field, const Content& content,
                          pipeline::Workspace& workspace,

@@ -1,5 +1,5 @@
-// A fetch has four steps. First, all samples are read. Second, they are
-// measured: this tells how large a window they need. Third, the window is made.
+// A fetch has four steps. First, all samples are read. Second, the samples are
+// measured, to learn how large a window they need. Third, the window is made.
 // Fourth, each sample is written to its place in the window, by a task of the
 // executor if the sample has to be decoded. The window's header is written
 // last. The caller's thread waits for the reads and for the tasks.
@@ -24,7 +24,7 @@
 namespace forebay::fetch {
 namespace {
 
-// The least and the most bytes of a window.
+// The fewest and the most bytes of a window.
 constexpr std::uint64_t kMinWindow = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMaxWindow = std::uint64_t{1} << 32;
 

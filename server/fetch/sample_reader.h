@@ -29,10 +29,11 @@ namespace forebay::fetch {
 struct FetchDeps {
   storage::ByteSource* source = nullptr;
   executor::Executor* executor = nullptr;
-  // A workspace for each place of the executor. Only the task at that place
-  // uses that workspace.
+  // A workspace for each place of the executor. A place is the number of a
+  // running task. Only the task at a place uses the place's workspace.
   const std::vector<std::unique_ptr<pipeline::Workspace>>* workspaces = nullptr;
-  // The workspace for images that need more scratch. Null if there is none.
+  // The workspace for images that need more scratch memory than `workspaces`
+  // have. Null if there is none.
   pipeline::SharedWorkspace* shared_workspace = nullptr;
   base::MemoryBudget* budget = nullptr;
   // Called when a file differs from what the dataset's index says. Must not
@@ -42,7 +43,7 @@ struct FetchDeps {
 
 // A sample that could not be made, and the reason.
 struct FailedSample {
-  std::uint32_t index = 0;  // position in the list of samples asked for
+  std::uint32_t index = 0;  // position in the list passed to Fetch
   absl::Status status;
 };
 
@@ -110,7 +111,7 @@ class SampleReader {
   // The present window. Tasks of a stopped fetch may still write into it, so
   // they share its ownership.
   std::shared_ptr<slots::SharedMemory> window_;
-  base::MemoryReservation reservation_;  // the window's
+  base::MemoryReservation reservation_;  // memory of the window
 };
 
 }  // namespace forebay::fetch

@@ -8,9 +8,9 @@
 
 namespace forebay::job {
 
-// A change of a job. A field without a value changes nothing. The change
-// applies from the next read and task until the job ends, whatever weight later
-// attachments give.
+// A change of a job's weight or caps. A field without a value changes nothing.
+// The change applies from the next read and task until the job ends, whatever
+// weight later attachments give.
 struct JobChange {
   // The job's share of contended resources, 0.001 to 1000.
   std::optional<double> weight = std::nullopt;

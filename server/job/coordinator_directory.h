@@ -13,13 +13,14 @@
 
 namespace forebay::job {
 
-// Finds the coordinators of coordinated orders. Loaders of one user that read
-// the same dataset, and can use the same decoded variant of its images, share a
-// coordinator. Thread-safe. The loader opener owns the directory; the loaders
-// own their coordinator together. Never blocks. Has no errors.
+// Finds the coordinators of coordinated orders. Loaders share a coordinator if
+// they belong to one user, read the same dataset, and can use the same decoded
+// form (variant) of its images. Thread-safe. The loader opener owns the
+// directory; the loaders own their coordinator together. Never blocks. Has no
+// errors.
 class CoordinatorDirectory {
  public:
-  // Returns the coordinator for the loader of the stream, a new one if there is
+  // Returns the coordinator for the stream's loader, or a new one if there is
   // none. `room` is the number of bytes that variants may take. The budget
   // outlives the coordinator.
   std::shared_ptr<stream::Coordinator> For(

@@ -32,8 +32,8 @@ bool Job::IsCapped() const {
          std::isfinite(changes_.max_cpus.value_or(kNoCap));
 }
 
-// Loaders are told without `mutex_`, because they take locks of the stream. A
-// second mutex keeps two calls from telling them in the wrong order.
+// The loaders are told without `mutex_` held, because they take locks of the
+// stream. A second mutex keeps two calls from telling them in the wrong order.
 void Job::TellCapped() {
   base::MutexLock lock(&telling_);
   for (const std::shared_ptr<Loader>& loader : Loaders())

@@ -28,8 +28,8 @@ class Job {
   std::uint32_t uid() const { return uid_; }
   const std::string& key() const { return key_; }
 
-  // Takes the name and weight that an attaching process gives. Returns the
-  // weight that applies, which a change may have set.
+  // Stores the name and weight that an attaching process gives. Returns the
+  // weight that applies: `weight`, or the weight that Change has set.
   double Describe(std::string name, double weight);
   // Applies a change for as long as the job lives. Call TellCapped after it.
   void Change(const JobChange& change);
@@ -37,8 +37,8 @@ class Job {
   void TellCapped();
   // Adds an attachment of a process. A process may have several attachments.
   void AddProcess(std::uint32_t pid);
-  // Removes an attachment of the process. Returns whether it was the job's
-  // last.
+  // Removes an attachment of the process. Returns whether that was the job's
+  // last attachment.
   bool RemoveProcess(std::uint32_t pid);
 
   // Returns "loader N", for a loader without a name.
@@ -66,8 +66,8 @@ class Job {
   const std::uint32_t uid_;
   const std::string key_;
 
-  // Held while loaders are told whether the job has a cap, so that the latest
-  // state is told last.
+  // Held while loaders are told whether the job has a cap, so that each loader
+  // is told the latest state last.
   base::Mutex telling_;
 
   mutable base::Mutex mutex_;
@@ -83,8 +83,9 @@ class Job {
   std::map<std::uint64_t, PendingRequest> pending_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Shows a request among those that its job waits for, as long as this object
-// lives. Thread-safe. Shares ownership of the job. Never blocks. Has no errors.
+// Makes the job's snapshot show the request as one that waits for its answer,
+// as long as this object lives. Thread-safe. Shares ownership of the job. Never
+// blocks. Has no errors.
 class PendingNote {
  public:
   PendingNote(std::shared_ptr<Job> job, PendingRequest request)

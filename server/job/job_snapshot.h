@@ -34,13 +34,15 @@ struct LoaderSnapshot {
   std::optional<int> gpu;
   // The reason why no GPU has the batches although the loader asked for one.
   std::string gpu_refusal;
-  // Whether workers make the loader's samples for this loader alone, and are
-  // asked for samples by number.
+  // Whether workers make the samples for this loader alone, because it has no
+  // key for sharing them.
   bool lacks_share_key = false;
-  // Whether workers iterate over the loader's dataset for this loader alone.
+  // Whether workers iterate over the dataset for this loader alone. A key for
+  // sharing would have no effect.
   bool is_iterated_alone = false;
 
-  // Returns the loader's counters, with those that the client reports.
+  // Returns the loader's counters, including the counters that the client
+  // reports.
   proto::LoaderCounters Counters() const {
     proto::LoaderCounters counters = stream.counters;
     counters.set_trainer_wait_nanos(client.wait_nanos);
@@ -54,8 +56,8 @@ struct LoaderSnapshot {
   bool running() const { return stream.running || stream.untaken > 0; }
 };
 
-// A request of a process that the daemon has not answered yet. It may have to
-// wait for a file system, a host, a GPU or the process itself.
+// A process's request that the daemon has not answered yet. The request may
+// have to wait for a file system, a host, a GPU or the process itself.
 struct PendingRequest {
   enum class Kind {
     kOpening,   // a loader, or a reader of single samples
@@ -106,8 +108,8 @@ class Introspection {
   // consistent in itself.
   virtual std::vector<JobSnapshot> Snapshot() const = 0;
 
-  // Returns the batch of a loader that was published last. `job` is a key or a
-  // name. `loader` is a name, or empty for the first loader that runs.
+  // Returns the batch that a loader published last. `job` is a key or a name.
+  // `loader` is a name, or empty for the first loader that runs.
   //
   // NOT_FOUND: there is no such job or loader; the message names those that
   // exist. FAILED_PRECONDITION: several jobs have that name. UNAVAILABLE: no

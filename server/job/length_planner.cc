@@ -29,30 +29,31 @@ namespace {
 //    names, or the first that varies, ragged arrays before others.
 // 2. FindLengths gets the lengths of that field: from its type if all are
 //    equal, from the index if it has them, otherwise by measuring.
-// 3. Scan looks at each sample once. It adds up how much room batches need, and
+// 3. Scan looks at each sample once, adds up how much room batches need, and
 //    finds the longest sample.
 // 4. Limit turns the largest length of a batch into its largest number of
 //    samples, which slots have room for.
 // 5. GiveRoom sets the room of fields that vary, if it saves a quarter.
 // 6. Order sorts samples by length within windows of the epoch.
 
-// How many batches are planned together in a window: so many that few are cut
-// short by its end, and so few that a plan takes milliseconds.
+// How many batches are planned together in a window. The number is large enough
+// that a window's end cuts few batches short, and small enough that a plan
+// takes milliseconds.
 constexpr std::uint64_t kWindowBatches = 64;
 // The most samples of a window, unless one batch of all ranks has more.
 constexpr std::uint64_t kWindowSamples = std::uint64_t{1} << 16;
 // The most samples of one batch of all ranks.
 constexpr std::uint64_t kMostAtATime = std::uint64_t{1} << 18;
-// If a slot's room has at most this many bytes, looking at each sample to save
-// room is not worth it.
+// If a slot needs at most this many bytes, it is not worth while to look at
+// each sample to save room.
 constexpr std::uint64_t kSmallRoom = std::uint64_t{4} << 20;
 // The most samples that are looked at to save memory, which takes a second or
 // two.
 constexpr std::uint64_t kMostScanned = std::uint64_t{1} << 24;
 
-// Returns the length of a batch of `seconds`. A floating-point number may be a
-// little less than the number that the user wrote. So a small part of a unit is
-// added before rounding down.
+// Converts a batch's length from seconds to units of stream::kUnitsPerSecond. A
+// floating-point number may be a little less than the number that the user
+// wrote. A small part of a unit is therefore added before rounding down.
 std::uint64_t UnitsOf(double seconds) {
   constexpr double kLoss = 1e-3;
   const double units = seconds * static_cast<double>(stream::kUnitsPerSecond);
@@ -108,11 +109,11 @@ class Planner {
   std::optional<stream::RoomScan> scan_;
   std::string field_;  // the field whose lengths count
   std::shared_ptr<const sampler::SampleLengths> lengths_;
-  std::optional<std::uint64_t> equal_;  // the length of each sample
+  std::optional<std::uint64_t> equal_;  // set if all samples have this length
   stream::MeasuredField measured_;
 };
 
-// Refuses options that do not go with batches of limited length.
+// Refuses options that cannot be combined with batches of limited length.
 absl::Status Planner::CheckOptions() const {
   if (!has_limit()) return absl::OkStatus();
   if (counts_seconds() && spec_.batch().max_length() > 0) {
@@ -133,8 +134,8 @@ absl::Status Planner::CheckOptions() const {
   return absl::OkStatus();
 }
 
-// Where batches are limited, a clip of fixed length counts too: its length
-// still decides how many samples make a batch.
+// If the length of batches is limited, a field of clips counts even if all
+// clips are equally long. Their length decides how many samples make a batch.
 bool Planner::MaySay(const stream::FieldType& type) const {
   if (counts_seconds()) return type.is_clip();
   return type.varies() || (has_limit() && type.is_clip());
@@ -178,15 +179,15 @@ absl::Status Planner::NoSuchField() const {
                : ": no field differs in length from sample to sample"));
 }
 
-// Sets `lengths_`, and `equal_` if all samples have one length. These are the
-// lengths of the results of the field's pipeline.
+// Sets `lengths_`, and `equal_` if all samples have one length. The lengths are
+// those that values have after the field's pipeline.
 absl::Status Planner::FindLengths() {
   FOREBAY_ASSIGN_OR_RETURN(const std::size_t field, FindField());
   const stream::FieldType& type = stream_->fields[field];
   field_ = type.name;
   if (!type.varies()) {
-    // All samples have the same length. Its duration follows from the rate of
-    // the first sample.
+    // All samples have the same length. Its duration in seconds is computed
+    // with the first sample's rate.
     const auto& input = type.pipeline->input().tensor;
     equal_ =
         stream::LengthOf(type.pipeline->OutcomeOf(input.shape.front(),
@@ -219,10 +220,10 @@ void Planner::SetLongest(std::size_t field,
   type.value.bytes = bytes;
 }
 
-// Returns whether the room of a slot can be less than that of a batch of the
-// longest samples. Values must be as long as the index or the measurement says;
-// values that workers make need not be. No sample may come twice in a batch;
-// substitutes and listed samples may.
+// Returns whether a slot may have less room than a batch of the longest samples
+// needs. First, values must be as long as the index or the measurement says,
+// which values from workers need not be. Second, no sample may occur twice in a
+// batch, as substitutes and listed samples may.
 bool Planner::GivesRoom() const {
   if (stream_->dataset->is_produced() || stream_->batch.substitute ||
       stream_->sampler.is_listed())
@@ -243,8 +244,8 @@ std::uint64_t Planner::RoomOfLongest() const {
       std::min<unsigned __int128>(bytes, ~std::uint64_t{0}));
 }
 
-// Looks at each sample once, in the order of the index, for the room of batches
-// and the lengths. kMostScanned samples take a second or two.
+// Looks at each sample once, in the order of the index, to find the lengths and
+// the room that batches need. kMostScanned samples take a second or two.
 absl::Status Planner::Scan(const stream::SampleRoom& room,
                            const std::stop_token& stop) {
   constexpr std::uint64_t kLooks = 4096;  // samples between checks of `stop`
@@ -273,8 +274,8 @@ std::string Planner::Described(std::uint64_t length) const {
                       " s");
 }
 
-// Bounds a batch by length. The batch's size becomes the largest number of
-// samples that can fit in that length; slots need room for no more.
+// Applies the limit of a batch's length. The batch's size becomes the largest
+// number of samples that can fit into that length; slots need room for no more.
 absl::Status Planner::Limit() {
   const std::uint64_t longest = LongestLength();
   if (longest > most()) {
@@ -298,8 +299,9 @@ absl::Status Planner::Limit() {
   return absl::OkStatus();
 }
 
-// A window has whole batches of all ranks, so that all ranks get equally many.
-// The mean length tells how many samples a batch of limited length has.
+// A window consists of whole batches of all ranks, so that all ranks get
+// equally many. If batches have a limited length, the mean length tells how
+// many samples they have.
 absl::Status Planner::Order(base::MemoryBudget* budget) {
   std::uint64_t batch = stream_->batch.size;
   if (has_limit()) {
@@ -340,8 +342,8 @@ absl::Status Planner::Order(base::MemoryBudget* budget) {
   return absl::OkStatus();
 }
 
-// Sets the room of the fields that vary to what the worst batch needs, as the
-// scan found.
+// Sets the room of the fields that vary to the room that the worst batch needs,
+// as the scan has found.
 void Planner::GiveRoom(std::shared_ptr<const stream::SampleRoom> room) {
   // In a padded partition, the last step of an epoch may repeat a sample of
   // each rank.
@@ -353,8 +355,8 @@ void Planner::GiveRoom(std::shared_ptr<const stream::SampleRoom> room) {
   unsigned __int128 sum = 0;
   for (const std::uint64_t field : bytes) sum += field;
   const unsigned __int128 otherwise = RoomOfLongest();
-  // Room for a batch of the longest samples is simpler, so it stays unless a
-  // quarter is saved.
+  // Room for a batch of the longest samples is simpler. The room is changed
+  // only if that saves at least a quarter.
   if (sum * 4 > otherwise * 3) return;
   stream_->room = {.bytes = std::move(bytes), .samples = std::move(room)};
 }

@@ -18,23 +18,24 @@ class LoaderSpec;
 
 namespace forebay::job {
 
-// Measures the values of the field with the given number in all samples. May
-// block as long as reading them takes.
+// Measures, in all samples, the values of the field with the given number. May
+// block as long as reading the samples takes.
 using MeasureField = absl::FunctionRef<absl::StatusOr<
     std::shared_ptr<const length_scan::ValueSizes>>(std::size_t)>;
 
 // Fits a stream to the lengths of its samples. If the spec asks for it, sets
-// the order by length and the largest length of a batch. Where it saves memory,
+// the order by length and the largest length of a batch. If that saves memory,
 // gives the fields that vary in length less room in a slot than a batch of the
-// longest samples would need. `stream` has all other parts of the spec already.
+// longest samples would need. All other parts of the spec must be in `stream`
+// already.
 //
 // Thread-safe. May look at each sample of the index, and call `measure` for
 // lengths that the index does not have; blocks as long as that takes.
 //
-// INVALID_ARGUMENT: no such field differs in length, the longest sample is too
-// long, or options exclude each other. RESOURCE_EXHAUSTED: there is no memory
-// for the plan. CANCELLED: `stop` was requested. Other errors are those of
-// `measure`.
+// INVALID_ARGUMENT: there is no suitable field that varies in length, the
+// longest sample is too long, or options exclude each other.
+// RESOURCE_EXHAUSTED: there is no memory for the plan. CANCELLED: `stop` was
+// requested. Other errors are those of `measure`.
 absl::Status PlanLengths(const proto::LoaderSpec& spec,
                          base::MemoryBudget* budget, MeasureField measure,
                          const std::stop_token& stop,

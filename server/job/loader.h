@@ -76,10 +76,10 @@ class Loader {
   // Starts an epoch at `first_sample`. Returns descriptors of the slots, in
   // order; slots may be added during the epoch.
   //
-  // `list` is a descriptor of sealed memory that contains samples, or invalid
-  // if there are none. If the order is LISTED, they are the epoch's samples. If
-  // the order is COORDINATED, they are the samples of this epoch that the
-  // client has already had.
+  // `list` is a descriptor of sealed memory that contains numbers of samples;
+  // it is invalid if the client sent none. If the order is LISTED, these are
+  // the epoch's samples. If the order is COORDINATED, these are the samples of
+  // this epoch that the client has already had.
   absl::StatusOr<std::vector<base::Fd>> StartEpoch(
       std::uint64_t epoch, std::uint64_t first_sample,
       const base::Fd& list = base::Fd());
@@ -87,14 +87,14 @@ class Loader {
   absl::StatusOr<std::vector<base::Fd>> SlotsFrom(std::uint32_t first) const {
     return origin_.stream->SlotsFrom(member_, first);
   }
-  // Ends the epoch. Returns how many ready entries were published in all.
+  // Ends the epoch. Returns how many entries the ready ring has had in all;
+  // wraps at 2^32.
   std::uint32_t StopEpoch();
-  // Gives back the memory that leases do not need. Afterwards no epoch can
-  // start.
+  // Gives back the memory that no lease needs. Afterwards no epoch can start.
   void Close();
 
-  // Sets whether the job has a cap. Until this is called, the job counts as
-  // having none.
+  // Sets whether the job has a cap. Before the first call, the job counts as
+  // one without a cap.
   void SetCapped(bool capped) { origin_.stream->SetCapped(member_, capped); }
 
   // Ends the leases that the client has released. Call it when

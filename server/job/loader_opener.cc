@@ -23,8 +23,8 @@ namespace forebay::job {
 namespace {
 
 // How a loader is opened. Checks that take no time come first. Then the dataset
-// is opened, which may scan it, and its fields' types are found, for which the
-// first sample may be read. PlanLengths fits order, batches and room to the
+// is opened, and may be scanned. Its fields' types are found, which may take a
+// read of the first sample. PlanLengths fits order, batches and room to the
 // lengths of samples, which may have to be measured. Only then is the stream
 // looked up by its key, or created. Loaders with equal specs thus do the same
 // work up to that point. They share the index and the measured lengths through
@@ -32,7 +32,7 @@ namespace {
 // error leaves no trace.
 
 // The most warnings in `warnings_`, the most datasets in `of_datasets_`, and
-// the most warnings of each of these.
+// the most warnings of each of these datasets.
 constexpr std::size_t kMaxWarnings = 16;
 
 using PipelinePtr = std::shared_ptr<const pipeline::Pipeline>;
@@ -43,7 +43,7 @@ stream::BatchOptions BatchOptionsOf(const proto::BatchSpec& spec) {
           .substitute = spec.on_error() == proto::BatchSpec::SUBSTITUTE};
 }
 
-// Checks that the dataset has the fields that the ops of the pipeline are for.
+// Checks that the dataset has the fields to which the pipeline's ops apply.
 absl::Status CheckFields(const dataset::Dataset& dataset,
                          const proto::PipelineSpec& spec) {
   const absl::Status named = stream::CheckPipelines(dataset, spec.fields());
@@ -104,8 +104,8 @@ absl::StatusOr<stream::ImagePipelines> ImagesOf(
 }
 
 // Returns the types of the dataset's fields, judged by sample `id`. Reads the
-// sample, which blocks, only if the type of an array can be found in the
-// sample's bytes alone.
+// sample, and blocks for it, only if an array's type can be learnt from nothing
+// but the sample's bytes.
 absl::StatusOr<std::vector<stream::FieldType>> TypesBySample(
     const dataset::Dataset& dataset, std::uint64_t id,
     const stream::ImagePipelines& images,
@@ -117,8 +117,8 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesBySample(
   if (stream::NeedsFirstSample(dataset)) {
     storage::ReadRequest request =
         sample::SampleIdentity(&dataset).RequestFor(id);
-    // The request names no sample. No loader of the dataset is registered yet,
-    // so the cache would evict a named sample as one that nobody wants.
+    // The request names no sample. No loader of the dataset is registered yet.
+    // The cache would therefore evict a named sample, as one that nobody wants.
     request.sample = {};
     FOREBAY_ASSIGN_OR_RETURN(
         storage::ReadResult read,
@@ -150,8 +150,8 @@ absl::StatusOr<std::vector<stream::FieldType>> TypesOf(
   return damaged;
 }
 
-// Refuses a dataset without numbers if batches are to be on a GPU: other values
-// stay in the host's memory.
+// Refuses a loader on a GPU if no field of its dataset has numbers, because all
+// other values stay in the host's memory.
 absl::Status CheckForDevice(const dataset::Dataset& dataset,
                             const std::vector<stream::FieldType>& fields) {
   const auto has_numbers = [](const stream::FieldType& type) {
@@ -355,8 +355,8 @@ absl::Status LoaderOpener::JoinOrder(std::uint32_t uid,
   if (!reserved.ok())
     return base::Annotate(reserved.status(), stream_spec->dataset->uri());
   const cache::VariantStore* const variants = deps_.variant_store;
-  // A sixteenth is left for variants that are being made or evicted, and for
-  // variants that are larger than the mean.
+  // A sixteenth of the room is left for decoded samples (variants) that are
+  // being made, are being evicted or are larger than the mean.
   const std::uint64_t room =
       variants == nullptr ? 0 : variants->variant_capacity() / 16 * 15;
   stream_spec->order_member =

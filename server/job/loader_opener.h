@@ -30,17 +30,17 @@
 
 namespace forebay::job {
 
-// Opens loaders, and readers of single samples, for jobs. Each part of a spec
-// is given to the room that checks it. Loaders that may share a stream join
-// one.
+// Opens loaders, and readers of single samples, for jobs. Passes each part of a
+// spec to the room that checks that part. Loaders that may share a stream
+// become members of the same stream.
 //
 // Thread-safe. The registry owns it. The catalog, all of `deps` and the devices
 // outlive the opener, and the loaders and readers that it opens. The caller
 // owns these loaders and readers. Both Open methods block while the dataset is
-// scanned, and OpenLoader while lengths are measured, but not for long once
-// `stop` is requested.
+// scanned. OpenLoader also blocks while lengths are measured. Both return soon
+// after `stop` is requested.
 //
-// INVALID_ARGUMENT: a part of the spec is wrong, which the message names.
+// INVALID_ARGUMENT: a part of the spec is wrong; the message names the part.
 // RESOURCE_EXHAUSTED: the budget has no room; the message says for what.
 // CANCELLED: `stop` was requested. Other errors are those of `dataset`.
 class LoaderOpener {
@@ -64,9 +64,10 @@ class LoaderOpener {
       const dataset::composed::DatasetInputs& inputs,
       const std::stop_token& stop);
 
-  // Opens a reader, whose work is charged to `job`. With `decode`, images come
-  // as pixels, behind the ops of the spec's pipeline if there are any. Sets
-  // `warnings` to the harmless faults of the dataset, a sentence each.
+  // Opens a reader, whose work is charged to `job`. If `decode`, the reader
+  // decodes images, and applies the ops of the spec's pipeline if there are
+  // any. Sets `warnings` to the harmless faults of the dataset, a sentence
+  // each.
   absl::StatusOr<std::unique_ptr<fetch::SampleReader>> OpenReader(
       const Job& job, const proto::LoaderSpec& spec,
       const dataset::composed::DatasetInputs& inputs, bool decode,
@@ -101,7 +102,7 @@ class LoaderOpener {
   // Makes the stream's loader a member of the coordinated order that it shares
   // with others. RESOURCE_EXHAUSTED: the budget has no room for the member.
   absl::Status JoinOrder(std::uint32_t uid, stream::StreamSpec* stream_spec);
-  // Returns the stream that the loader may join, a new one if there is none.
+  // Returns the stream that the loader may join, or a new one if there is none.
   absl::StatusOr<std::shared_ptr<stream::Stream>> StreamFor(
       std::uint32_t uid, const proto::LoaderSpec& spec,
       stream::StreamSpec stream_spec);
@@ -116,8 +117,9 @@ class LoaderOpener {
 
   mutable base::Mutex mutex_;
   std::deque<std::string> warnings_ ABSL_GUARDED_BY(mutex_);
-  // The warnings of the datasets that gave warnings last. They are stored
-  // because no faults are found when an existing index is opened again.
+  // The warnings of one dataset. `of_datasets_` stores the warnings of the
+  // datasets that gave warnings last, because no faults are found when an
+  // existing index is opened again.
   struct OfDataset {
     dataset::Version version;
     std::vector<std::string> warnings;

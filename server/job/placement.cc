@@ -45,8 +45,8 @@ absl::StatusOr<Placement> PlaceFor(const proto::LoaderSpec& spec,
   return placement;
 }
 
-// Batches on a GPU have uint8 NHWC images before the tail, whatever layout the
-// pipeline asks for, so ToImage is replaced.
+// Before the tail, batches on a GPU have uint8 NHWC images, whatever layout the
+// pipeline asks for. ToImage is therefore replaced.
 proto::PipelineSpec WithoutTail(const proto::PipelineSpec& spec) {
   proto::PipelineSpec before;
   for (const proto::Op& op : spec.ops()) {

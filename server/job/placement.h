@@ -20,9 +20,9 @@ struct Placement {
 };
 
 // Finds the memory that a spec asks for. Thread-safe. Blocks while a GPU is
-// opened, until `stop` is requested. If the GPU cannot be used (NOT_FOUND or
-// UNAVAILABLE), the placement has the refusal; other errors of
-// DeviceDirectory::Find are returned.
+// opened, until `stop` is requested. If DeviceDirectory::Find returns NOT_FOUND
+// or UNAVAILABLE, the GPU cannot be used, and Placement::refusal is set. Other
+// errors of Find are returned.
 absl::StatusOr<Placement> PlaceFor(const proto::LoaderSpec& spec,
                                    device::DeviceDirectory* devices,
                                    const std::stop_token& stop);

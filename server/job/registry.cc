@@ -91,7 +91,8 @@ absl::Status Registry::Change(const std::string& job, const JobChange& change) {
   std::shared_ptr<Job> found;
   {
     // The mutex is held throughout, so that the job does not end before its
-    // weight and caps are set. Shares set later would never be removed.
+    // weight and caps are set. Shares that are set after the job's end would
+    // never be removed.
     base::MutexLock lock(&mutex_);
     FOREBAY_ASSIGN_OR_RETURN(found, FindLocked(job));
     found->Change(change);

@@ -32,9 +32,9 @@
 
 namespace forebay::job {
 
-// The part of one process in a job, until it is detached or destroyed.
-// Thread-safe. The caller owns it; the opener outlives it. The Open methods
-// block and fail as LoaderOpener's do; all other methods do not block.
+// Makes one process part of a job, until Detach or destruction. Thread-safe.
+// The caller owns it; the opener outlives it. The Open methods block and fail
+// as LoaderOpener's do; all other methods do not block.
 class Attachment {
  public:
   // Creates an attachment. Detach calls `detach`. Destruction calls `end`; no
@@ -59,7 +59,7 @@ class Attachment {
     return absl::StrCat("job ", job_->name(), " (process ", pid_, ")");
   }
 
-  // Ends the process's part in the job, although calls may still be under way.
+  // Ends the process's part in the job, even if calls are still under way.
   void Detach() {
     if (!detached_.exchange(true)) detach_();
   }
@@ -106,7 +106,7 @@ class Registry final : public Introspection, public Control {
   struct Shares {
     schedule::JobShares* reads = nullptr;
     schedule::JobShares* cpus = nullptr;
-    // The GPUs, whose copies jobs share. Null if no GPU is served.
+    // The GPUs; jobs share the copies to each. Null if no GPU is served.
     device::DeviceDirectory* devices = nullptr;
   };
 
@@ -126,8 +126,8 @@ class Registry final : public Introspection, public Control {
   base::MemoryBudget* budget() const { return deps_.budget; }
 
   // Gives back the slots of streams that have run no epoch for `idle_nanos`.
-  // May block, for ever if a process of a job hangs. While a call waits for a
-  // loader, later calls pass over that loader.
+  // May block, for ever if a process of a job hangs. While one call waits for a
+  // loader, later calls skip that loader.
   void ReclaimIdle(std::int64_t idle_nanos);
 
   // Returns how many bytes all slots that exist now take.
@@ -144,9 +144,9 @@ class Registry final : public Introspection, public Control {
  private:
   using Key = std::pair<std::uint32_t, std::string>;  // uid, key
 
-  // Ends a process's part in a job, and the job after its last process.
+  // Ends a process's part in a job. Ends the job after its last process.
   void Detach(const std::shared_ptr<Job>& job, std::uint32_t pid);
-  // Removes the shares of a job that has ended. Calls that were under way when
+  // Removes the shares of a job that has ended: calls that were under way when
   // the job ended may have created shares again.
   void End(const std::shared_ptr<Job>& job);
   // Removes the job's shares of all contended resources.

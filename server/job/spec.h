@@ -12,7 +12,8 @@ namespace forebay::job {
 // The checks return INVALID_ARGUMENT, whose message says what is allowed. All
 // functions are thread-safe and never block.
 
-// Checks that key, name and weight are within the ranges of proto/job.proto.
+// Checks that the identity's key, name and weight are within the ranges of
+// proto/job.proto.
 absl::Status CheckIdentity(const proto::JobIdentity& identity);
 
 // Checks that a weight is within the range of proto/job.proto.
@@ -25,7 +26,7 @@ absl::Status CheckChange(const JobChange& change);
 // other rooms check their parts.
 absl::Status CheckLoader(const proto::LoaderSpec& spec);
 
-// Returns the name of a dataset for people: its folder, and the manifest or the
+// Returns a dataset's name for people: its folder, and the manifest or the
 // first files that are read there.
 std::string NameOf(const proto::DatasetSpec& spec);
 

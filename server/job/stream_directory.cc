@@ -45,14 +45,14 @@ std::optional<std::string> StreamKey(std::uint32_t uid,
     shaping.clear_sharing();
   }
   // The dataset's spec may be long, and the key lives as long as the stream.
-  // With the version, a digest of 128 bits is enough.
+  // Together with the dataset's version, a digest of 128 bits is enough.
   const std::string of_dataset = shaping.dataset().SerializeAsString();
   const XXH128_hash_t digest =
       XXH3_128bits(of_dataset.data(), of_dataset.size());
   shaping.clear_dataset();
   const dataset::Version& version = dataset.version();
-  // The key shows where each part ends, so keys are equal only if all their
-  // parts are.
+  // The key shows where each part ends, so two keys are equal only if all their
+  // parts are equal.
   return absl::StrCat(
       uid, ":", roots.size(), ":", roots,
       absl::string_view(reinterpret_cast<const char*>(version.data()),
@@ -95,10 +95,10 @@ bool StreamDirectory::Add(const std::string& key,
 }
 
 // A stream is made without the mutex, and added only if the key still has the
-// streams that it follows. If another loader has added a stream meanwhile and
-// that stream suits, it is used, and the new stream is dropped. If it does not
-// suit, the new stream follows it too, and is tried again. Each round means
-// that another loader was served, so the loop ends.
+// streams that it follows. If another loader has added a stream meanwhile, and
+// that stream suits, that stream is used and the new one is dropped. If it does
+// not suit, the new stream follows it too, and Find tries again to add the new
+// stream. In each round, another loader was served, so the loop ends.
 absl::StatusOr<std::shared_ptr<stream::Stream>> StreamDirectory::Find(
     const std::string& key, const Suits& suits, const Make& make) {
   const auto last = [&](const Streams& streams) {

@@ -20,7 +20,7 @@ namespace forebay::job {
 
 // Returns the key that loaders with equal batches have in common: the user, the
 // dataset as that user reads it, and all parts of the spec that shape a batch.
-// Returns nullopt if the loader may share with no other. Thread-safe; never
+// Returns nullopt if the loader cannot share a stream. Thread-safe; never
 // blocks.
 std::optional<std::string> StreamKey(std::uint32_t uid,
                                      const proto::LoaderSpec& spec,
@@ -36,10 +36,10 @@ class StreamDirectory {
   // Returns whether the loader may join that stream.
   using Suits = std::function<bool(const stream::Stream& stream)>;
 
-  // Returns the last stream of the key if it suits and has not ended. Otherwise
-  // returns a new stream that `make` has made. A new stream follows the earlier
-  // streams of the key, whose members may continue in it. `make` is called at
-  // most once, and delays no other call.
+  // Returns the key's newest stream if it suits and has not ended. If not,
+  // returns a new stream that `make` has made. A new stream follows the key's
+  // earlier streams: their members may continue in the new stream. `make` is
+  // called at most once, and delays no other call.
   absl::StatusOr<std::shared_ptr<stream::Stream>> Find(const std::string& key,
                                                        const Suits& suits,
                                                        const Make& make);
@@ -47,10 +47,10 @@ class StreamDirectory {
  private:
   using Streams = std::vector<std::shared_ptr<stream::Stream>>;
 
-  // Returns the streams of the key, the last one at the end.
+  // Returns the key's streams, the newest at the end.
   Streams Lookup(const std::string& key) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Adds a stream that follows the `earlier` ones. Returns false, and adds
-  // nothing, if the key has other streams by now.
+  // Adds the stream `made`, which follows the `earlier` streams. Returns false,
+  // and adds nothing, if the key has other streams by now.
   bool Add(const std::string& key,
            const std::shared_ptr<stream::Stream>& stream,
            const Streams& earlier) ABSL_LOCKS_EXCLUDED(mutex_);

@@ -44,7 +44,7 @@ constexpr std::size_t kMostReads = 256;
 // most kMostBytes.
 constexpr std::uint64_t kMemoryPart = 32;
 constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
-// Guess of the CPU time of measuring one value, for the executor's fair queue.
+// The assumed CPU time of measuring one value, for the executor's fair queue.
 constexpr std::int64_t kMeasureNanos = 20'000;
 
 // A read and the values to measure in it. One thread at a time uses it.
@@ -54,7 +54,7 @@ struct Work {
   std::uint64_t counted = 0;
   base::Bytes bytes;         // the result of the read
   bool is_measured = false;  // whether the task has run
-  absl::Status status;       // of the read or of the task
+  absl::Status status;       // error of the read or task
   // The size of each wanted value; nothing if more of its clip must be read.
   std::vector<std::optional<ValueSize>> sizes = {};
 };
@@ -75,7 +75,7 @@ class Shared {
     queue_.push_back(std::move(work));
     changed_.NotifyOne();
   }
-  // Makes Next return null from now on, and tasks end early.
+  // From now on, Next returns null, and tasks end early.
   void Stop() {
     base::MutexLock lock(&mutex_);
     stopped_ = true;
@@ -194,15 +194,15 @@ class LengthScan {
   absl::StatusOr<ValueSizesParts> Run(const std::stop_token& stop);
 
  private:
-  // Begins reads until kMostReads or the most bytes are in flight.
+  // Begins reads until kMostReads reads, or most_bytes_ bytes, are in flight.
   absl::Status BeginReads();
   absl::Status Begin(PlannedRead read);
   // If `work` was read, submits a task that measures it. If it was measured,
   // takes its results.
   absl::Status Take(const WorkPtr& work);
   // Takes the sizes of measured work. Where a size is missing, plans a read of
-  // the clip's next part. Sets `counted` to the bytes that need not be held any
-  // longer.
+  // the clip's next part. Sets `counted` to the bytes of this work that the
+  // scan no longer needs to count.
   absl::Status TakeSizes(Work& work, std::uint64_t* counted);
   // Returns the error of a read; the error names sample and object. Reports a
   // file that has changed.
@@ -234,8 +234,8 @@ absl::Status LengthScan::BeginReads() {
     if (reads_.empty()) break;
     const std::uint64_t bytes =
         storage::HeldBytes(reads_.front().request.length);
-    // A read that is larger than the bound begins when no other read is in
-    // flight, because it could never begin earlier.
+    // A read of more than most_bytes_ bytes begins when no other read is in
+    // flight. It could never begin otherwise.
     if (in_flight_ > 0 &&
         bytes > most_bytes_ - std::min(most_bytes_, bytes_in_flight_))
       break;

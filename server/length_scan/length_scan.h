@@ -39,10 +39,10 @@ struct Subject {
   schedule::Flow job = 0;
 };
 
-// Measures the lengths of a field in all samples, where the dataset's index
-// does not have them. Reads the parts of samples that ReadPlanner plans, many
-// at a time, and measures them in the executor. The bytes in flight take a
-// bounded part of the budget, for any number of samples.
+// Measures the lengths of a field's values in all samples, if the dataset's
+// index does not have these lengths. Reads the parts of samples that
+// ReadPlanner plans, many at a time, and measures them in the executor. The
+// bytes in flight take a bounded part of the budget, for any number of samples.
 //
 // Thread-safe. Blocks until all samples are measured, but not for long once
 // `stop` is requested. After a stop or an error, reads and tasks may still be

@@ -2,7 +2,7 @@
 // them from the disk. If the disk has none, a scan measures them. The name on
 // disk is a digest of the dataset and the field. The stored file has a digest
 // of the files' versions and revisions. If that digest differs, the samples are
-// measured again, and the sizes saved under the same name.
+// measured again, and the sizes are saved under the same name.
 //
 // If sizes cannot be loaded, they are measured; if they cannot be saved, they
 // are kept in memory. Both failures therefore give only a warning.
@@ -22,8 +22,9 @@ namespace {
 // Number of samples between two checks of `stop`.
 constexpr std::uint64_t kLooks = 4096;
 
-// Returns a name; subjects whose sizes may differ have different names. The
-// name is a digest of the roots, the dataset's version and the field's type.
+// Returns the name of a subject's sizes. Subjects whose sizes may differ have
+// different names. The name is a digest of the roots, the dataset's version and
+// the field's type.
 std::string NameOf(const Subject& subject) {
   const dataset::Dataset& dataset = *subject.dataset;
   const dataset::Field& field = dataset.fields()[subject.field];

@@ -17,7 +17,7 @@
 
 namespace forebay::length_scan {
 
-// Finds the sizes of a field's values, where the dataset's index does not have
+// Finds the sizes of a field's values, if the dataset's index does not have
 // them. All loaders of the dataset share the sizes. The sizes are measured once
 // and kept on disk beside the index. They are used again while the dataset's
 // version and the revisions of its files stay the same.
@@ -30,10 +30,10 @@ class LengthScanCatalog {
   LengthScanCatalog(const std::string& index_directory, LengthScanDeps deps);
 
   // Finds the sizes of the subject's values. Adds a sentence to `warnings` for
-  // each failure that does no harm. Blocks while the samples are measured,
-  // perhaps for as long as reading all of them takes. Once `stop` is requested,
-  // Find returns soon, unless others wait for the same sizes. Errors are those
-  // of ScanLengths.
+  // each failure that does no harm. Blocks while the samples are measured. This
+  // may take as long as reading all of them. Once `stop` is requested, Find
+  // returns soon, unless others wait for the same sizes. Errors are those of
+  // ScanLengths.
   absl::StatusOr<std::shared_ptr<const ValueSizes>> Find(
       const Subject& subject, std::vector<std::string>* warnings,
       const std::stop_token& stop);

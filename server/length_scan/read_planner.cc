@@ -23,11 +23,11 @@ namespace {
 // Bytes of a clip's head or tail. The last page of an Ogg file tells the clip's
 // length. Readers search for this page in the last 64 KiB.
 constexpr std::uint64_t kEnd = std::uint64_t{80} << 10;
-// A clip of at most this many bytes is read as a whole: head and tail would be
-// most of it.
+// A clip of at most this many bytes is read as a whole: its head and tail would
+// be most of it.
 constexpr std::uint64_t kSmallClip = 2 * kEnd;
-// Parts with at most kLargestGap bytes between them become one read, unless it
-// would exceed kLongestRead.
+// Parts with at most kLargestGap bytes between them become one read, unless
+// that read would exceed kLongestRead.
 constexpr std::uint64_t kLargestGap = std::uint64_t{64} << 10;
 constexpr std::uint64_t kLongestRead = std::uint64_t{1} << 20;
 

@@ -13,8 +13,8 @@
 namespace forebay::length_scan {
 
 // The part of a sample that is read to measure a value. A clip is read in up to
-// three steps: its head, then its tail, then all of it. The reads end once the
-// length is known.
+// three steps: its head, then its tail, then all of it. The reads end as soon
+// as its length is known.
 enum class MeasuredPart : std::uint8_t {
   kSample,  // all of the sample's extent
   kHead,    // the first bytes of a clip, where most formats tell its length
@@ -42,10 +42,10 @@ struct PlannedRead {
   std::uint64_t held = 0;  // bytes of memory that the heads in `wanted` take
 };
 
-// Decides which bytes are read to measure a field of samples. If a clip is not
-// compressed in its sample, only as much is read as tells its length. Reads are
-// ordered by file, and within a file by offset. Parts that lie close together
-// become one read.
+// Decides which bytes are read to measure a field of samples. A clip that is
+// not compressed in its sample is read only until its length is known. Reads
+// are ordered by file, and within a file by offset. Parts that lie close
+// together become one read.
 //
 // Immutable and thread-safe. The dataset outlives the planner. Never blocks;
 // has no errors.

@@ -12,7 +12,7 @@
 
 namespace forebay::length_scan {
 
-// The size of the value that a sample has of a field.
+// The size of a sample's value of the measured field.
 struct ValueSize {
   // Frames of a clip, bytes of an array's elements, or bytes of other values.
   std::uint64_t size = 0;
@@ -31,10 +31,10 @@ struct ValueSizesParts {
 };
 
 // The sizes of a field's values, by sample. Immutable and thread-safe; owns the
-// sizes and a reservation for them. Never blocks. Create has the only errors.
+// sizes and a reservation for them. Never blocks. Only Create has errors.
 class ValueSizes {
  public:
-  // The largest size that can be stored, in 44 bits.
+  // The largest size that fits into 44 bits.
   static constexpr std::uint64_t kMostSize = (std::uint64_t{1} << 44) - 1;
 
   // Makes sizes from their parts, which may come from a damaged file. Fails
@@ -61,7 +61,7 @@ class ValueSizesBuilder {
   // Makes room for `samples` samples, 8 bytes each, which `reservation` covers.
   ValueSizesBuilder(std::uint64_t samples, base::MemoryReservation reservation);
 
-  // Sets the size of a sample's value. Errors give the reason alone.
+  // Sets the size of a sample's value. Errors do not name the sample.
   // INVALID_ARGUMENT: the size is too large. RESOURCE_EXHAUSTED: there are too
   // many distinct rates.
   absl::Status Set(std::uint64_t sample, const ValueSize& size);

@@ -23,9 +23,9 @@ std::string EncodeValueSizes(const ValueSizes& sizes,
                              const dataset::Version& samples);
 
 // Reads sizes from a file, and takes their memory from `memory`. NOT_FOUND: the
-// file has another digest than `samples`, or not `count` sizes. DATA_LOSS: the
-// file is damaged. RESOURCE_EXHAUSTED: `memory` is used up. Other errors are
-// the disk's.
+// file has another digest than `samples`, or does not have `count` sizes.
+// DATA_LOSS: the file is damaged. RESOURCE_EXHAUSTED: `memory` cannot grow.
+// Others: errors of the disk.
 absl::StatusOr<std::shared_ptr<const ValueSizes>> DecodeValueSizes(
     dataset::IndexFileReader& file, const dataset::Version& samples,
     std::uint64_t count, base::WorkingMemory& memory);

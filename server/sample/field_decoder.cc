@@ -21,7 +21,7 @@ namespace {
 
 using proto::FieldKind;
 
-// Returns the error of a value that no dataset should have.
+// Returns the error of a kind of field or value that datasets never have.
 absl::Status NoSuchField() {
   return absl::InternalError("is a field that no dataset has");
 }

@@ -15,7 +15,7 @@ namespace forebay::sample {
 // Takes the fields of one sample as they are decoded. `field` is a field's
 // index in the dataset. Used by one thread. Does not own the bytes passed: they
 // lie in the bytes that were read for the sample, in ValueBuffers, or in the
-// dataset. Errors give the reason alone.
+// dataset. Errors do not name the field.
 class FieldTarget {
  public:
   virtual ~FieldTarget() = default;
@@ -37,8 +37,8 @@ class FieldTarget {
   // Takes an audio file. The target decodes as much of it as it needs.
   virtual absl::Status SetAudio(std::size_t field,
                                 absl::Span<const std::uint8_t> file) = 0;
-  // Takes an image. The target gets its bytes by ImageBytes and decodes them,
-  // unless it has a cached variant of the image.
+  // Takes an image. The target gets the image's bytes by ImageBytes and decodes
+  // them, unless it has a cached variant of the image.
   virtual absl::Status SetImage(std::size_t field,
                                 const dataset::FieldValue& image) = 0;
 };
@@ -48,11 +48,11 @@ class FieldTarget {
 absl::StatusOr<absl::Span<const std::uint8_t>> BytesOf(
     absl::Span<const std::uint8_t> read, const dataset::FieldRange& range);
 
-// Returns the bytes of sample `id`'s image or clip that has the value `image`.
-// They lie in `read`, which has the bytes of the sample's extent. If they were
-// decompressed, they lie in a buffer that `room` returned; if `image` is a
-// ComputedBytes, they lie where it points. Errors are those of BytesOf and
-// Dataset::Decompress.
+// Returns the encoded bytes of an image or a clip of sample `id`; `image` is
+// its value. The bytes lie in `read`, which has the bytes of the sample's
+// extent. If they were decompressed, they lie in a buffer from `room`. If
+// `image` is a ComputedBytes, the result is `image.bytes`. Errors are those of
+// BytesOf and Dataset::Decompress.
 absl::StatusOr<absl::Span<const std::uint8_t>> ImageBytes(
     const dataset::Dataset& dataset, std::uint64_t id,
     absl::Span<const std::uint8_t> read, const dataset::FieldValue& image,

@@ -16,10 +16,11 @@
 
 namespace forebay::sample {
 
-// Makes samples whose images need more scratch memory than a thread has. They
-// are made in the shared workspace, one after another. Streams and readers take
-// turns, in the order of the executor's fair queue. Each set of payers has a
-// queue of its own, so that a job's cap delays only that job's samples.
+// Makes samples whose images need more scratch memory than a thread has. These
+// samples are made in the shared workspace, one after another. Streams and
+// readers take turns, in the order of the executor's fair queue. Each set of
+// payers has a queue of its own, so that a job's cap delays only that job's
+// samples.
 //
 // No thread waits for the workspace, and only a running task holds it. If a
 // task finds the workspace in use, the task is submitted again when the
@@ -34,7 +35,7 @@ class LargeSamples : public std::enable_shared_from_this<LargeSamples> {
   // A sample to make.
   struct Sample {
     const void* batch = nullptr;  // identifies the sample's batch for Charge
-    // The sample's CPU time and urgency, for the fair queue.
+    // The sample's expected CPU time and its urgency, for the fair queue.
     executor::Demand demand;
     // Makes the sample, on a thread of the executor. Returns false if the
     // sample was abandoned.
@@ -55,7 +56,7 @@ class LargeSamples : public std::enable_shared_from_this<LargeSamples> {
   // Submits a task for the queue of `payers`, or erases the queue if it is
   // empty.
   void Submit(const Flows& payers);
-  // Makes the first sample in a queue that was not abandoned. Runs as a task.
+  // Makes the first sample of a queue. Skips abandoned samples. Runs as a task.
   void Run(const Flows& payers);
   // Takes the first sample from a queue, if there is any.
   std::optional<Sample> Next(const Flows& payers);

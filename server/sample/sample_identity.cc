@@ -8,8 +8,8 @@
 namespace forebay::sample {
 namespace {
 
-// Returns the number of a dataset that is its own source. It is 0 only if the
-// root is not shared.
+// Returns the number of a dataset that is its own source. The number is 0 only
+// if the root is not shared.
 std::uint64_t OwnNumber(const dataset::Dataset& dataset) {
   const auto root = dataset.root()->identity();
   if (root == nullptr) return 0;

@@ -13,8 +13,8 @@ namespace forebay::sample {
 // Returns a number that identifies a dataset to all loaders and readers that
 // read it through the same root. Returns 0 if caches share nothing that is read
 // through the root. A composed dataset's number is computed from the numbers of
-// its sources. If two datasets had the same number, the cache would only be
-// wrong about when samples are wanted. Thread-safe; never blocks.
+// its sources. If two datasets had the same number by chance, caches would only
+// misjudge when samples are wanted. Thread-safe; never blocks.
 std::uint64_t DatasetNumber(const dataset::Dataset& dataset);
 
 // Tells how caches identify the samples of a dataset, and where each sample is
@@ -24,8 +24,8 @@ class SampleIdentity {
  public:
   explicit SampleIdentity(const dataset::Dataset* dataset);
 
-  // The number of datasets that the samples come from, and the number by which
-  // caches identify dataset `source` of them.
+  // sources() returns the number of datasets that the samples come from.
+  // number() returns the number by which caches identify one of these datasets.
   std::size_t sources() const { return numbers_.size(); }
   std::uint64_t number(std::size_t source) const { return numbers_[source]; }
   // Whether the dataset is its own only source. If so, caches identify its

@@ -53,8 +53,8 @@ Permutation BlockOrder::WithinGroup(std::uint64_t group) const {
 
 std::uint64_t BlockOrder::GroupAt(std::uint64_t position) const {
   FOREBAY_CHECK(position < size_);
-  // The group that would contain `position` if no block were short. The right
-  // group may be the next one.
+  // The group that would contain `position` if no block were short. In fact,
+  // `position` may be in the next group.
   const std::uint64_t group = position / block_ / kGroup;
   return position >= BeginOf(group + 1) ? group + 1 : group;
 }

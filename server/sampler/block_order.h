@@ -19,7 +19,8 @@ struct Block {
 // A pseudo-random order of 0 to size - 1 in which consecutive numbers stay near
 // each other. Blocks of consecutive numbers are shuffled. Then every kGroup
 // neighbouring blocks form a group, and the numbers of a group are shuffled. A
-// reader thus needs the blocks of only one group at a time, each as a whole.
+// reader thus needs the blocks of only one group at a time, and can read each
+// block as a whole.
 //
 // Any position can be asked for, in either direction, in O(1) time and memory.
 // Equal (size, block, seed, epoch) give the same order, on every machine.
@@ -30,7 +31,8 @@ class BlockOrder {
   // The number of blocks in a group.
   static constexpr std::uint64_t kGroup = 32;
 
-  // `size` is 1 to kMaxSize; `block`, the numbers in a block, is at least 1.
+  // `size` is 1 to kMaxSize. `block` is how many numbers a block has, at least
+  // 1.
   BlockOrder(std::uint64_t size, std::uint64_t block, std::uint64_t seed,
              std::uint64_t epoch);
 
@@ -43,9 +45,9 @@ class BlockOrder {
   // Returns the block that contains `id`, which is below `size`.
   Block BlockOf(std::uint64_t id) const;
 
-  // Returns the block of the next group, if any, that should be read when a
-  // reader comes to `position`. `previous` is the position from which the
-  // reader comes, or nullopt if it comes from before the group. A group takes
+  // Returns the block of the next group that should be read when a reader comes
+  // to `position`; nullopt if none is due. `previous` is the position from
+  // which the reader comes; nullopt if `position` is its first. A group takes
   // as many steps as it has blocks, and one block of the next group is due at
   // each step. The next group is thus read in time and at an even pace.
   std::optional<Block> DueAt(std::uint64_t position,

@@ -9,13 +9,13 @@
 namespace forebay::sampler {
 namespace {
 
-// The percentage of its samples that the member with the most samples left
-// draws anew although decoded samples are there for it. A higher value makes
+// The percentage of draws in which the member with the most samples left draws
+// anew, although decoded samples are there for it. A higher value makes
 // successive epochs depend less on one another, and costs more decodes.
 constexpr std::uint64_t kDrawnWithoutNeed = 17;
 
 // DrawAnew tries this many of the samples that `like` lacks, and then as many
-// of the samples that `member` lacks. The bound keeps Next short when few
+// of the samples that `member` lacks. The bound keeps Next fast when few
 // samples suit.
 constexpr int kTries = 16;
 
@@ -115,8 +115,8 @@ std::uint64_t CoordinatedOrder::Next(Member member) {
   std::optional<std::uint64_t> sample;
   if (!without_need) sample = decoded_.Draw(member, random);
   if (!sample.has_value()) {
-    // A draw without need only mixes this member's own order, so it need not
-    // suit any other member.
+    // A draw that is not needed only mixes this member's own order, so the
+    // sample need not suit any other member.
     const Member like = without_need ? member : LeastLeft(member);
     sample = DrawAnew(member, like, random);
     ++drawn_anew_;

@@ -17,30 +17,31 @@ namespace forebay::sampler {
 // Picks the order for several members of one dataset, so that they want the
 // same sample at about the same time. Neither their speeds nor the times at
 // which they began matter. Each member sees every sample exactly once in each
-// of its epochs, in an order that is uniformly random for it. But orders depend
-// on one another: the orders of different members do, and so do the orders of
-// one member's successive epochs.
+// of its epochs, in an order that is uniformly random for it. But orders are
+// not independent of one another: neither the orders of different members, nor
+// the orders of one member's successive epochs.
 //
 // The algorithm:
 // 1. A member takes a decoded sample that it has not seen in this epoch, if
 // there is one.
-// 2. Otherwise the member draws a sample anew, which is then decoded for the
-// others. It draws a sample that the member with the fewest samples left lacks
-// too. The other members usually lack such a sample, so each draw serves all
-// members. No member gets ahead by using others' draws while its own draws are
-// of no use to them.
-// 3. A member avoids samples that are in flight for others, if it can, because
-// it finds them decoded later.
+// 2. If there is none, the member draws a sample anew. The sample is then
+// decoded, for the other members too. The draw prefers samples that are also
+// lacked by the member with the fewest samples left. The other members usually
+// lack these samples too, so each draw serves all members. No member gets ahead
+// with others' draws while its own draws are of no use to them.
+// 3. When a member draws anew, it avoids samples that are in flight for others,
+// if it can. The member will find these samples decoded later.
 // 4. Now and then, the member with the most samples left draws a sample anew
-// although decoded samples are there for it. It draws from all samples that it
-// lacks. Without this, epochs would repeat one cycle for ever.
+// although decoded samples are there for it. The member then draws from all
+// samples that it lacks. Without this rule, epochs would repeat one cycle for
+// ever.
 //
 // A member that stands still is ignored by rules 2 and 4.
 //
 // Equal (size, capacity, seed) and the same calls give the same samples, on
-// every machine. The order takes a bit of memory per sample and member, and
-// some for each decoded sample. Next takes the same short time at any point of
-// an epoch.
+// every machine. The order takes one bit of memory for each sample of each
+// member, and some bytes for each decoded sample. Next takes the same short
+// time at any point of an epoch.
 //
 // Not thread-safe: the caller locks. Owns its sets. Never blocks. No errors.
 class CoordinatedOrder {
@@ -58,7 +59,7 @@ class CoordinatedOrder {
   // Adds a member, at the beginning of an epoch. Reuses the numbers of members
   // that left.
   Member Join();
-  // Removes a member. Its number may be given to a later one.
+  // Removes a member. Its number may be given to a later member.
   void Leave(Member member);
 
   // Begins an epoch of the member. In this epoch, the member has already seen
@@ -70,18 +71,20 @@ class CoordinatedOrder {
   // Returns the member's next sample; some must be left. The sample is in
   // flight until Done.
   std::uint64_t Next(Member member);
-  // Ends the flight of a sample that Next returned. Call it once for each Next.
+  // Says that a sample that Next returned is no longer in flight for the
+  // member. Call it once for each Next.
   void Done(std::uint64_t sample);
   // Returns whether the sample is in flight for any member.
   bool IsInFlight(std::uint64_t sample) const {
     return in_flight_.contains(sample);
   }
-  // Adds a decoded sample. It stays until it is dropped, or evicted for others.
+  // Adds a decoded sample, which stays until it is dropped, or evicted for
+  // others.
   void Put(std::uint64_t sample);
   // Removes a decoded sample, which the cache no longer has.
   void Drop(std::uint64_t sample) { decoded_.Drop(sample); }
-  // Sets how many samples are decoded at most. Evicts the samples that are too
-  // many.
+  // Sets the most samples that are decoded at a time. Evicts samples if there
+  // are more.
   void SetCapacity(std::size_t capacity) { decoded_.SetCapacity(capacity); }
 
   // Returns the decoded samples that were evicted since the last call.
@@ -108,7 +111,7 @@ class CoordinatedOrder {
 
     // The samples that the member has had.
     SampleSet seen_samples;
-    // The value of drawn_anew_ when the member took its last sample; nullopt if
+    // The value of drawn_anew_ when the member last took a sample; nullopt if
     // it has taken none.
     std::optional<std::uint64_t> moved_at;
   };
@@ -123,8 +126,8 @@ class CoordinatedOrder {
   // Returns the member with the fewest samples left, but more than 0, among
   // `member` and the members that move.
   Member LeastLeft(Member member) const;
-  // Returns a sample that `member` lacks. It is one that `like` lacks too and
-  // that is not in flight, if a few tries find one.
+  // Returns a sample that `member` lacks. If a few tries find one, the sample
+  // is also lacked by `like`, and is not in flight.
   std::uint64_t DrawAnew(Member member, Member like,
                          base::PhiloxStream& random) const;
   // Returns the members' sets of seen samples by number; null for a free
@@ -138,7 +141,8 @@ class CoordinatedOrder {
   std::vector<std::unique_ptr<Epoch>> members_;
   // The number of members for which each sample is in flight.
   absl::flat_hash_map<std::uint64_t, std::uint32_t> in_flight_;
-  // Calls of Next so far, which key its random numbers.
+  // The number of calls of Next so far, from which Next derives its random
+  // numbers.
   std::uint64_t draws_ = 0;
   // Samples drawn anew so far, by all members.
   std::uint64_t drawn_anew_ = 0;

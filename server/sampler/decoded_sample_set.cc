@@ -7,9 +7,9 @@
 namespace forebay::sampler {
 namespace {
 
-// The number of samples among which Draw takes the oldest. With more draws,
-// samples stay for a shorter time, which saves a decode now and then. With
-// fewer draws, less of one epoch's order is carried into the next.
+// The number of samples among which Draw takes the oldest. With a larger
+// number, samples stay for a shorter time, which saves a decode now and then.
+// With a smaller number, less of one epoch's order is carried into the next.
 constexpr int kDrawn = 8;
 
 }  // namespace

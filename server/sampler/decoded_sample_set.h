@@ -12,13 +12,13 @@
 
 namespace forebay::sampler {
 
-// The samples whose decoded variants are cached, and the members that want
-// each. If the set is full, it evicts the sample that the fewest members still
-// want, and among these the oldest.
+// The samples that are cached in decoded form, and the members that want each
+// sample. If the set is full, it evicts the sample that the fewest members
+// still want. Among several of these, it evicts the oldest.
 //
 // The samples lie densely in `slots_`. Samples that equally many members want
 // form a linked list in the order of their arrival. Each member has an array of
-// the slots that it wants, so that one of them can be drawn at random.
+// the slots whose samples it wants, so that one can be drawn at random.
 //
 // The owner numbers the members densely from 0. Every call takes O(1) time,
 // with two exceptions. Restart takes O(1) for each sample in the set, and the
@@ -38,9 +38,9 @@ class DecodedSampleSet {
   // Tells that member number `member` wants all samples that `seen_samples`
   // lacks. If `seen_samples` is null, the member has left and wants nothing.
   void Restart(std::size_t member, const SampleSet* seen_samples);
-  // Adds a sample, unless it is in the set. `seen_samples` has the sets of
-  // samples that the members have seen, by member number; null for a member
-  // that left. A member whose set lacks the sample wants it.
+  // Adds a sample, unless it is in the set. For each member's number,
+  // `seen_samples` has the set of samples that the member has seen, or null if
+  // the member has left. A member whose set lacks the sample wants it.
   void Put(std::uint64_t sample,
            const std::vector<const SampleSet*>& seen_samples);
   // Removes a sample. Does nothing if it is not in the set.
@@ -75,8 +75,8 @@ class DecodedSampleSet {
     Slot before = kNone;
     Slot behind = kNone;
   };
-  // The ends of the list of samples that equally many members want. The first
-  // sample is evicted first.
+  // The two ends of the list of samples that equally many members want. The
+  // first sample is evicted first.
   struct List {
     Slot first = kNone;
     Slot last = kNone;
@@ -99,14 +99,15 @@ class DecodedSampleSet {
   void Unlink(Slot slot);
   // Removes the slot's sample; the sample in the last slot moves there.
   void Remove(Slot slot);
-  // Evicts the sample that the fewest members want, the oldest among equals.
+  // Evicts the sample that the fewest members want; among several, the oldest.
   void MakeRoom();
 
   std::size_t capacity_;
   std::vector<Entry> slots_;
   // The slot of each sample.
   absl::flat_hash_map<std::uint64_t, Slot> places_;
-  // The lists, by the number of members that want their samples.
+  // The lists. The index of a list is the number of members that want its
+  // samples.
   std::vector<List> lists_;
   // The wants, by the member's number.
   std::vector<Wants> wants_;

@@ -12,8 +12,8 @@ namespace forebay::sampler {
 namespace {
 
 // BatchesBetween counts the batches of at most this many earlier windows. For
-// windows before these, it estimates the number. Windows that are so near are
-// kept, or will be wanted.
+// windows before these, it estimates the number. Windows as near as these are
+// kept already, or will be wanted soon.
 constexpr std::uint64_t kCounted = 2;
 
 // Returns the number of steps in a window. If all batches have one size, the
@@ -90,7 +90,7 @@ std::optional<std::uint64_t> LengthOrder::BatchesBetween(
   const bool begins_one =
       to == begin || (before != ends.end() && *before == to - begin);
   if (!begins_one) return std::nullopt;
-  // The number of batches of the window that end at or before `to`.
+  // The number of the window's batches that end at or before `to`.
   const auto behind =
       static_cast<std::uint64_t>(before - ends.begin()) + (to == begin ? 0 : 1);
   if (from >= begin) {
@@ -141,8 +141,8 @@ LengthWindowPtr LengthOrder::Plan(std::uint64_t number) const {
   std::vector<std::uint32_t> order(samples.size());
   std::iota(order.begin(), order.end(), 0);
   if (plan_.sorts) Sort(SortedOf(samples.size()), &order, &lengths);
-  // Padding comes behind all samples. The samples then have the same order, and
-  // a saved state the same meaning, for any number of ranks.
+  // Padding comes behind all samples. The order of the samples is then the same
+  // for any number of ranks, and so is the meaning of a saved state.
   const std::uint64_t places =
       partition_.is_padded() ? last * world_size - begin : samples.size();
   for (std::uint64_t i = samples.size(); i < places; ++i) {
@@ -170,8 +170,9 @@ LengthWindowPtr LengthOrder::Plan(std::uint64_t number) const {
   return window;
 }
 
-// The samples that make no whole batch are not sorted. Some of them may be left
-// out, and these must not be the shortest ones in each epoch.
+// The last samples, which do not make a whole batch, are not sorted. Some of
+// them may be left out of the epoch. They must not be the shortest samples in
+// each epoch.
 std::uint64_t LengthOrder::SortedOf(std::uint64_t samples) const {
   if (plan_.limit.has_value()) return samples;
   return samples - samples % (plan_.batch * partition_.world_size());
@@ -201,8 +202,8 @@ std::vector<std::uint64_t> LengthOrder::Cut(
   return ends;
 }
 
-// The last batch stays the last if it is shorter than the others or padded, or
-// if its last step lacks samples.
+// The last batch stays last if it is shorter than the others, if it is padded,
+// or if its last step lacks samples.
 std::vector<std::size_t> LengthOrder::Shuffled(
     absl::Span<const std::uint64_t> ends, std::uint64_t samples,
     std::uint64_t window) const {

@@ -16,15 +16,16 @@
 namespace forebay::sampler {
 
 // The order of one epoch by a LengthPlan, as one rank sees it. A base order
-// without lengths, a shuffle or the sequence, is cut into windows. The samples
-// of a window are sorted by length, if the plan says so, and cut into batches,
-// which are shuffled. The batches of all ranks have equally many samples, of
-// similar lengths.
+// that ignores lengths (a shuffle, or the sequence of the dataset) is cut into
+// windows. If the plan says so, the samples of a window are sorted by length.
+// The window is cut into batches, and the batches are shuffled. All ranks have
+// batches of equally many samples at the same steps, and the samples of these
+// batches have similar lengths.
 //
-// A step is one position of every rank: `world_size` consecutive places. Any
-// position can be asked for. A window is planned when it is first asked for,
-// and kept in the plan's store. Equal plans, partitions, seeds and epochs give
-// the same order, on every machine.
+// A step has one position of every rank: `world_size` consecutive places of the
+// order. Any position can be asked for. A window is planned when one of its
+// positions is first asked for, and is kept in the store. Equal plans,
+// partitions, seeds and epochs give the same order, on every machine.
 //
 // Thread-safe. Owns the store, and shares the lengths. Does not wait for I/O,
 // but a call may plan a window, which takes O(n log n) time for its n samples.
@@ -43,21 +44,22 @@ class LengthOrder {
 
   // Returns the sample at `position`, which is below the partition's count().
   std::uint64_t SampleAt(std::uint64_t position) const;
-  // Returns the position of `sample` if its window is kept; nullopt if it is
-  // another rank's sample. If the window is not kept, returns the position in
-  // the base order, which lies in the same window.
+  // If the sample's window is kept, returns the position of `sample`, or
+  // nullopt if another rank has the sample. If the window is not kept, returns
+  // the position in the base order, which lies in the same window.
   std::optional<std::uint64_t> PositionOf(std::uint64_t sample) const;
-  // Returns the position behind the batch that contains `position`.
+  // Returns the first position behind the batch that contains `position`.
   std::uint64_t EndOfBatch(std::uint64_t position) const;
   // Returns how many batches begin at the positions from `from` to `to` - 1. A
   // batch must begin at `from`. The number is an estimate if more than a few
-  // windows lie between. Returns nullopt if no batch begins at `to`.
+  // windows lie between `from` and `to`. Returns nullopt if no batch begins at
+  // `to`.
   std::optional<std::uint64_t> BatchesBetween(std::uint64_t from,
                                               std::uint64_t to) const;
 
  private:
-  // Returns the sample at a place of the base order; places beyond its end
-  // repeat the start.
+  // Returns the sample at a place of the base order. Places beyond the order's
+  // end repeat its start.
   std::uint64_t BaseAt(std::uint64_t place) const;
   // Returns the first step of a window.
   std::uint64_t FirstOf(std::uint64_t window) const { return window * steps_; }
@@ -71,7 +73,8 @@ class LengthOrder {
   // longest first.
   static void Sort(std::uint64_t count, std::vector<std::uint32_t>* order,
                    std::vector<std::uint64_t>* lengths);
-  // Cuts sorted lengths into batches. Returns the step behind each batch.
+  // Cuts a window's samples, in the order of `lengths`, into batches. Returns
+  // the step behind the last step of each batch.
   std::vector<std::uint64_t> Cut(absl::Span<const std::uint64_t> lengths) const;
   // Returns the order of the batches that end at `ends`. `samples` is the
   // number of samples in the window without padding.

@@ -12,7 +12,7 @@
 
 namespace forebay::sampler {
 
-// The bound of a batch's total length, in the unit of SampleLengths.
+// The bound of the total length of a batch, in the unit of SampleLengths.
 struct LengthLimit {
   // The largest total length of a batch. A batch of one sample may be longer.
   std::uint64_t most = 0;
@@ -24,9 +24,9 @@ struct LengthLimit {
 // Describes how lengths decide the order of samples, and which samples make a
 // batch.
 struct LengthPlan {
-  // The number of an epoch's places, over all ranks, that are planned together;
-  // at least 1. LengthOrder rounds it up so that all ranks have equally many
-  // places.
+  // The number of an epoch's places, those of all ranks, that are planned
+  // together; at least 1. LengthOrder rounds it up so that all ranks have
+  // equally many places.
   std::uint64_t window = 1;
   // Whether samples of similar lengths are put into one batch.
   bool sorts = false;
@@ -41,10 +41,10 @@ struct LengthPlan {
   std::function<std::unique_ptr<WindowStore>()> make_store = nullptr;
 };
 
-// Returns how many steps, counted from the first, make a batch; at least 1 if
-// there are any steps. In a step each rank takes one sample. `lengths` has the
-// lengths of all ranks' samples, step by step; the last step may lack some
-// samples.
+// Returns how many of the given steps, from the first on, make a batch; at
+// least 1 if there are any steps. In a step, each rank takes one sample.
+// `lengths` has the lengths of all ranks' samples, step by step; the last step
+// may lack some samples.
 std::uint64_t StepsOfBatch(absl::Span<const std::uint64_t> lengths,
                            std::uint32_t world_size, const LengthPlan& plan);
 

@@ -23,7 +23,7 @@ struct LengthWindow {
 };
 using LengthWindowPtr = std::shared_ptr<const LengthWindow>;
 
-// A cache of an order's windows. It may drop any of them at any time.
+// A cache of an order's windows. The cache may drop any window at any time.
 //
 // Thread-safe. Shares the windows with their readers. Blocks only for its own
 // lock. No errors.

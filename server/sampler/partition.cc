@@ -46,8 +46,8 @@ std::optional<std::uint64_t> Partition::PositionOf(std::uint64_t place) const {
   FOREBAY_CHECK(place < size_);
   if (count_ == 0) return std::nullopt;
   if (size_ < world_size_) {
-    // Only kWrap and, for the first ranks, kNone come here: each such rank has
-    // one position.
+    // The padding is kWrap, or kNone and the rank is one of the first. Each of
+    // these ranks has one position.
     if (rank_ % size_ == place) return 0;
     return std::nullopt;
   }

@@ -32,7 +32,8 @@ class Partition {
 
   // Returns the number of this rank's positions; may be 0 with kDrop and kNone.
   std::uint64_t count() const { return count_; }
-  // Whether places may be repeated so that all ranks have equally many.
+  // Whether places may be repeated so that all ranks have equally many
+  // positions.
   bool is_padded() const { return is_padded_; }
   // Returns the largest count() of all ranks.
   std::uint64_t most_count() const { return most_count_; }

@@ -10,8 +10,8 @@
 // so any number of rounds is a bijection of the grid. A result outside the size
 // goes through the network again until it falls inside ("cycle walking", Black
 // and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002). The walk is
-// still a bijection, and it is hardly ever needed: the grid has at most about 3
-// * sqrt(size) spare cells.
+// still a bijection. A number hardly ever needs it, because the grid has at
+// most about 3 * sqrt(size) spare cells.
 
 namespace forebay::sampler {
 namespace {
@@ -56,8 +56,8 @@ Permutation::Permutation(std::uint64_t size, std::uint64_t seed,
   // mixed before the epoch is added, which keeps (seed, epoch) and (seed + 1,
   // epoch - 1) apart.
   std::uint64_t step = 0x9E3779B97F4A7C15;
-  // Small grids need more rounds to make all permutations about equally likely:
-  // a hash has only a few values there.
+  // Small grids need more rounds to make all permutations about equally likely,
+  // because a hash has only a few values there.
   rounds_ = size < 256 ? kMaxRounds : 8;
   for (int round = 0; round < rounds_; ++round) {
     keys_[round] = Mix(Mix(seed + step) + Mix(epoch ^ step) * 3);

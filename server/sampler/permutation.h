@@ -38,8 +38,8 @@ class Permutation {
   std::uint64_t Decrypt(std::uint64_t value) const;
 
   std::uint64_t size_;
-  // The number of rows of the grid. It is even, because with an odd number only
-  // even permutations could occur.
+  // The number of rows of the grid. The number is even, because with an odd
+  // number only even permutations could occur.
   std::uint64_t rows_;
   // The number of columns of the grid: rows_ * columns_ is at least size_.
   std::uint64_t columns_;

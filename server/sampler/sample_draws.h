@@ -16,12 +16,12 @@ class SampleDraws {
 
   // Returns the sample at `position`, which lies in the epoch and not before
   // its start. The first call for a position draws its sample, and the samples
-  // of all positions before it. They stay the same from then on.
+  // of all positions before it. Later calls return the same samples.
   virtual std::uint64_t At(std::uint64_t position) = 0;
 
   // Returns an estimate of the position of a sample that is not drawn yet. For
   // a drawn sample that may be wanted soon after the epoch, returns a position
-  // behind the epoch's end. For any other, returns nullopt.
+  // behind the epoch's end. For any other drawn sample, returns nullopt.
   virtual std::optional<std::uint64_t> PositionOf(
       std::uint64_t sample) const = 0;
 };

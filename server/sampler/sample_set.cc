@@ -63,8 +63,8 @@ void SampleSet::Add(std::uint64_t sample) {
 
 std::uint64_t SampleSet::Lacking(std::uint64_t rank) const {
   FOREBAY_CHECK(rank < lacking());
-  // The search descends the levels: at each it skips the subtrees whose lacking
-  // samples all have lower ranks.
+  // The search descends the levels. At each level, it skips the subtrees whose
+  // lacking samples all have lower ranks.
   std::uint64_t place = 0;
   for (std::size_t i = levels_.size() - 1; i > 0; --i) {
     place *= kFanOut;

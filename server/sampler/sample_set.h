@@ -6,10 +6,11 @@
 
 namespace forebay::sampler {
 
-// A set of samples out of 0 to size - 1. It finds the samples that it lacks by
-// their rank, so that one of them can be drawn at random even if few are left.
-// The set takes a bit of memory per sample, and little more. Calls take time
-// logarithmic in the size, to the base 64. All arguments are below the size.
+// A set of samples out of 0 to size - 1. Finds samples that the set lacks by
+// their rank, so that one can be drawn at random even if few are left. The set
+// takes one bit of memory for each sample, and little more. Calls take time
+// that grows with the logarithm of the size, to the base 64. All arguments are
+// below the size.
 //
 // Not thread-safe: the caller locks. Owns its bits. Never blocks. No errors.
 class SampleSet {
@@ -27,17 +28,17 @@ class SampleSet {
   std::uint64_t Lacking(std::uint64_t rank) const;
 
  private:
-  // The number of elements of one level that one element of the next level sums
-  // up.
+  // How many elements of one level are summed up in one element of the next
+  // level.
   static constexpr std::uint64_t kFanOut = 64;
 
   std::uint64_t size_;
-  // A bit per sample, 1 if the set has it. The bits behind the size are 1, so
-  // they never count as lacking.
+  // Each sample has a bit, which is 1 if the set has the sample. The spare bits
+  // behind the last sample's bit are 1, so they never count as lacking samples.
   std::vector<std::uint64_t> words_;
-  // The number of lacking samples in each kFanOut words; then in each kFanOut
-  // of these numbers, and so on. The last level has one number, for all
-  // samples.
+  // The first level has the number of lacking samples in each kFanOut words.
+  // Each further level has the sum of each kFanOut numbers of the level before.
+  // The last level has one number, for all samples.
   std::vector<std::vector<std::uint64_t>> levels_;
 };
 

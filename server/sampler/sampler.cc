@@ -129,7 +129,7 @@ std::optional<Block> EpochOrder::DueAt(std::uint64_t position) const {
   const std::uint64_t place = partition_.PlaceAt(position);
   if (position == 0) return blocks->DueAt(place, std::nullopt);
   const std::uint64_t previous = partition_.PlaceAt(position - 1);
-  // Nothing is due behind the end, where padding repeats the start.
+  // Behind the order's end, where padding repeats the start, no block is due.
   if (previous > place) return std::nullopt;
   return blocks->DueAt(place, previous);
 }

@@ -28,8 +28,8 @@ namespace forebay::sampler {
 inline constexpr std::uint64_t kEpochs = std::uint64_t{1} << 63;
 
 // The order of one epoch: which sample of this rank stands at which position.
-// Takes O(1) time both ways and O(1) memory, besides the memory of a list and
-// of windows by length (LengthOrder).
+// Finds a position's sample, and a sample's position, in O(1) time. Takes O(1)
+// memory, besides the memory of a list and of windows by length (LengthOrder).
 //
 // Immutable value, thread-safe. Shares lists, draws and windows with its
 // copies. Never blocks, but may plan a window. No errors.
@@ -73,8 +73,8 @@ class EpochOrder {
   // Returns the block that contains the sample, with the samples of all ranks;
   // nullopt if the order is not one of blocks.
   std::optional<Block> BlockOf(std::uint64_t sample) const;
-  // Returns a later block that should be read by the time that this rank comes
-  // to `position`, if one is due then.
+  // Returns a later block that should be read when this rank comes to
+  // `position`; nullopt if none is due.
   std::optional<Block> DueAt(std::uint64_t position) const;
 
  private:
@@ -84,8 +84,8 @@ class EpochOrder {
     // The number of samples that the list is expected to have.
     std::uint64_t samples = 0;
   };
-  // The order of the whole dataset; monostate if it is sequential. A list or
-  // draws have the samples of one rank alone.
+  // The order of the whole dataset; monostate if the order is sequential. A
+  // list, or draws, have the samples of one rank alone.
   using Order = std::variant<std::monostate, Permutation, BlockOrder, List,
                              Unlisted, std::shared_ptr<SampleDraws>,
                              std::shared_ptr<const LengthOrder>>;
@@ -123,14 +123,15 @@ class Sampler {
   std::uint64_t dataset_size() const { return dataset_size_; }
 
   // Returns the number of samples that this rank sees in an epoch; at most
-  // 2^62. If each epoch's list decides the number, returns 0. The number may be
-  // 0 if the dataset has fewer samples than there are ranks and is not padded.
+  // 2^62. If each epoch's list decides the number, returns 0. The number may
+  // also be 0 if the dataset has fewer samples than there are ranks and is not
+  // padded.
   std::uint64_t samples_per_epoch() const {
     return is_listed() ? 0 : partition_.count();
   }
   bool is_listed() const { return order_ == Order::kListed; }
-  // Returns whether samples are drawn when they are asked for. If so, only a
-  // sampler that With returned may be used.
+  // Returns whether samples are drawn when they are asked for. If so, only the
+  // copy that With returns may be used.
   bool is_coordinated() const { return order_ == Order::kCoordinated; }
   // Returns a copy that takes its samples from `draws`.
   Sampler With(std::shared_ptr<SampleDraws> draws) const {
@@ -151,8 +152,8 @@ class Sampler {
   // if none was sent. INVALID_ARGUMENT: the list is missing or not wanted.
   absl::Status CheckList(const base::IndexList* list) const;
   // Returns the order of an epoch; `epoch` is at most kEpochs. If the order is
-  // kListed, `list` has the epoch's samples, numbers below dataset_size(). It
-  // is null for an epoch without samples.
+  // kListed, `list` has the epoch's samples, which are numbers below
+  // dataset_size(). `list` is null for an epoch without samples.
   EpochOrder Epoch(std::uint64_t epoch,
                    std::shared_ptr<const base::IndexList> list = nullptr) const;
   // Returns the order of the next epoch. If that depends on a list or on draws,

@@ -6,16 +6,16 @@
 
 namespace forebay::schedule {
 
-// The smallest, first and largest limit of requests at once. 0 < min <= initial
-// <= max.
+// The smallest, the initial and the largest number of requests that the tuner
+// allows in flight at once. 0 < min <= initial <= max.
 struct ConcurrencyTunerOptions {
   int min = 4;
   int initial = 16;
   int max = 256;
 };
 
-// The state of a resource at one moment. The counters begin when the resource
-// is created and never decrease.
+// The state of a resource at one moment. The counters are 0 when the resource
+// is created, and never decrease.
 struct ConcurrencySample {
   std::int64_t now_nanos = 0;
   // Bytes that arrived.
@@ -33,32 +33,36 @@ struct ConcurrencySample {
   std::int64_t latency_nanos = 0;
 };
 
-// Finds by trials how many requests at once get the most out of a resource.
+// Finds by trials how many simultaneous requests get the most out of a
+// resource.
 //
 // The utility of a limit is rate / limit^a with a small a. Twice as many
 // requests must bring at least 4 % more bytes a second. The tuner thus fills a
-// link on which more requests bring more, and does not overload a full one.
+// link on which more requests bring more bytes, and does not overload a link
+// that is full.
 //
-// 1. Ramp. The limit doubles until two measurements in a row say that this does
-// not pay. One measurement may have been disturbed, and the later steps are
-// much smaller.
+// 1. Ramp. The limit doubles until two measurements in a row say that doubling
+// does not pay. One measurement is not enough: something may have disturbed it,
+// and the trials that follow change the limit much less.
 // 2. Trials. Now and then the tuner tries a limit a quarter higher or lower,
 // between two measurements of the current limit. The tuner adopts the tried
-// limit if that is better. If neither direction is better, trials become rarer.
+// limit if its utility is higher. If neither direction is better, trials become
+// rarer.
 // 3. Refusals. While many answers are refusals, the limit shrinks at once, and
 // trials wait.
 //
-// Any other new limit is approached by one request at every other answer, or
-// set at once where answers are few. A sudden change would make a gap or a
-// crowd of requests that lasts. Small answers, which lead to further requests,
-// would wait behind the bytes of the crowd. Later the link would idle until
-// those further requests are answered.
+// Where nothing was refused, every second answer moves allowed() by one towards
+// a new limit. If allowed() has not reached the limit after 3 s, it is set to
+// the limit. A sudden change would cause a lasting gap or crowd of requests.
+// Small answers that lead to further requests would wait behind the bytes of
+// the crowd. Later the link would idle until the further requests are answered.
 //
-// Each measurement first lets a new limit take effect. A measurement begins
-// anew if too few requests were made: an idle resource is not judged.
+// A measurement begins when the new limit has taken effect. It begins again
+// whenever fewer requests were wanted than allowed, because an idle resource
+// says nothing about the limit.
 //
 // Time is an argument: nanoseconds that never run backwards. Not thread-safe:
-// the caller locks. Owns its figures. Never blocks. No errors.
+// the caller locks. Owns its state. Never blocks. No errors.
 class ConcurrencyTuner {
  public:
   explicit ConcurrencyTuner(const ConcurrencyTunerOptions& options = {});
@@ -73,7 +77,7 @@ class ConcurrencyTuner {
   void OnAnswer();
 
   // Notes the resource's state. Call it every few hundredths of a second while
-  // requests are made, and once when they begin anew.
+  // requests are made, and once when requests begin again.
   void OnSample(const ConcurrencySample& sample);
 
  private:
@@ -91,11 +95,12 @@ class ConcurrencyTuner {
   // Returns whether the limit has taken effect. Sets allowed_ to the limit if
   // answers are too few to move it there.
   bool Settles(const ConcurrencySample& sample);
-  // Makes `limit` the limit; its measurement begins when it has taken effect.
+  // Sets limit_ to `limit`. The measurement begins when the limit has taken
+  // effect.
   void MoveTo(int limit, Stage stage, const ConcurrencySample& sample);
   // Begins a measurement at this sample.
   void BeginWindow(const ConcurrencySample& sample);
-  // Returns whether refusals are so many that the limit must shrink.
+  // Returns whether so many answers are refusals that the limit must shrink.
   bool IsRefused(const ConcurrencySample& sample) const;
   // Shrinks the limit below the one at which requests were refused.
   void BackOff(const ConcurrencySample& sample);
@@ -128,21 +133,22 @@ class ConcurrencyTuner {
   bool upward_ = true;
   // The number of trials in a row that did not pay.
   int failed_ = 0;
-  // The measurements of base_ that are left before the next trial.
+  // The number of measurements of base_ to be made before the next trial.
   int holds_left_ = 0;
 
   bool began_ = false;
   // Whether the limit has taken effect.
   bool settled_ = false;
-  // Whether the limit is lower than the one before.
+  // Whether the newest limit is lower than the limit before it.
   bool down_ = false;
   // Whether allowed_ has reached limit_.
   bool reached_ = false;
-  // The earliest time at which the reached limit has taken effect.
+  // The earliest time at which a limit that allowed_ has reached counts as
+  // having taken effect.
   std::int64_t settles_nanos_ = 0;
-  // The time at which a wait ends: first the wait until answers have moved
-  // allowed_ to limit_, then the wait until the requests beyond limit_ have
-  // ended.
+  // The time at which the present wait ends at the latest. The first wait is
+  // for answers to move allowed_ to limit_. The second is for the requests
+  // beyond limit_ to end.
   std::int64_t deadline_nanos_ = 0;
   // The sample at which the measurement began.
   ConcurrencySample window_;

@@ -18,14 +18,14 @@
 
 namespace forebay::schedule {
 
-// The decision about one item that a server makes when it looks for work.
+// The decision about one waiting item by a server, such as a thread, that looks
+// for work.
 enum class Turn {
   // This server takes the item.
   kTake,
-  // The item needs a server of another kind, and one of these is free
-  // for it.
+  // The item needs a server of another kind, and such a server is free.
   kPass,
-  // The item needs a server of another kind, and all of these are busy.
+  // The item needs a server of another kind, and all such servers are busy.
   kAwait,
 };
 
@@ -34,31 +34,33 @@ enum class Turn {
 // "Interposed proportional sharing for a storage service utility", SIGMETRICS
 // 2004.
 //
-// The math: a flow's next item starts at tag S; once popped, the flow's next
-// start is S + cost / weight. The smallest start goes first, and virtual time v
-// is the start popped last. A flow that was idle starts at max(v, its own tag).
-// An idle flow thus saves up no service, and owes at most the service that it
-// had before the others. When an item completes, its real cost corrects its
-// flow's tag. While any item waits, Pop returns one: no capacity is left
-// unused. Pop passes over held flows only. A held flow saves up nothing either.
+// The math: the next item of a flow has a start tag S. When the item is popped,
+// the flow's next start tag becomes S + cost / weight. Pop takes the item with
+// the smallest start tag, and virtual time v is the start tag that was popped
+// last. A flow that was idle starts at max(v, its own tag). An idle flow thus
+// saves up no service, and owes at most the service that it had before the
+// others. When an item completes, its real cost corrects its flow's tag. While
+// any item waits, Pop returns one: no capacity is left unused. Pop passes over
+// held flows only. A held flow saves up no service either.
 //
-// Fairness: consider two flows that wait all the time, and the service popped
-// for each, divided by its weight. The two differ by at most the sum of both
-// flows' largest cost / weight. If estimates are wrong, the errors of the items
-// in flight add to that.
+// Fairness: consider two flows that always have items waiting. For each flow,
+// divide the cost of the popped items by the flow's weight. The two quotients
+// differ by at most the sum of both flows' largest cost / weight. If estimates
+// are wrong, the errors of the items in flight add to the difference.
 //
-// Within a flow the smallest urgency goes first, and among equals the oldest.
+// Within a flow, the item with the smallest `urgency` goes first, and among
+// equals the oldest.
 //
 // Items may need servers of different kinds. An item that waits for a busy
 // server keeps its place. Until that server is free, items of other flows may
-// overtake the waiting item. Their start must be below the waiting item's end.
+// overtake the waiting item if their start is below the waiting item's end.
 // This end is computed as if the waiting item cost at least as much as the
 // largest item in flight. Each flow thus gets ahead by at most the cost /
 // weight of one such item.
 //
-// Costs: Push, Pop and Complete take time logarithmic in the flows that wait,
-// in the flow's items, and in the items in flight. Withdraw is linear in the
-// flow's waiting items.
+// Running time: Push, Pop and Complete take time logarithmic in the numbers of
+// flows that wait, of the flow's items, and of items in flight. Withdraw takes
+// time linear in the number of the flow's waiting items.
 //
 // Not thread-safe; the caller locks. Owns the items. Never blocks, reads no
 // clock. No errors.
@@ -105,8 +107,8 @@ class FairQueue {
   }
 
   // Returns the item that a server takes, or nullopt if it takes none. The
-  // server decides by `choose`, called as Turn(Flow, const Item&) on the next
-  // item of each flow, in order of starts.
+  // server decides by `choose`, which is called as Turn(Flow, const Item&) on
+  // the next item of each flow, in the order of their start tags.
   template <typename Choose>
   std::optional<Front> Next(Choose choose) const {
     double end = std::numeric_limits<double>::infinity();
@@ -123,14 +125,14 @@ class FairQueue {
     return std::nullopt;
   }
 
-  // Pops the item with the smallest start. Returns nullopt if nothing waits, or
-  // all that waits is held. Each popped item needs one Complete.
+  // Pops the item with the smallest start. Returns nullopt if no item waits, or
+  // only items of held flows wait. Each popped item needs one Complete.
   std::optional<Popped> Pop() {
     if (backlog_.empty()) return std::nullopt;
     return Pop(backlog_.begin()->flow);
   }
 
-  // Pops the next item of a flow that has one and is not held.
+  // Pops the next item of `flow`, which has a waiting item and is not held.
   Popped Pop(Flow flow) {
     FlowState& state = flows_.find(flow)->second;
     auto node = backlog_.extract({state.start, flow, &state});
@@ -165,7 +167,7 @@ class FairQueue {
     const auto cost = costs_in_flight_.find(estimated);
     FOREBAY_CHECK(cost != costs_in_flight_.end());
     costs_in_flight_.erase(cost);
-    // An idle queue forgives what flows owed: no other flow waits for it.
+    // An idle queue forgives what flows owe, because no other flow waits.
     if (--in_flight_ == 0 && size_ == 0)
       virtual_time_ = std::max(virtual_time_, last_finish_);
     EraseIfForgotten(found);
@@ -177,8 +179,8 @@ class FairQueue {
     const auto found = flows_.find(flow);
     if (found == flows_.end()) return;
     FlowState& state = found->second;
-    // The charge is for service of this moment. A tag that lags behind virtual
-    // time would absorb it, so the tag catches up first.
+    // The charge is for service that is given now. A tag that lags behind
+    // virtual time would absorb the charge, so the tag catches up first.
     if (cost > 0 && state.waiting.empty())
       state.start = std::max(state.start, virtual_time_);
     Shift(flow, &state, cost);
@@ -253,7 +255,7 @@ class FairQueue {
  private:
   struct Waiting {
     std::uint64_t urgency;
-    // The number of the Push; the smaller one is older.
+    // The number of the Push. The item with the smaller number is older.
     std::uint64_t sequence;
     std::int64_t cost;
     // The index in items_. The heap moves its elements, which are thus kept
@@ -298,9 +300,9 @@ class FairQueue {
     return place;
   }
 
-  // Returns the cost that other flows may take before an item of `cost` that
-  // awaits its server. The server may still be busy with an item as large as
-  // the largest one in flight.
+  // Returns how much cost other flows may take while an item of `cost` awaits
+  // its server. The server may still be busy with an item as large as the
+  // largest one in flight.
   double AwaitedCost(std::int64_t cost) const {
     const std::int64_t longest =
         costs_in_flight_.empty() ? 0 : *costs_in_flight_.rbegin();

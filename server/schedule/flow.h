@@ -5,7 +5,7 @@
 
 namespace forebay::schedule {
 
-// The number of an account that work is charged to. Each job has one flow.
+// The number of an account to which work is charged. Each job has one flow.
 using Flow = std::uint64_t;
 
 // The flow of work that is charged to no job. No cap holds this work up.

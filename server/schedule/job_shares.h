@@ -15,12 +15,12 @@ class JobShares {
   virtual ~JobShares() = default;
 
   // Sets the job's weight: its share of the resource relative to other jobs.
-  // Positive and finite; 1 until set.
+  // The weight is positive and finite, and is 1 until set.
   virtual void SetWeight(Flow, double) {}
   // Sets the job's cap: the most of the resource that the job may take. The
   // unit is bytes a second for a source, and CPUs (seconds a second) for an
-  // executor. Positive; infinity, the default, means no cap. No cap holds up
-  // work that a job without a cap pays for too.
+  // executor. The cap is positive; infinity, the default, means no cap. Work
+  // that a job without a cap also pays for is not held up by any cap.
   virtual void SetCap(Flow, double) {}
   // Notes that the job has ended. Drops its weight and cap once its last work
   // is done.

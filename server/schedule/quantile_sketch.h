@@ -6,10 +6,10 @@
 
 namespace forebay::schedule {
 
-// Estimates quantiles of recent samples in 2 KiB. Eight counters divide each
-// power of two, so an estimate is at most an eighth too large. All counters are
-// halved after several hundred samples, so a thousand new samples outweigh all
-// old ones.
+// Estimates quantiles of recent samples, in 2 KiB of memory. Eight counters
+// divide each power of two, so an estimate is at most an eighth too large. All
+// counters are halved after several hundred samples, so a thousand new samples
+// outweigh all old ones.
 //
 // Not thread-safe: the caller locks. Owns its counters. Never blocks. No
 // errors.

@@ -5,17 +5,18 @@
 
 namespace forebay::schedule {
 
-// Measures the cost of one request beside its bytes, expressed as the bytes
-// that the resource could have carried instead.
+// Measures how much one request costs in addition to its bytes. The cost is
+// expressed as the number of bytes that the resource could have carried
+// instead.
 //
-// The math: a busy resource spends a time a on each request and b on each byte,
-// no matter how many requests it works on side by side. At rates r of requests
-// and R of bytes, a·r + b·R = 1. This is a line through (1/a, 0) and (0, 1/b),
-// the rates that requests alone and bytes alone would reach. Least squares over
-// the observations, older ones with less weight, give a and b; a request then
-// costs a / b bytes. While all requests have about the same size, the
-// observations cannot tell a from b. The cost then does not matter either, and
-// the last value stays.
+// The math: a busy resource spends time a on each request and time b on each
+// byte, no matter how many requests it works on side by side. At rates r of
+// requests and R of bytes, a·r + b·R = 1. This is a line through (1/a, 0) and
+// (0, 1/b), the rates that requests alone and bytes alone would reach. Least
+// squares over the observations, older ones with less weight, give a and b; a
+// request then costs a / b bytes. While all requests have about the same size,
+// the observations cannot tell a from b. The cost then does not matter either,
+// and the cost computed last stays.
 //
 // Not thread-safe; the caller locks. Owns its sums. Never blocks, reads no
 // clock. No errors.

@@ -29,23 +29,23 @@ struct Load {
 
 // A fair queue with caps, and with items that several flows want.
 //
-// A shared item waits among the items of each flow that wants it. The first
-// turn of any of these flows takes the item for all, and all pay an equal part.
-// A flow that comes to want an item in flight takes over a part of what the
-// others were charged.
+// A shared item waits among the items of each flow that wants it. The item is
+// popped at the first turn of any of these flows, and all of them pay an equal
+// part. A flow that comes to want an item already in flight takes over a part
+// of what the others were charged.
 //
-// A cap is a token bucket. Pop passes over a flow whose next item the cap does
-// not let through; other flows have the turns meanwhile, and the flow does not
-// get these turns back. In any period, a flow takes at most its rate times the
-// period, plus the burst or, if that is larger, one item. A cap neither holds
-// up nor counts an item that a flow without a cap wants. An item that only
-// flows with caps want counts wholly for the flow whose turn takes it. The
-// limit is a cap of all flows together.
+// A cap is a token bucket. While a flow's cap does not let its next item
+// through, Pop passes over the flow. Other flows get its turns for good. In any
+// period, a flow takes at most its rate times the period, plus the burst or, if
+// that is larger, one item. If a flow without a cap wants an item too, no cap
+// holds up or counts the item. If only flows with caps want it, all its units
+// count for the cap of the flow at whose turn it is popped. The limit is a cap
+// of all flows together.
 //
 // An owner may declare an item in flight stalled, because its resource does not
 // answer. The item then leaves in_flight(), and others are sent in its place.
-// Each flow that wants the item counts it. Pop passes over a flow that counts
-// `most_stalled` stalled items, until one of these is done.
+// The item counts as stalled for each flow that wants it. Pop passes over a
+// flow with `most_stalled` stalled items until one is done or resumed.
 //
 // Time is an argument: nanoseconds that never run backwards. Not thread-safe;
 // the caller locks. Owns the items. Never blocks. No errors.
@@ -59,7 +59,7 @@ class SharedQueue {
     Item item;
   };
 
-  // The burst of a cap: what its rate gives in this many seconds.
+  // A cap's burst, in units, is what its rate allows in this many seconds.
   static constexpr double kBurstSeconds = 0.1;
 
   // Pop passes over flows with `most_stalled` stalled items; at least 1.
@@ -68,8 +68,8 @@ class SharedQueue {
   SharedQueue(const SharedQueue&) = delete;
   SharedQueue& operator=(const SharedQueue&) = delete;
 
-  // Adds an item that one flow wants. The smallest urgency of a flow goes
-  // first.
+  // Adds an item that one flow wants. The flow's item with the smallest
+  // `urgency` goes first.
   Id Push(Flow flow, const Load& load, std::uint64_t urgency, Item item) {
     const Id id = ++last_id_;
     const Load taken = AtLeastOne(load);
@@ -109,7 +109,7 @@ class SharedQueue {
   }
 
   // Pops the next item. Returns nullopt if nothing waits, or if caps, the limit
-  // or stalled items hold up all that waits. Each popped item needs one
+  // or stalled items hold up every waiting item. Each popped item needs one
   // Complete.
   std::optional<Popped> Pop(std::int64_t now_nanos) {
     return Pop(now_nanos, [](const Item&) { return Turn::kTake; });
@@ -145,7 +145,7 @@ class SharedQueue {
   }
 
   // Notes that a popped item is done and has taken `load`. The flows are
-  // charged the difference to the estimate.
+  // charged the difference from the estimate.
   void Complete(Id id, const Load& load, std::int64_t now_nanos) {
     const auto found = entries_.find(id);
     FOREBAY_CHECK(found != entries_.end() && !found->second.item.has_value());
@@ -187,7 +187,6 @@ class SharedQueue {
     for (const Flow other : found->second.others) LeaveStalled(other);
   }
 
-  // Sets the flow's weight, as FairQueue::SetWeight does.
   void SetWeight(Flow flow, double weight) { queue_.SetWeight(flow, weight); }
 
   // Sets the flow's cap, in units a second. Positive; infinity, the default,
@@ -198,13 +197,13 @@ class SharedQueue {
     if (std::isfinite(rate))
       caps_.emplace(flow, Cap{Bucket(rate, now_nanos), std::nullopt});
   }
-  // Sets the limit of all flows together, in units a second, or none
-  // (infinity).
+  // Sets the limit of all flows together, in units a second; infinity means no
+  // limit.
   void SetLimit(double rate, std::int64_t now_nanos) {
     limit_.reset();
     if (std::isfinite(rate)) limit_.emplace(Bucket(rate, now_nanos));
   }
-  // Removes all caps and limits, so that an ending owner can pop all items.
+  // Removes all caps and limits, so that an owner that ends can pop all items.
   void LiftCaps() {
     while (!held_.empty()) Release(held_.begin()->second);
     caps_.clear();
@@ -222,8 +221,8 @@ class SharedQueue {
 
   // Returns whether any waiting item was not held up at the last Pop.
   bool HasNext() const { return queue_.Next().has_value(); }
-  // Returns whether Pop might return an item for the server that `choose`
-  // stands for. False while the limit holds an item up.
+  // Returns whether Pop with the same `choose` might return an item. Returns
+  // false while the limit holds an item up.
   template <typename Choose>
   bool HasNext(std::int64_t now_nanos, Choose choose) {
     ReleaseDue(now_nanos);
@@ -278,8 +277,9 @@ class SharedQueue {
                        [this](Flow other) { return caps_.contains(other); });
   }
 
-  // Returns the item that the server takes, or an earlier item that its flow's
-  // cap or stalled items hold up. Pop then holds that flow and asks again.
+  // Returns the item that the server takes, or an earlier item that is held up
+  // by its flow's cap or stalled items. Pop then holds that flow and asks
+  // again.
   template <typename Choose>
   auto NextFor(std::int64_t now_nanos, Choose choose) {
     return queue_.Next([&](Flow flow, Id id) {
@@ -315,7 +315,7 @@ class SharedQueue {
     return found != stalled_by_flow_.end() && found->second >= most_stalled_;
   }
 
-  // Counts one stalled item less for the flow, and no longer holds it.
+  // Counts one stalled item less for the flow, and releases the flow.
   void LeaveStalled(Flow flow) {
     const auto found = stalled_by_flow_.find(flow);
     if (--found->second == 0) stalled_by_flow_.erase(found);
@@ -372,7 +372,7 @@ class SharedQueue {
   void Charge(Flow flow, std::int64_t cost, double part) {
     if (cost != 0) queue_.Charge(flow, static_cast<double>(cost) * part);
   }
-  // Takes the units from the flow's cap, if any, and no longer holds the flow.
+  // Takes the units from the flow's cap, if any, and releases the flow.
   void Count(Flow flow, std::int64_t units, std::int64_t now_nanos) {
     const auto cap = caps_.find(flow);
     if (cap == caps_.end()) return;

@@ -15,7 +15,7 @@ namespace forebay::schedule {
 // is computed once per kKnown requests, and grows by a factor of kMostTimes at
 // most.
 //
-// Not thread-safe: the caller locks. Owns its figures. Never blocks, reads no
+// Not thread-safe: the caller locks. Owns its state. Never blocks, reads no
 // clock. No errors.
 class StallThreshold {
  public:

@@ -20,8 +20,8 @@ namespace {
 
 // The most bytes of a text that is kept as it is.
 constexpr std::size_t kMaxStoredText = 512;
-// The bytes that are read of a descriptor's entry in /proc. The mount's number
-// is near the front.
+// The number of bytes that are read from a descriptor's file in /proc. The
+// mount's number is near the front.
 constexpr std::size_t kEntryBytes = 256;
 
 // Returns the text as Abseil's own type, which its functions take.
@@ -29,8 +29,8 @@ absl::string_view Text(std::string_view text) {
   return {text.data(), text.size()};
 }
 
-// Returns the text; if it is long, its beginning and a digest of the whole, so
-// that different texts stay different.
+// Returns the text. If the text is long, returns its beginning and a digest of
+// the whole, so that different texts stay different.
 std::string Bounded(std::string_view text) {
   if (text.size() <= kMaxStoredText) return std::string(text);
   return absl::StrCat(Text(text.substr(0, kMaxStoredText)), "...",
@@ -65,8 +65,8 @@ std::string HostOf(std::string_view url) {
   const std::size_t begin = std::min(scheme + kSeparator.size(), url.size());
   std::string_view authority = url.substr(begin);
   authority = authority.substr(0, authority.find_first_of("/?#"));
-  // The last "@" counts, because careless users leave it unescaped in a
-  // password.
+  // The last "@" ends the user information, because careless users leave an "@"
+  // in a password unescaped.
   const std::size_t user = authority.rfind('@');
   if (user != authority.npos) authority.remove_prefix(user + 1);
   std::string host = absl::StrCat(Text(url.substr(0, begin)), Text(authority));

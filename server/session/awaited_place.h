@@ -11,8 +11,8 @@
 
 namespace forebay::session {
 
-// A place that a request reads from, and may have to wait for. All texts are
-// bounded, because clients write them.
+// A place from which a request reads, and for which it may have to wait. The
+// length of each text is bounded, because clients write these texts.
 struct AwaitedPlace {
   std::string uri;  // as the client names it
   // The server, such as "http://10.0.0.7:8080"; empty for a mount of this host.
@@ -23,15 +23,16 @@ struct AwaitedPlace {
 };
 
 // All functions are thread-safe and make no call that a file system or a host
-// can delay. They have no errors: a malformed URI gives a place that nothing
-// else waits for.
+// can delay. They have no errors: a malformed URI gives a place for which no
+// other request waits.
 
-// Returns the place of `uri`. `directory` is the descriptor that came with it,
-// or -1.
+// Returns the place of `uri`. `directory` is the descriptor that came with the
+// URI, or -1.
 AwaitedPlace PlaceOf(std::string_view uri, int directory);
 
-// Returns the first place of a dataset, whose descriptors are `fds`. Returns
-// nullopt if the dataset is in memory or made by the client's processes.
+// Returns the first place from which a dataset is read. `fds` are the dataset's
+// descriptors. Returns nullopt if the dataset is in memory or made by the
+// client's processes.
 std::optional<AwaitedPlace> PlaceOf(const proto::DatasetSpec& spec,
                                     absl::Span<const base::Fd> fds);
 

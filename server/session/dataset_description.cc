@@ -33,8 +33,9 @@ absl::StatusOr<base::Fd> ToMemfd(const std::string& bytes) {
   return fd;
 }
 
-// Fills the facts of a dataset that both LoaderOpened and ReaderOpened have.
-// The budget counts the names twice, as strings and as bytes.
+// Fills the fields about a dataset that both LoaderOpened and ReaderOpened
+// have. Memory for the class names is counted twice in the budget, as strings
+// and as bytes.
 template <typename Opened>
 absl::Status Fill(const dataset::Dataset& dataset, base::MemoryBudget* budget,
                   Opened& opened, std::vector<base::Fd>& fds) {

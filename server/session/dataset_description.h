@@ -12,9 +12,9 @@
 
 namespace forebay::session {
 
-// These functions fill what an answer says of a dataset: its size, version and
-// class names. Class names that are too long for the message go to `fds`, in a
-// memfd. RESOURCE_EXHAUSTED: the budget has no room for them. Thread-safe;
+// These functions write a dataset's size, version and class names into an
+// answer. Class names that are too long for the message go to `fds`, in a
+// memfd. RESOURCE_EXHAUSTED: the budget has no room for the names. Thread-safe;
 // never block.
 absl::Status Describe(const dataset::Dataset& dataset,
                       base::MemoryBudget* budget, proto::LoaderOpened& opened,
@@ -23,8 +23,8 @@ absl::Status Describe(const dataset::Dataset& dataset,
                       base::MemoryBudget* budget, proto::ReaderOpened& opened,
                       std::vector<base::Fd>& fds);
 
-// Adds warnings to an answer, as many as it has room for. Thread-safe; never
-// blocks.
+// Adds warnings to an answer, as many as the answer has room for. Thread-safe;
+// never blocks.
 void AddWarnings(const std::vector<std::string>& warnings,
                  proto::ReaderOpened& opened);
 

@@ -24,16 +24,16 @@ using google::protobuf::io::CodedInputStream;
 constexpr int kMaxMessages = 30'000;
 // The deepest nesting, which is the limit of protobuf's parser.
 constexpr int kMaxDepth = 100;
-// The bytes that a number takes in a repeated field. While the field's array
-// grows to twice its size, the old and the new array both exist.
+// The most bytes that a number takes in a repeated field. While the field's
+// array grows to twice its size, the old and the new array both exist.
 constexpr std::uint64_t kNumberBytes = 3 * sizeof(std::uint64_t);
-// The bytes that a string takes in a repeated field, with the pointer to it in
-// the field's growing array.
+// The most bytes that a string takes in a repeated field besides its text. They
+// include the string's pointer in the field's growing array.
 constexpr std::uint64_t kTextBytes =
     sizeof(std::string) + 3 * sizeof(void*) + base::HeapBytes(0);
 
-// A walk through one message by protobuf's wire format. It adds up what the
-// parsed message takes at most, whatever order the fields come in.
+// A walk through one message by protobuf's wire format. Adds up the most memory
+// that the parsed message can take, in whatever order the fields come.
 class Walk {
  public:
   explicit Walk(std::string_view wire)

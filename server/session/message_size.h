@@ -15,8 +15,8 @@ namespace forebay::session {
 // function walks through the wire format and allocates nothing. Thread-safe;
 // never blocks.
 //
-// INVALID_ARGUMENT: the message is malformed, nested too deep, or has too many
-// messages within.
+// INVALID_ARGUMENT: the message is malformed, nested too deep, or contains too
+// many messages.
 absl::StatusOr<std::uint64_t> ParsedSize(
     std::string_view wire, const google::protobuf::Descriptor* type);
 

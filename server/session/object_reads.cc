@@ -66,7 +66,7 @@ absl::Status ObjectReads::Read(const proto::ReadObject& request,
   return absl::OkStatus();
 }
 
-// A folder is recognised by its device and inode, which fstat gives for the
+// A folder is recognised by its device and inode, which fstat returns for the
 // descriptor that came. The URI must be equal too, because it names the root in
 // messages.
 absl::StatusOr<std::shared_ptr<const storage::Root>> ObjectReads::RootOf(

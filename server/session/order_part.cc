@@ -10,8 +10,8 @@
 namespace forebay::session {
 namespace {
 
-// The most samples of an answer: so many numbers of 10 bytes, which is the
-// longest varint, fit a message.
+// The most samples in an answer. A message has room for that many varints of 10
+// bytes, the longest ones.
 constexpr std::uint32_t kMostSamples = 6000;
 
 }  // namespace

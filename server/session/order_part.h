@@ -6,7 +6,7 @@
 
 namespace forebay::session {
 
-// Draws the part of an epoch's order that a request asks for. Thread-safe;
+// Computes the part of an epoch's order that a request asks for. Thread-safe;
 // never blocks. INVALID_ARGUMENT: the request's numbers do not describe an
 // order, or are out of bounds.
 absl::Status DrawPart(const proto::DrawOrder& request,

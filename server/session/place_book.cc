@@ -10,11 +10,12 @@
 namespace forebay::session {
 namespace {
 
-// The most folders whose places are stored, as many as ObjectReads has open.
+// The most folders whose places are stored: as many as ObjectReads keeps open.
 constexpr std::size_t kMostRoots = 16;
 
 // Returns the place of a spec's dataset. Returns nullopt if the spec came in a
-// memfd, which is read when the request is answered, or will be refused.
+// memfd, which is read only when the request is answered, or if the spec will
+// be refused.
 template <typename Open>
 std::optional<AwaitedPlace> PlaceOfSpec(const Open& request,
                                         absl::Span<const base::Fd> fds) {
@@ -49,7 +50,8 @@ void PlaceBook::AddReader(std::optional<AwaitedPlace> place) {
 }
 
 // A place is found by its URI alone. If a client names two folders by one URI,
-// the place may be wrong, which affects only what its requests wait behind.
+// the place may be wrong. Then only requests of this client may wait in the
+// wrong queue.
 AwaitedPlace PlaceBook::PlaceOfRoot(const std::string& uri, int directory) {
   base::MutexLock lock(&mutex_);
   const auto known =

@@ -15,8 +15,8 @@
 
 namespace forebay::session {
 
-// Finds the place that a request of a session reads from. It stores the places
-// of the session's readers, and of the folders that files were read in last.
+// Finds the place from which a request of a session reads. Stores the places of
+// the session's readers, and of the folders from which files were read last.
 //
 // Thread-safe. The session owns it. Makes no call that a file system or a host
 // can delay. Has no errors.

@@ -26,7 +26,7 @@ void DescribePlacement(const job::Loader& loader,
     for (const std::uint32_t bits :
          tail.table.bits[static_cast<std::size_t>(channel)]) {
       // The table's values are little-endian, so the first `element` bytes of
-      // `bits` are a value of a shorter type.
+      // `bits` are the value in a shorter type.
       said.mutable_table()->append(reinterpret_cast<const char*>(&bits),
                                    element);
     }

@@ -40,14 +40,15 @@ void SetError(const absl::Status& status, std::size_t longest,
 // The daemon hangs up after it.
 Reply Refuse(const absl::Status& status);
 
-// Returns `status` with the reason added if it is CANCELLED: requests are
+// Returns `status`. If it is CANCELLED, adds the reason: requests are
 // interrupted when the daemon shuts down.
 absl::Status Explain(const absl::Status& status);
 
-// Returns the error of a request whose client no longer waits for the answer.
+// Returns the error for a request whose client no longer waits for the answer.
 absl::Status ClientHungUp();
 
-// The most bytes of an error's text that fit a message with other fields.
+// The most bytes of an error's text, so that a message has room for its other
+// fields.
 inline constexpr std::size_t kMaxError = kMaxMessage / 2;
 
 }  // namespace forebay::session

@@ -5,8 +5,8 @@
 namespace forebay::session {
 namespace {
 
-// The bytes of a UUID that become part of a key: a client may send any text.
-// A whole UUID has 36.
+// The most bytes of a UUID that become part of a key, because a client may send
+// any text. A whole UUID has 36 bytes.
 constexpr std::size_t kMostOfUuid = 40;
 
 // Returns the group of the requests that may wait for a GPU.
@@ -14,8 +14,8 @@ std::string GroupOf(const std::string& uuid) {
   return absl::StrCat("GPU ", uuid.substr(0, kMostOfUuid));
 }
 
-// Returns the kind that is shown for a request; nullopt if the request is not
-// shown.
+// Returns the kind that is shown to people for a request; nullopt if the
+// request is not shown.
 std::optional<job::PendingRequest::Kind> KindOf(
     const proto::ClientMessage& request) {
   using Kind = job::PendingRequest::Kind;
@@ -51,10 +51,10 @@ std::uint64_t LoaderOf(const proto::ClientMessage& request) {
   }
 }
 
-// A request that concerns a loader may wait for the loader's workers or its
-// GPU. Others may wait for the place that they read from. Each request belongs
-// to the group of its job. Greetings share a group of their own, because before
-// a greeting there is no job.
+// A request that concerns a loader may wait for the loader's workers or GPU.
+// Other requests may wait for the place from which they read. Each request
+// belongs to the group of its job. Greetings share a group of their own,
+// because before a greeting there is no job.
 RequestKey KeyOf(const proto::ClientMessage& request,
                  const RequestSubject& subject) {
   if (request.has_hello()) return {subject.job, {"greetings"}};

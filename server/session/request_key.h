@@ -16,10 +16,10 @@
 
 namespace forebay::session {
 
-// The subject of a request, as far as a session knows it before answering.
+// The facts about a request that a session knows before it answers the request.
 struct RequestSubject {
-  // The client's job, such as "job 7"; before the greeting, the client's
-  // session.
+  // The client's job, such as "job 7". Before the greeting, the client's
+  // session, such as "session 3".
   std::string job;
   std::optional<AwaitedPlace> place;    // the place that the request reads from
   std::shared_ptr<job::Loader> loader;  // the loader that it names, or null
@@ -35,8 +35,8 @@ std::uint64_t LoaderOf(const proto::ClientMessage& request);
 RequestKey KeyOf(const proto::ClientMessage& request,
                  const RequestSubject& subject);
 
-// Returns how the request is shown to people until it is answered. Returns
-// nullopt for a request that waits for nothing that may hang.
+// Returns the note that shows the request to people until it is answered.
+// Returns nullopt for a request that waits for nothing that may hang.
 std::optional<job::PendingRequest> PendingOf(
     const proto::ClientMessage& request, const RequestSubject& subject,
     std::int64_t now_nanos);

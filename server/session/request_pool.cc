@@ -21,19 +21,20 @@ namespace {
 // `turns_` are tried in order. A key that may begin goes to the end, so that
 // all keys get their turns.
 //
-// The thresholds compare what a key runs on with the threads that are free, not
-// with all threads. The more threads hang, the fewer a key may thus take. The
-// last free threads are left for keys that run nothing. With f free threads, a
-// key that runs r requests begins another while 8 r < f, and a group while 2 r
-// < f.
+// The thresholds compare the number of a key's running requests with the number
+// of free threads, not of all threads. The more threads hang, the fewer a key
+// may thus take. The last free threads are left for keys without running
+// requests. With f free threads, a key that has r running requests begins
+// another while 8 r < f, and a group while 2 r < f.
 //
 // Threads are made on demand. Idle threads sleep in a stack, and the last one
 // to fall asleep is woken first, so that the others end after Options::idle. A
-// thread that ends cannot join itself. It moves itself to `ended_threads_`,
-// which later calls and the destructor join.
+// thread that ends cannot join itself. The thread therefore moves itself to
+// `ended_threads_`, which later calls and the destructor join.
 
-// The thresholds. A key begins a request while it runs on less than an eighth
-// of the number of free threads, and a group on less than half of it.
+// The thresholds. A key begins a request while it has fewer running requests
+// than an eighth of the number of free threads. For a group, the limit is half
+// of that number.
 constexpr std::size_t kPartOfKey = 8;
 constexpr std::size_t kPartOfGroup = 2;
 
@@ -125,8 +126,9 @@ void RequestPool::BeginNextLocked(Keys::iterator entry) {
 }
 
 void RequestPool::BeginWaitingLocked() {
-  // Each request that begins leaves fewer free threads. So a key that may not
-  // begin a request now may not do so before another request ends.
+  // Each request that begins leaves fewer free threads. A key that may not
+  // begin a request now therefore may not begin one before another request
+  // ends.
   for (std::size_t looks = turns_.size(); looks > 0; --looks) {
     const Keys::iterator entry = turns_.front();
     turns_.pop_front();

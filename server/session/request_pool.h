@@ -29,12 +29,13 @@ struct RequestKey {
 // Runs requests that may block, or hang, on threads that are made on demand. A
 // resource that hangs occupies a part of the threads, never all of them.
 //
-// A request begins if its key runs on fewer threads than an eighth of the free
-// ones, and each of its groups on fewer than half of them. A key that runs
-// nothing thus begins at once as long as one thread is free. A key that hangs
-// can occupy 29 of 256 threads, the next such key 26, and so on. All other
-// requests wait. The thread that became idle last runs the next request, so
-// that threads that are not needed end after a while.
+// A request begins if its key has fewer running requests than an eighth of the
+// number of free threads. Each of the key's groups must have fewer than half of
+// that number. If a key has no running request, its next request thus begins at
+// once as long as one thread is free. A key that hangs can occupy 29 of 256
+// threads, the next key that hangs 26, and so on. All other requests wait. The
+// thread that became idle last runs the next request, so that threads that are
+// not needed end after a while.
 //
 // Thread-safe. The caller owns it. Run and TryRun do not block. Destruction
 // drops requests that have not begun, and waits for the others, for ever if
@@ -65,22 +66,23 @@ class RequestPool {
   void StartMissing();
 
   // Drops requests that have not begun, and all later ones. Waits until the
-  // others have ended, but no longer than `wait`. Returns the names of the keys
-  // whose requests still run.
+  // other requests have ended, but no longer than `wait`. Returns the names of
+  // the keys whose requests still run.
   std::vector<std::string> Stop(std::chrono::nanoseconds wait);
 
   // Returns the number of threads that exist now.
   std::size_t threads() const;
 
  private:
-  // A group, which exists while keys with requests belong to it.
+  // The state of a group, which exists while keys with requests belong to the
+  // group.
   struct Group {
     std::size_t keys = 0;     // the number of such keys
     std::size_t running = 0;  // requests of these keys that have begun
   };
   using Groups = std::map<std::string, Group>;
 
-  // A key, which exists while it has requests.
+  // The state of a key, which exists while the key has requests.
   struct Key {
     std::vector<Groups::iterator> groups;
     std::size_t running = 0;
@@ -103,7 +105,8 @@ class RequestPool {
   // Begins a request, or adds it to the waiting requests.
   void AddLocked(Keys::iterator entry, Request request)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns whether the thresholds let the key begin one more request.
+  // Returns whether the key may begin one more request, by the rule of
+  // RequestPool.
   bool MayBeginLocked(const Key& key) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Begins the key's first request.
@@ -126,7 +129,8 @@ class RequestPool {
   // Waits for a request that has begun, and takes it. Returns false if the
   // thread is to end.
   bool TakeLocked(Begun* request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Refuses all later requests, and returns those that no thread has taken.
+  // Refuses all later requests. Removes and returns the requests that no thread
+  // has taken.
   std::vector<Request> TakeWaiting();
   // The body of a thread.
   void Work(std::list<std::thread>::iterator self);

@@ -23,8 +23,8 @@ namespace forebay::session {
 namespace {
 
 constexpr std::size_t kMaxClients = 4096;
-// The time that a client has to greet, which is how long clients wait for the
-// answer.
+// The time that a client has to greet. Clients wait for the answer just as
+// long.
 constexpr std::int64_t kGreetingNanos = 10'000'000'000;
 // The time for which destruction waits for requests that hang.
 constexpr std::chrono::hours kForEver(24 * 365);
@@ -92,8 +92,8 @@ std::vector<std::string> Server::Leave(std::chrono::nanoseconds wait) {
     // socket would not tell the client.
     if (client->socket) shutdown(client->socket.get(), SHUT_RDWR);
   }
-  // The loop outlives the registry, so its callbacks must not own what the
-  // clients had.
+  // The loop outlives the registry, so callbacks that the loop holds must not
+  // own sessions.
   for (const auto& [id, client] : clients_) {
     Unwatch(*client);
     client->session->Leave();
@@ -124,8 +124,8 @@ void Server::Accept() {
   base::Fd socket(
       accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket) {
-    // The listener stays readable as long as the shortage lasts. It is not
-    // watched until the next Tick; otherwise the loop would never rest.
+    // The listener stays readable as long as the shortage lasts. To let the
+    // loop rest, the listener is not watched until the next Tick.
     deaf_ = errno != EAGAIN && errno != EINTR && errno != ECONNABORTED;
     if (deaf_) {
       spdlog::warn("a client waits: {}", std::strerror(errno));
@@ -191,7 +191,7 @@ void Server::HangUpIfSilent(const std::shared_ptr<Client>& client) {
 void Server::OnReadable(const std::shared_ptr<Client>& client,
                         std::uint32_t events) {
   if (client->busy) {
-    // While no events are asked for, epoll reports only hang-ups and errors.
+    // No events are asked for now, so epoll reports only hang-ups and errors.
     if ((events & (EPOLLHUP | EPOLLERR)) != 0) HangUp(client);
     return;
   }
@@ -217,7 +217,7 @@ void Server::Answer(const std::shared_ptr<Client>& client, Request request) {
              asked = std::make_shared<Request>(std::move(request))]() mutable {
               Reply answer = session->Handle(std::move(*asked));
               asked = nullptr;
-              // `session` may be the last owner, and its end may block.
+              // `session` may be the last owner; destruction may block.
               session = nullptr;
               {
                 base::MutexLock lock(&client->mutex);
@@ -232,7 +232,7 @@ void Server::Answer(const std::shared_ptr<Client>& client, Request request) {
 
 template <typename Owner>
 void Server::End(const RequestKey& key, Owner owner) {
-  // A copy of the function shares the owner, so that the pool can store it.
+  // A std::function must be copyable, so its copies share the owner.
   pool_.Run(key, [ended = std::make_shared<Owner>(std::move(owner))]() mutable {
     ended = nullptr;
   });
@@ -281,8 +281,8 @@ void Server::WatchWhatIsHeld(const std::shared_ptr<Client>& client) {
   for (const std::shared_ptr<job::Loader>& loader :
        client->session->Loaders()) {
     if (client->release_watches.count(loader.get()) != 0) continue;
-    // The watch must not own the loader, whose end may block. The session owns
-    // the loader as long as the watch exists.
+    // The watch must not own the loader, whose destruction may block. The
+    // session owns the loader as long as the watch exists.
     const auto watch =
         loop_->Add(loader->channel().event_fd(), EPOLLIN,
                    [this, client, held = loader.get()](std::uint32_t) {
@@ -330,7 +330,7 @@ void Server::CloseAll(const std::shared_ptr<Client>& client) {
     ForgetIfDone(client);
     return;
   }
-  // Closing a loader waits for an epoch that is being started.
+  // Closing a loader waits while its epoch is being started.
   client->closing = true;
   pool_.Run(KeyOfEnd(client->session->JobName(), GpusOf(loaders)),
             [this, client, session = client->session]() mutable {
@@ -348,9 +348,9 @@ void Server::OnGone(const std::shared_ptr<Client>& client) {
   Forget(client);
 }
 
-// Drops closed loaders of which the client holds nothing, and the client itself
-// when it has hung up and holds nothing. A request that still runs does not
-// keep the client.
+// Drops closed loaders of which the client holds nothing. Also drops the client
+// itself once it has hung up and holds nothing, even if one of its requests
+// still runs.
 void Server::ForgetIfDone(const std::shared_ptr<Client>& client) {
   if (client->closing || (client->busy && !client->hung_up)) return;
   auto dropped = client->session->DropReleased();
@@ -380,8 +380,8 @@ void Server::Forget(const std::shared_ptr<Client>& client) {
   const std::string job = client->session->JobName();
   Session::Holdings holdings = client->session->Leave();
   const RequestKey key = KeyOfEnd(job, GpusOf(holdings.loaders));
-  // The count falls after Leave, so that whoever sees the session gone finds
-  // nothing of it in the registry.
+  // The count falls after Leave. Whoever sees the lower count then finds
+  // nothing of the session in the registry.
   --session_count_;
   End(key, std::move(holdings));
   End(key, std::pair(std::move(client->session), std::move(client->socket)));

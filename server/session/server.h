@@ -29,22 +29,23 @@ namespace forebay::session {
 // in order, releases as they come. Processes of other users are refused.
 //
 // A client is gone when its process has ended, which makes its pidfd readable.
-// It is also gone when it has nothing of the session mapped any more: then the
-// client, or exec, has closed the other end of its pipe. The server takes back
-// all that a client holds when it is gone. A hang-up alone closes the client's
-// loaders, but a living process may still read what it holds. The server hangs
-// up on a client that does not greet within 10 s.
+// A client is also gone when it has no memory of the session mapped any more.
+// The client, or exec, has then closed the other end of its pipe. The server
+// takes back all that a client holds when the client is gone. A hang-up alone
+// only closes the client's loaders, because a living process may still read the
+// batches that it holds. The server hangs up on a client that does not greet
+// within 10 s.
 //
-// Used on the event loop's thread, and after the loop has ended; requests run
-// on threads of its own.
+// Used on the event loop's thread, and after the loop has ended. Requests run
+// on threads that the server owns.
 //
 // The daemon owns it. The loop, the registry, the opener of remote roots and
 // the clock outlive it.
 //
 // Never blocks the loop. A request may hang with a file system, a host, a GPU
-// or a user's process. It delays only requests for the same resource, and goes
-// on when its client is gone. Destruction waits for such requests, for ever if
-// they hang: see Leave.
+// or a user's process. A request that hangs delays only requests for the same
+// resource, and continues when its client is gone. Destruction waits for
+// requests that still run, for ever if they hang: see Leave.
 //
 // Create returns errors of the socket. Errors of a client's requests go to the
 // client; CANCELLED if the daemon exits before it has answered.
@@ -60,22 +61,23 @@ class Server {
   std::uint32_t sessions() const { return session_count_; }
 
   // Runs `work`, which may block, on a thread for requests. Does nothing if
-  // work of that name occupies too many threads.
+  // work of the same name occupies too many threads.
   void RunAside(const std::string& name, std::function<void()> work) {
     pool_.TryRun({name}, std::move(work));
   }
 
-  // Does what no event triggers: starts threads that were refused, accepts
-  // again, and hangs up on silent clients. Call it about every second.
+  // Does what no event triggers: starts threads that the system refused before,
+  // accepts clients again after a shortage, and hangs up on silent clients.
+  // Call it about every second.
   void Tick();
 
   // Accepts no more clients, and removes the socket's path, so that another
   // daemon can use it.
   void StopListening();
-  // Hangs up on all clients. Call it after the loop has ended. Interrupts their
-  // requests, and waits for these for at most `wait`. Returns the names of the
-  // resources that requests still hang with; if there are any, this object
-  // cannot be destroyed.
+  // Hangs up on all clients. Call it after the loop has ended. Interrupts the
+  // clients' requests, and waits for them for at most `wait`. Returns the names
+  // of the resources for which requests still wait. If there are any, this
+  // object cannot be destroyed.
   std::vector<std::string> Leave(std::chrono::nanoseconds wait);
 
  private:
@@ -111,8 +113,8 @@ class Server {
   void ForgetIfDone(const std::shared_ptr<Client>& client);
   void Forget(const std::shared_ptr<Client>& client);
   void Unwatch(Client& client);
-  // Destroys `owner` on a thread for requests: unmapping slots, and closing
-  // descriptors that came from clients, may block.
+  // Destroys `owner` on a thread for requests, because unmapping slots, or
+  // closing descriptors that came from clients, may block.
   template <typename Owner>
   void End(const RequestKey& key, Owner owner);
 
@@ -123,8 +125,8 @@ class Server {
   storage::RootOpener* const remote_;
   const base::Clock* const clock_;
   base::EventLoop::Watch listener_watch_ = 0;
-  // Whether the listener is not watched, because accepting fails for lack of
-  // descriptors or memory.
+  // Whether the loop does not watch the listener, because accepting fails for
+  // lack of descriptors or memory.
   bool deaf_ = false;
   std::uint64_t last_session_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Client>> clients_;

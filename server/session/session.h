@@ -30,11 +30,11 @@ namespace forebay::session {
 
 // The session of one client: answers its requests and owns its loaders.
 //
-// One thread at a time calls Handle; all other methods are thread-safe. Shared
-// by the server and the thread that answers; the registry and the opener of
-// remote roots outlive it. Handle blocks for scans, new slots and fetches.
-// CloseAll blocks while an epoch starts. Interrupt ends scans and fetches.
-// Errors go to the client as replies.
+// One thread at a time calls Handle; all other methods are thread-safe. The
+// server and the thread that answers share the session; the registry and the
+// opener of remote roots outlive it. Handle blocks for scans, new slots and
+// fetches. CloseAll blocks while an epoch starts. Interrupt ends scans and
+// fetches. Errors go to the client as replies.
 class Session {
  public:
   Session(std::uint64_t id, Peer peer, job::Registry* registry,
@@ -50,13 +50,14 @@ class Session {
   // Makes scans and fetches fail with CANCELLED, now and later. Call it when
   // the client is gone, or the daemon is about to exit.
   void Interrupt() { interruption_.request_stop(); }
-  // Returns the job of the client, as keys of requests name it.
+  // Returns the name that keys of requests have for the client's job.
   std::string JobName() const;
 
   // Returns the client's pidfd; -1 before its greeting.
   int pidfd() const;
-  // Returns the end of the pipe that tells when the client has nothing mapped
-  // any more; -1 before its greeting, or if the greeting came without a pipe.
+  // Returns the daemon's end of a pipe that hangs up when the client has
+  // nothing mapped any more. Returns -1 before the greeting, or if the greeting
+  // came without a pipe.
   int lifeline() const;
   // Returns the open loaders, and the closed ones of which the client still
   // holds a batch.
@@ -113,8 +114,9 @@ class Session {
   // Returns the open loader of that number. NOT_FOUND: no open loader has that
   // number.
   absl::StatusOr<std::shared_ptr<job::Loader>> Find(std::uint64_t id) const;
-  // If there is a place and a note that shows the current request (`pending_`),
-  // adds the place to the note. The request may have to wait for that place.
+  // Describes the place for which the current request may have to wait, in the
+  // note that shows the request (`pending_`). Does nothing without a place or a
+  // note.
   void DescribePending(const std::optional<AwaitedPlace>& place);
 
   const std::uint64_t id_;
@@ -131,7 +133,7 @@ class Session {
   std::unique_ptr<job::Attachment> attachment_ ABSL_GUARDED_BY(mutex_);
   // The note that shows the request that is being answered.
   std::unique_ptr<job::PendingNote> pending_ ABSL_GUARDED_BY(mutex_);
-  bool hung_up_ ABSL_GUARDED_BY(mutex_) = false;  // no loader is added then
+  bool hung_up_ ABSL_GUARDED_BY(mutex_) = false;  // if so, no loader is added
   std::map<std::uint64_t, std::shared_ptr<job::Loader>> open_
       ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<job::Loader>> closed_ ABSL_GUARDED_BY(mutex_);

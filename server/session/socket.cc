@@ -15,8 +15,8 @@
 namespace forebay::session {
 namespace {
 
-// The most connections that may wait to be accepted. Many come at once when a
-// job of many processes starts.
+// The most connections that may wait to be accepted. When a job of many
+// processes starts, many connections come at once.
 constexpr int kBacklog = 128;
 
 // Returns the descriptors that came with a message, in its SCM_RIGHTS control
@@ -63,8 +63,9 @@ absl::StatusOr<base::Fd> Listen(const std::string& path) {
   return socket;
 }
 
-// Descriptors are taken over before anything is checked, because the kernel has
-// already installed them: a refused datagram closes them.
+// The kernel has already installed the descriptors in this process. They are
+// therefore taken over before anything is checked, so that a refused datagram
+// closes them.
 absl::StatusOr<Datagram> Receive(int socket) {
   Datagram datagram;
   datagram.bytes.resize(kMaxMessage);

@@ -18,8 +18,8 @@ namespace {
 
 using dataset::composed::DatasetInputs;
 
-// The limits that proto/dataset.proto documents, and one for all datasets of a
-// tree together.
+// The limits that proto/dataset.proto documents, and a limit of all datasets of
+// a tree together.
 constexpr std::uint32_t kMaxExtraRoots = 8;
 constexpr std::size_t kMaxName = 4096;
 constexpr std::size_t kMaxParts = 128;  // of one dataset
@@ -80,8 +80,8 @@ class Distributor {
   Distributor(storage::RootOpener* remote, const std::stop_token& stop)
       : remote_(remote), stop_(stop) {}
 
-  // Returns the inputs of a dataset, `depth` levels below the whole, from its
-  // descriptors.
+  // Returns the inputs of a dataset, which is `depth` levels below the whole
+  // dataset. `fds` are its descriptors.
   absl::StatusOr<DatasetInputs> Take(const proto::DatasetSpec& spec,
                                      absl::Span<base::Fd> fds, int depth) {
     const std::vector<const proto::DatasetSpec*> parts = dataset::PartsOf(spec);
@@ -110,8 +110,8 @@ class Distributor {
   }
 
  private:
-  // Returns the inputs of a dataset's parts, each of which says how many of the
-  // descriptors are its own. All descriptors must be used up.
+  // Returns the inputs of a dataset's parts. Each part's spec says how many of
+  // the descriptors belong to the part. All descriptors must be used up.
   absl::StatusOr<std::vector<DatasetInputs>> TakeParts(
       const std::vector<const proto::DatasetSpec*>& specs,
       absl::Span<base::Fd> fds, int depth) {
@@ -134,8 +134,8 @@ class Distributor {
     return parts;
   }
 
-  // Returns the root of a dataset: local if descriptors came with it, and
-  // otherwise at its URI.
+  // Returns the root of a dataset. The root is local if descriptors came with
+  // the dataset, or if its URI is not remote.
   absl::StatusOr<std::shared_ptr<const storage::Root>> OpenRoot(
       const proto::DatasetSpec& spec, absl::Span<base::Fd> fds) {
     const std::string& uri = spec.uri();

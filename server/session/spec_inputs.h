@@ -17,8 +17,8 @@ namespace forebay::session {
 bool HasMemory(const proto::DatasetSpec& spec);
 
 // Assigns the descriptors that came with a dataset's spec to its parts, and
-// opens the remote roots, which need none. Takes the descriptors. Thread-safe.
-// Blocks as `remote` does, until `stop` is requested.
+// opens the remote roots, which need no descriptors. Takes the descriptors.
+// Thread-safe. Blocks as `remote` does, until `stop` is requested.
 //
 // INVALID_ARGUMENT: the descriptors are not those that the spec needs, or the
 // spec has too many parts. Other errors are those of the opener and LocalRoot.

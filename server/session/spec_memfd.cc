@@ -22,7 +22,8 @@ constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 constexpr std::uint64_t kCopies = 4;
 
 // Returns the content of a memfd. The memfd is read and not mapped, because it
-// is not sealed: an access to a mapping faults once the client shrinks it.
+// is not sealed: the client could shrink it, and an access to a mapping would
+// then fault.
 absl::StatusOr<std::string> ReadAll(int fd, base::WorkingMemory& memory) {
   struct stat status;
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||

@@ -22,14 +22,14 @@ absl::StatusOr<proto::LoaderSpec> SpecFromMemfd(int fd,
                                                 base::WorkingMemory& memory);
 
 // Returns the spec with a canonical dataset (dataset/canonical_spec.h, which
-// has the errors). Thread-safe; never blocks.
+// lists the errors). Thread-safe; never blocks.
 absl::StatusOr<proto::LoaderSpec> WithCanonicalDataset(proto::LoaderSpec spec);
 
-// Returns the spec of OpenLoader or OpenReader, whose dataset is canonical, for
-// clients of each version that is served. `fds` are the descriptors that
-// came with the request. If the spec came in a memfd, takes the last of them,
-// which is that memfd. Memory and threads are those of SpecFromMemfd, errors
-// those of both functions.
+// Returns the spec of an OpenLoader or OpenReader request. Its dataset is
+// canonical, whichever of the served versions the client has. `fds` are the
+// descriptors that came with the request. If the spec came in a memfd, takes
+// the last descriptor, which is that memfd. Memory and threads are as
+// SpecFromMemfd says. Errors are those of both functions.
 template <typename Open>
 absl::StatusOr<proto::LoaderSpec> SpecOf(const Open& request,
                                          std::vector<base::Fd>& fds,

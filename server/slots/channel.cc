@@ -71,7 +71,8 @@ ClientReport Channel::client_report() const {
   const proto::ReleaseRing* ring = releases();
   return {
       // `left` is read first. A client writes its other counters before it says
-      // that it left or waits, so the values read after it are at least as new.
+      // that it left or waits. The counters that are read after `left` are
+      // therefore at least as new.
       .left = ring->left.load(std::memory_order_seq_cst) != 0,
       .waiting = ring->waiting.load(std::memory_order_seq_cst) != 0,
       .taken_count = ring->taken_count.load(std::memory_order_relaxed),

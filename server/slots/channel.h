@@ -68,8 +68,8 @@ class Channel {
   // Returns the next release, or nullopt if there is none. Slot and generation
   // are unchecked: the client may have written any numbers.
   std::optional<proto::Release> TakeRelease();
-  // Whether the client's tail ever was more than a ring's capacity ahead. No
-  // further release is taken then.
+  // Whether the client's tail was ever more than a ring's capacity ahead. If
+  // so, no further release is taken.
   bool corrupt() const { return corrupt_; }
 
   ClientReport client_report() const;

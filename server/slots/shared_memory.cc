@@ -19,18 +19,18 @@ constexpr std::uint64_t kPage = 4096;
 // 6.1 lack.
 constexpr int kMadviseCollapse = 25;
 
-// Asks the kernel to back all whole huge pages of the memory by huge pages.
-// They save page faults, page tables and address translations, here and in
-// every client. The request is a hint: the kernel may have no free huge page.
-// Before Linux 6.1 the system's policy for shared memory (shmem_enabled)
-// overrules it.
+// Asks the kernel to use huge pages for all parts of the memory that fill a
+// huge page. Huge pages save page faults, page tables and address translations,
+// here and in every client. The request is a hint: the kernel may have no free
+// huge page. Before Linux 6.1 the system's policy for shared memory
+// (shmem_enabled) overrules it.
 void AskForHugePages(int fd, std::uint8_t* data, std::uint64_t bytes) {
   const std::uint64_t whole =
       bytes / proto::kHugePageBytes * proto::kHugePageBytes;
   if (whole == 0) return;
   madvise(data, whole, MADV_HUGEPAGE);
-  // MADV_COLLAPSE skips a range that has no page at all, so the range of each
-  // huge page gets its first small page here.
+  // MADV_COLLAPSE skips a range that has no page at all. The range of each huge
+  // page therefore gets its first small page here.
   for (std::uint64_t at = 0; at < whole; at += proto::kHugePageBytes) {
     if (fallocate(fd, 0, static_cast<off_t>(at), kPage) != 0) return;
   }
@@ -85,8 +85,8 @@ absl::StatusOr<SharedMemory> SharedMemory::CreateUnsealed(const char* name,
 }
 
 absl::Status SharedMemory::Seal(ClientAccess access) {
-  // F_SEAL_FUTURE_WRITE spares mappings that exist already, so the daemon's own
-  // stays writable.
+  // F_SEAL_FUTURE_WRITE does not affect mappings that exist already, so the
+  // daemon's own mapping stays writable.
   int seals = F_SEAL_SEAL;
   if (access == ClientAccess::kRead) seals |= F_SEAL_FUTURE_WRITE;
   if (fcntl(fd(), F_ADD_SEALS, seals) != 0)

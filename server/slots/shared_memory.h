@@ -23,7 +23,7 @@ enum class ClientAccess {
 // access can raise SIGBUS, neither here nor in a client.
 //
 // Any thread may write into the mapping; the object itself is not thread-safe.
-// Owns the descriptor and the mapping; the pages live on until the clients'
+// Owns the descriptor and the mapping. The pages exist until the clients'
 // mappings are gone too. Create and CreateUnsealed block while the kernel
 // clears the pages. Errors: RESOURCE_EXHAUSTED if the system or its cgroup has
 // no memory left; otherwise the error of the failed system call.

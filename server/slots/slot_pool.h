@@ -7,8 +7,8 @@
 
 namespace forebay::slots {
 
-// The number of a member of a stream, which can hold leases. The stream numbers
-// its members.
+// The number of a stream's member. A member is a loader, and can hold leases.
+// The stream numbers its members.
 using MemberId = std::uint32_t;
 
 // The number of slots of a pool in each state.
@@ -64,7 +64,8 @@ class SlotPool {
     return !slots_[slot].holders.empty();
   }
   // Ends one lease. Returns false if `member` has no lease on this generation
-  // of this slot. All numbers come from a client and may be anything.
+  // of this slot. A client has sent `slot` and `generation`, so they may be any
+  // numbers.
   bool Release(std::uint32_t slot, std::uint32_t generation, MemberId member);
   // Ends all leases of a member.
   void ReleaseAll(MemberId member);
@@ -76,8 +77,8 @@ class SlotPool {
   struct Slot {
     State state = State::kFree;
     std::uint32_t generation = 0;
-    // The holder of each lease, in the order of leasing; a member may occur
-    // twice.
+    // The holder of each lease, in the order of leasing. A member may occur
+    // more than once.
     std::vector<MemberId> holders;
   };
 

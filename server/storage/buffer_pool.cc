@@ -30,7 +30,7 @@ std::size_t ClassSize(std::size_t size_class, std::size_t min_shift) {
   return (4 + size_class % 4) << (size_class / 4 + min_shift - 2);
 }
 
-// Buffers of this size or more are mapped. They come and go on different
+// Buffers of this size or more are mapped (mmap). They come and go on different
 // threads in sizes of all kinds, and some stay for good. In malloc's arenas
 // they would leave ever more holes.
 constexpr std::size_t kMinMapped = 16 << 10;

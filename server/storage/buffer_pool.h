@@ -14,8 +14,8 @@
 namespace forebay::storage {
 
 // Keeps buffers of finished reads for later reads: memory that was touched
-// before costs no page faults. Sizes are rounded up to one of four steps
-// between powers of two, so that few sizes exist.
+// before costs no page faults. There are only four sizes for each power of two,
+// and a requested size is rounded up to one of them.
 //
 // Thread-safe. A pool is shared: its buffers keep it alive. Calls never block
 // for I/O. Take returns null if there is no memory, or for more than 896 GiB.

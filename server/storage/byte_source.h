@@ -22,14 +22,15 @@ class ObjectLayout;
 // the file was overwritten, the ctime differs. A field that is 0 is unknown,
 // and matches any value.
 struct Revision {
-  // The inode's number, or 0 if the file system numbers files anew.
+  // The inode's number, or 0 if the file system may number files differently at
+  // each mount.
   std::uint64_t inode = 0;
   // The time of the inode's last change, in nanoseconds since 1970; 0 if
   // unknown.
   std::int64_t ctime_nanos = 0;
-  // A number in the file itself that its writers count up, or 0 if there is
-  // none. The number shows changes that leave mtime and ctime as they were (see
-  // ObjectLayout).
+  // A number in the file itself that its writers increase with each change, or
+  // 0 if there is none. The number shows changes that leave mtime and ctime as
+  // they were (see ObjectLayout).
   std::uint64_t transaction_id = 0;
 
   bool operator==(const Revision&) const = default;
@@ -54,7 +55,7 @@ struct ObjectVersion {
 class Root {
  public:
   virtual ~Root() = default;
-  // Returns the name of the root for people.
+  // Returns the root's human-readable name.
   virtual const std::string& uri() const = 0;
   // Returns the root's identity for caches in memory, or null if nothing below
   // it may be cached. Roots of equal identity share cached bytes. Two roots
@@ -64,8 +65,8 @@ class Root {
   virtual std::shared_ptr<const std::string> identity() const;
   // Whether the root knows, without asking the source, that the object still
   // has that version and that revision. If so, a cache may give out the
-  // object's bytes; if not, it asks the source (ReadRequest::unless). Always
-  // true where the bytes of a version never change, such as those of a
+  // object's bytes; if not, the cache asks the source (ReadRequest::unless).
+  // Always true where the bytes of a version never change, such as those of a
   // generation in a bucket.
   virtual bool StillHas(const std::string& object,
                         const ObjectVersion& version) const;
@@ -186,7 +187,7 @@ struct ReadRequest {
 //   revision.
 // - PERMISSION_DENIED.
 // - INVALID_ARGUMENT: not a regular file, or the range ends beyond the object.
-// - UNAVAILABLE: a passing fault.
+// - UNAVAILABLE: a fault that may pass.
 // - DATA_LOSS: the object is shorter than its version says.
 class ByteSource {
  public:
@@ -219,8 +220,8 @@ class ObjectLayout {
   // bytes came.
   using ReadPart =
       std::function<bool(std::uint64_t offset, absl::Span<std::uint8_t> bytes)>;
-  // Finds the transaction id that an object has now, by reads of small parts.
-  // Returns nothing if a read failed, or if the object has none.
+  // Finds the transaction id (see Revision) that an object has now, by reads of
+  // small parts. Returns nothing if a read failed, or if the object has none.
   //
   // If a version has a transaction id, a source of local files checks the
   // file's id after each read. If the ids differ, the read fails with
@@ -234,8 +235,8 @@ class ObjectLayout {
   // ABORTED. Revalidate reads one part at a time. Each of these reads has the
   // ticket of `read`, which is not in flight meanwhile.
   //
-  // Calls `done` once, on any thread, perhaps before it returns, with the
-  // object's current revision, which has the same layout. Errors:
+  // Calls `done` once, on any thread, perhaps before Revalidate returns. `done`
+  // gets the object's current revision if that has the same layout. Errors:
   // FAILED_PRECONDITION (the object has another layout now), and those of the
   // source.
   virtual void Revalidate(

@@ -36,7 +36,8 @@ struct CoalescedSourceOptions {
 
 // Makes one joint read of requests that come together and lie near each other
 // in one object, if the same jobs pay for them. A joint read saves requests,
-// and lets disks read on. A request without neighbours is forwarded unchanged.
+// and lets disks read sequentially. A request without neighbours is forwarded
+// unchanged.
 //
 // Each request gets a copy of its own bytes, so that it does not hold the
 // memory of the whole joint read. The joint read has the urgency of its most
@@ -45,10 +46,11 @@ struct CoalescedSourceOptions {
 // bad bytes harm only the requests for them. Readers that shared a request then
 // share that request's own read.
 //
-// Memory: a caller has reserved HeldBytes of each request, and a joint read
-// takes no more than the sum of its requests' reservations. While its bytes are
-// copied, they exist twice. Therefore one joint read is copied at a time.
-// Create reserves the memory for one such copy and for the spare buffers.
+// Memory: a caller has reserved HeldBytes for each request, and a joint read
+// takes no more than the sum of its requests' reservations. The bytes of a
+// joint read exist twice while they are copied. Therefore one joint read is
+// copied at a time. Create reserves the memory for one such copy and for the
+// spare buffers.
 //
 // Thread-safe. The caller owns the source. The budget and, except as Stop says,
 // the source below outlive it. The bytes that the source gave may outlive it.
@@ -95,7 +97,7 @@ class CoalescedSource final : public ByteSource {
   // Returns the number of requests at the front of `order` that one joint read
   // can serve. `order` is sorted by object and offset.
   std::size_t Together(absl::Span<ReadRequest* const> order) const;
-  // Returns one request for all members, whose contents it takes.
+  // Returns one request for all members. Takes the members' contents.
   ReadRequest Join(absl::Span<ReadRequest* const> members);
   // Gives each member its bytes, or reads it again if the joint read has
   // failed.
@@ -126,9 +128,9 @@ class CoalescedSource final : public ByteSource {
   base::CondVar quiet_;
   // The requests of joint reads in flight, by their own tickets.
   std::unordered_map<std::uint64_t, Member> members_ ABSL_GUARDED_BY(mutex_);
-  // The number of joint reads of which some member has no result yet.
+  // The number of joint reads with a member that has no result yet.
   std::size_t under_way_ ABSL_GUARDED_BY(mutex_) = 0;
-  // The number of calls of ReadAgain that are in the source below.
+  // The number of calls of ReadAgain that are calling the source below.
   std::size_t being_repeated_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };

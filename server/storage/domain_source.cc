@@ -10,9 +10,10 @@
 #include "server/storage/wrong_domain.h"
 
 // How domains come and go: mutex_ guards only the table. While it is held, no
-// source is made, called or destroyed: each of these may block on the source's
-// own threads. making_ is held while a source is made, so that two reads of a
-// new domain make one source; reads of existing domains do not wait for it.
+// source is made, called or destroyed: each of these calls may block on the
+// source's own threads. making_ is held while a source is made, so that two
+// reads of a new domain make one source; reads of existing domains do not wait
+// for it.
 //
 // A domain is idle if the table holds the only reference to it and it has no
 // read in flight. Only an idle domain ends. Domain::in_flight counts the reads,

@@ -56,7 +56,7 @@ struct DomainSourceOptions {
 
 // Gives each failure domain a source of its own. A failure domain is a set of
 // files that stall together, such as those of one file system or host. A
-// stalled domain holds no queue, limit or thread that reads of other domains
+// stalled domain occupies no queue, limit or thread that reads of other domains
 // need. A read whose object turns out to belong to another domain
 // (wrong_domain.h) is made again there.
 //

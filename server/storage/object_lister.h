@@ -21,15 +21,15 @@ struct ListedObject {
 // Lists the objects below a root, with their versions.
 //
 // Thread-safe. The caller owns the lister, and destroys it only after all calls
-// have returned. Calls block for the network, but not for long once their stop
-// is requested.
+// have returned. Calls block for the network, but not for long once `stop` is
+// requested.
 //
 // Errors name the reason and the object; the caller adds the root's name:
 // - NOT_FOUND: the bucket or object does not exist.
 // - PERMISSION_DENIED.
 // - INVALID_ARGUMENT: a name that no object can have.
 // - UNIMPLEMENTED: the server does not support the request.
-// - UNAVAILABLE: a passing fault.
+// - UNAVAILABLE: a fault that may pass.
 // - DATA_LOSS: a malformed answer.
 // - CANCELLED: `stop` was requested.
 class ObjectLister {

@@ -36,9 +36,9 @@ PaidSource::Payers WithoutDuplicates(const std::vector<std::uint64_t>& jobs) {
 // The payers and the reads in flight. Thread-safe; shared with the reads'
 // `done`, which may outlive the source.
 //
-// A read is known here from Begin on, but the source below knows its ticket
-// only once its Read has returned. For jobs that come in between, NoteSent
-// returns the calls of Share to make.
+// A read is known here from Begin on, but the source below knows the read's
+// ticket only once Read of that source has returned. For jobs that begin to pay
+// in between, NoteSent returns the calls of Share to make.
 class PaidSource::InFlight {
  public:
   explicit InFlight(std::uint64_t job) : payers_(WithoutDuplicates({job})) {}
@@ -89,7 +89,8 @@ class PaidSource::InFlight {
   // A read in flight, and the jobs that it is charged to.
   struct Read {
     std::uint64_t urgency = 0;
-    // The jobs that pay for the read now, or once did: no job is added twice.
+    // The jobs that pay for the read now, or paid for it earlier: no job is
+    // added twice.
     std::vector<std::uint64_t> jobs;
     // Whether the source below knows the read's ticket.
     bool is_sent = false;

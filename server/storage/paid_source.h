@@ -32,8 +32,8 @@ class PaidSource final : public ByteSource {
   // Returns the job that the source was made for.
   std::uint64_t job() const { return job_; }
   Payers payers() const;
-  // Makes `jobs` pay for all later reads. The jobs that did not pay before
-  // share the reads in flight. Ignores an empty list.
+  // Makes `jobs` pay for all later reads. Jobs that are new among the payers
+  // also join the reads in flight. Ignores an empty list.
   void SetPayers(const std::vector<std::uint64_t>& jobs);
 
  private:

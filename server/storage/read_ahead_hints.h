@@ -10,8 +10,8 @@
 
 namespace forebay::storage {
 
-// A sample to read ahead, and the range of its bytes. Its object lies below the
-// root of the sample that it is read with.
+// A sample to read ahead together with a wanted sample, and the range of its
+// bytes. Its object lies below the wanted sample's root.
 struct ReadAheadHint {
   SampleRef sample;
   std::string object;
@@ -19,8 +19,8 @@ struct ReadAheadHint {
   std::shared_ptr<const ObjectLayout> layout;  // as in ReadRequest
   std::uint64_t offset = 0;                    // bytes
   std::uint64_t length = 0;                    // bytes
-  // The number of samples after which the reader wants this one. 0 if only
-  // other readers may want it, such as other ranks of the same job.
+  // How many samples later the reader wants this sample. 0 if only other
+  // readers may want it, such as other ranks of the same job.
   std::uint64_t distance = 0;
 };
 

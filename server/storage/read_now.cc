@@ -30,7 +30,8 @@ class Answer {
  private:
   base::Mutex mutex_;
   base::CondVar answered_;
-  // The first result that was given: the read's own, or that of the stop.
+  // The first result that was given: the read's result, or CANCELLED after a
+  // stop.
   std::optional<absl::StatusOr<ReadResult>> result_ ABSL_GUARDED_BY(mutex_);
 };
 

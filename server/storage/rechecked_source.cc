@@ -19,8 +19,8 @@
 //    with an error.
 //
 // A reader that shares a waiting read also joins the check that the read waits
-// for. When the read is repeated, ShareAgain tells the source below of all its
-// readers again.
+// for. When the read is repeated, ShareAgain tells the source below again of
+// all readers of the read.
 
 namespace forebay::storage {
 namespace {

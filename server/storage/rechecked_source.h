@@ -19,7 +19,7 @@
 
 namespace forebay::storage {
 
-// Handles reads that the source below refuses because the object's ctime alone
+// Handles reads that the source below refuses because only the object's ctime
 // has changed (ABORTED). A check reads the object's layout again. If the layout
 // is still the one that the reader knows, the read is repeated at the current
 // revision.
@@ -77,7 +77,7 @@ class RecheckedSource final : public ByteSource {
   void ReadBelow(absl::Span<ReadRequest> requests,
                  absl::Span<const std::uint64_t> shared);
   // Begins to watch a read that has a layout. Returns the request to send to
-  // the source below in its place.
+  // the source below instead.
   ReadRequest Watch(ReadRequest request);
   // Returns a copy of the watched request whose `done` calls Complete.
   ReadRequest RequestFor(const std::shared_ptr<Watched>& watched);
@@ -90,8 +90,8 @@ class RecheckedSource final : public ByteSource {
   // Makes the read wait for a check of its layout, and begins that check if
   // none is in flight.
   void Revalidate(const std::shared_ptr<Watched>& watched);
-  // Ends a check. Repeats the reads that wait for it at the revision `now`, or
-  // fails them with the check's error.
+  // Ends a check. Repeats, at the revision `now`, the reads that wait for the
+  // check, or fails them with the check's error.
   void Saw(const std::shared_ptr<Look>& look,
            const absl::StatusOr<Revision>& now);
   // Tells the source below again of the readers that have joined the reads with
@@ -103,7 +103,7 @@ class RecheckedSource final : public ByteSource {
   CheckReads checks_;
 
   base::Mutex mutex_;
-  // The watched reads by ticket. Reads without a ticket are not here.
+  // The watched reads by ticket. Reads without a ticket are not in this map.
   std::unordered_map<std::uint64_t, std::shared_ptr<Watched>> watched_
       ABSL_GUARDED_BY(mutex_);
   // The checks in flight.

@@ -11,9 +11,9 @@
 
 namespace forebay::storage {
 
-// Opens roots by their URIs: places that the daemon itself can reach, and reads
-// with its own credentials. Local folders are opened in another way: a client
-// opens the folder, and sends the descriptor.
+// Opens roots by their URIs: places that the daemon can reach itself, and that
+// it reads with its own credentials. Local folders are opened in another way: a
+// client opens the folder, and sends the descriptor.
 //
 // Thread-safe. The caller owns the opener, which outlives its calls. Roots may
 // outlive the opener. Open may block for some seconds, but not for long once
@@ -22,7 +22,7 @@ namespace forebay::storage {
 // Errors name the URI or the credentials:
 // - INVALID_ARGUMENT: an unknown kind, a malformed URI, or a place that clients
 //   may not name.
-// - NOT_FOUND, PERMISSION_DENIED: configured credentials that cannot be read.
+// - NOT_FOUND, PERMISSION_DENIED: the configured credentials cannot be read.
 // - CANCELLED: `stop` was requested.
 class RootOpener {
  public:

@@ -11,11 +11,11 @@
 
 namespace forebay::storage {
 
-// Sends each read to the source for roots of its kind.
+// Sends each read to the source that serves the kind of its root.
 //
-// Thread-safe. The caller owns the sources, and may destroy one once it gets no
-// more reads. Calls do not block. Errors are those of the sources, and
-// INVALID_ARGUMENT if no route leads to the root.
+// Thread-safe. The caller owns the sources, and may destroy a source once that
+// source gets no more reads. Calls do not block. Errors are those of the
+// sources, and INVALID_ARGUMENT if no route leads to the root.
 class RoutedSource final : public ByteSource {
  public:
   // Returns whether a route leads to a root.

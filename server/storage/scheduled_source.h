@@ -80,7 +80,7 @@ class ScheduledSource final : public SharedOutSource {
     Queue::Id id;
     std::vector<ReadPurpose> joined;
   };
-  // A read that the source below has.
+  // A read that is in flight in the source below.
   struct InFlightRead {
     Queue::Id id;
     std::uint64_t ticket;
@@ -102,8 +102,8 @@ class ScheduledSource final : public SharedOutSource {
   // Returns the clock's time in nanoseconds.
   std::int64_t Now() const { return options_.clock->NowNanos(); }
 
-  // Sends the reads that may go to the source below. Only one thread does so at
-  // a time. Meanwhile further calls return at once, even a call from a `done`
+  // Sends the reads that may go to the source below. Only one thread sends at a
+  // time. Meanwhile further calls return at once, even a call from a `done`
   // within Read of the source below.
   void Dispatch();
   // Takes the reads to send from the queue. If there are none, clears

@@ -12,7 +12,7 @@ namespace forebay::storage {
 // State does not block.
 class SharedOutSource : public ByteSource, public schedule::JobShares {
  public:
-  // Returns the requests that wait and that are in flight at the moment.
+  // Returns how many requests wait, and how many are in flight, at the moment.
   virtual SourceState State() const = 0;
 };
 

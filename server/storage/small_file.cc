@@ -13,7 +13,7 @@
 namespace forebay::storage {
 namespace {
 
-// A longer file is not one of credentials or settings.
+// A longer file cannot be a file of credentials or settings.
 constexpr std::size_t kMaxFileBytes = 64 << 10;
 
 }  // namespace

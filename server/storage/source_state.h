@@ -8,7 +8,7 @@ namespace forebay::storage {
 
 // The requests of a SharedOutSource at one moment.
 struct SourceState {
-  // The number of requests at once that the source aims at.
+  // The number of simultaneous requests that the source aims at.
   std::size_t concurrency = 0;
   // Requests that are in flight, or that wait to be made again.
   std::size_t in_flight = 0;

@@ -85,7 +85,7 @@ void AnswerWaiter::Run() {
     }
     for (auto& work : posted) {
       work();
-      // Another thread may wait for the release of the captures.
+      // Another thread may be waiting until the captures are released.
       work = nullptr;
     }
     for (Watched& one : TakeReady(watched, milliseconds)) {
@@ -96,8 +96,8 @@ void AnswerWaiter::Run() {
 
 int AnswerWaiter::TakeDueLocked(std::vector<std::function<void()>>& due) {
   constexpr std::int64_t kNanosPerMilli = 1'000'000;
-  // The longest poll. Polls are bounded, because a test that moves its clock
-  // does not end a poll.
+  // The longest poll. Polls are short, because a poll does not notice when a
+  // test moves its clock.
   constexpr std::int64_t kMostMillis = 1000;
   const std::int64_t now = clock_->NowNanos();
   while (!timed_.empty() && timed_.begin()->first <= now)

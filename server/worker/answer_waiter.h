@@ -17,14 +17,14 @@
 
 namespace forebay::worker {
 
-// Waits for the sockets of all worker pools and workers, so that no other
-// thread has to: a process may be stopped for hours. A single thread,
-// forebay-answers, does the waiting.
+// Waits for the answers of all worker pools and workers, on a single thread,
+// forebay-answers. No other thread then has to wait for a process, which may be
+// stopped for hours.
 //
-// Thread-safe. Owns the callbacks, and with them their captures. Destruction
-// waits for a callback that runs, and drops all others. No method blocks.
-// Callbacks run on forebay-answers, and must not block either. No errors;
-// callbacks get those of TaskSocket.
+// Thread-safe. Owns the callbacks and their captures. Destruction waits for a
+// callback that runs, and drops all others. No method blocks. Callbacks run on
+// forebay-answers, and must not block either. No errors; callbacks get those of
+// TaskSocket.
 class AnswerWaiter {
  public:
   // Receives the answer of a process, or the error of TaskSocket::Await.
@@ -54,8 +54,8 @@ class AnswerWaiter {
 
   // The body of the thread.
   void Run();
-  // Moves to `due` the timed work whose time has come. Returns the milliseconds
-  // until the next work may be due, or -1 if none is timed.
+  // Moves timed work that is due to the list `due`. Returns the milliseconds
+  // until further work may be due, or -1 if there is no other timed work.
   int TakeDueLocked(std::vector<std::function<void()>>& due)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Polls the descriptors of `watched` for `milliseconds` (-1: without end).
@@ -67,12 +67,12 @@ class AnswerWaiter {
   base::Mutex mutex_;
   std::vector<Watched> added_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::function<void()>> posted_ ABSL_GUARDED_BY(mutex_);
-  // The work of PostAfter, by the time when each is due.
+  // The work that PostAfter has added, by the time at which it is due.
   std::multimap<std::int64_t, std::function<void()>> timed_
       ABSL_GUARDED_BY(mutex_);
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
-  // An eventfd that ends a poll. The constructor opens it, so Post never fails
-  // for want of descriptors.
+  // An eventfd that ends a poll. The constructor opens the eventfd, so Post
+  // never fails for lack of descriptors.
   const base::Fd wake_;
   std::thread thread_;
 };

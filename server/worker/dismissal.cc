@@ -16,8 +16,8 @@ void Dismiss(std::shared_ptr<Worker> worker, AnswerWaiter* waiter) {
                       });
   }
   const int fd = process == nullptr ? worker->socket.fd() : process->fd();
-  // A pidfd becomes readable once the process is gone. Without a pidfd, the end
-  // of the worker's socket tells.
+  // A pidfd becomes readable once the process is gone. Without a pidfd, the
+  // worker's socket tells that the process is gone.
   waiter->Watch(fd, [worker = std::move(worker)] {
     return worker->process() != nullptr ||
            absl::IsUnavailable(worker->socket.Await(0).status());

@@ -9,8 +9,8 @@
 namespace forebay::worker {
 
 // Tells an unused worker to end. Kills its process if the process has not ended
-// within kEndPatienceNanos. The waiter keeps the worker until the process is
-// gone, because memory counts as mapped by the worker until then. Does not
+// within kEndPatienceNanos. The waiter keeps the Worker until the process is
+// gone, because until then memory counts as mapped by the process. Does not
 // block.
 void Dismiss(std::shared_ptr<Worker> worker, AnswerWaiter* waiter);
 

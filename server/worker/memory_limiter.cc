@@ -20,9 +20,9 @@ constexpr std::uint64_t kBytesPerNano = 4;
 // After a measurement, a worker is not measured again for this many times as
 // long as the measurement took.
 constexpr std::int64_t kMeasuringPart = 100;
-// The time after which a group may have one more worker at work.
+// The time after which `most_` of a group is raised by one.
 constexpr std::int64_t kRaiseNanos = 10 * kSecond;
-// The least time between two logged ends of a group.
+// The least time between two log lines about ended workers of one group.
 constexpr std::int64_t kLogNanos = 10 * kSecond;
 
 std::uint64_t Mib(std::uint64_t bytes) { return bytes >> 20; }
@@ -69,7 +69,8 @@ std::optional<std::int64_t> MemoryLimiter::Check() {
   std::uint64_t used = 0;
   for (const auto& worker : workers) used += worker->own_;
   base::MutexLock lock(&mutex_);
-  // Add appends, so workers behind the first `counted` were added meanwhile.
+  // Add appends workers, so those behind the first `counted` were added
+  // meanwhile.
   std::move(workers_.begin() + static_cast<std::ptrdiff_t>(counted),
             workers_.end(), std::back_inserter(workers));
   workers_ = std::move(workers);
@@ -88,8 +89,8 @@ std::uint64_t MemoryLimiter::Look(Workers& workers) const {
     const auto anonymous = one->process_->AnonymousBytes();
     if (!anonymous.has_value()) return true;
     one->anonymous_ = *anonymous;
-    // The estimate: the last measurement and the growth since. The subtraction
-    // stops at 0, because memory may also shrink.
+    // The estimate is the last measurement plus the growth since then. The
+    // subtraction stops at 0, because memory may also shrink.
     const std::uint64_t grown = one->measured_own_ + *anonymous;
     one->own_ = std::min(*anonymous,
                          grown - std::min(grown, one->anonymous_at_measuring_));

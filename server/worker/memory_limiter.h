@@ -17,7 +17,7 @@
 
 namespace forebay::worker {
 
-// The memory figures for which a worker was ended, in bytes.
+// The measurements for which a worker was ended, in bytes.
 struct Overrun {
   // The memory that the worker had to itself.
   std::uint64_t bytes = 0;
@@ -30,10 +30,10 @@ struct Overrun {
   bool alone() const { return bytes > limit; }
 };
 
-// The workers of one stream, as the limiter sees them: the number of them that
-// may be at work, and when their ends were logged.
+// The limiter's state for the workers of one stream: how many may be at work,
+// and when the log last mentioned an ended worker.
 //
-// Thread-safe. The workers of its stream share it. Never blocks. No errors.
+// Thread-safe. The stream's workers share it. Never blocks. No errors.
 class MemoryGroup {
  public:
   // `name` is the dataset's name, for the log.
@@ -41,9 +41,10 @@ class MemoryGroup {
 
   const std::string& name() const { return name_; }
   // Returns the most workers of the group that may be at work. When a worker is
-  // ended, the number falls to that of the remaining workers. The number then
-  // rises by one every ten seconds. Without this bound, workers that do not fit
-  // into memory together would be ended again and again.
+  // ended, this number falls to the number of workers that remain, but never
+  // below 1. Every ten seconds, the number rises by one. Without this bound,
+  // workers that do not fit into memory together would be ended again and
+  // again.
   std::uint32_t most() const { return most_; }
 
  private:
@@ -70,8 +71,8 @@ class LimitedWorker {
                 std::unique_ptr<Process> process)
       : group_(std::move(group)), process_(std::move(process)) {}
 
-  // Returns the figures for which the worker was ended; nullopt if it was not
-  // ended for its memory.
+  // Returns the measurements for which the worker was ended; nullopt if it was
+  // not ended for its memory.
   std::optional<Overrun> overrun() const;
   // Returns the process. Only the limiter may ask the process for its memory.
   Process& process() const { return *process_; }
@@ -79,15 +80,15 @@ class LimitedWorker {
  private:
   friend class MemoryLimiter;
 
-  // Notes the reason, and kills the process.
+  // Stores the reason, and kills the process.
   void End(const Overrun& overrun) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::shared_ptr<MemoryGroup> group_;
   const std::unique_ptr<Process> process_;
-  // Only the limiter uses the following figures; memory is in bytes. Anonymous
-  // memory at the last look, with pages shared copy-on-write:
+  // Only the limiter uses the following fields; memory is in bytes. The
+  // anonymous memory at the last look, including pages shared copy-on-write:
   std::uint64_t anonymous_ = 0;
-  // The estimate of the memory that the worker has to itself.
+  // An estimate of the memory that the worker has to itself.
   std::uint64_t own_ = 0;
   // The memory that the worker had to itself at the last measurement; 0 at its
   // fork.
@@ -118,12 +119,12 @@ struct MemorySnapshot {
 // The kernel tells quickly how much anonymous memory a process has. But this
 // memory includes pages that the process still shares copy-on-write with the
 // process that forked it. The limiter therefore counts how much a worker's
-// anonymous memory has grown since its fork. This misses shared pages that the
-// worker has since written, and thereby copied. Only its page tables show
-// these, and reading the page tables takes long. The limiter reads them only if
-// the anonymous memory of all workers together passes the limit. Each worker's
-// tables are read at most once a second, and for at most a hundredth of the
-// time.
+// anonymous memory has grown since the fork. This count misses shared pages
+// that the worker has since written, and thereby copied. Only the worker's page
+// tables show these pages, and reading the tables takes long. The limiter reads
+// page tables only if the anonymous memory of all workers together exceeds the
+// limit. Each worker's tables are read at most once a second, and for at most a
+// hundredth of the time.
 //
 // Any thread may call Add and snapshot; one thread at a time calls Check.
 // Shares the workers with their users. No method waits, but Check and Add read
@@ -149,11 +150,10 @@ class MemoryLimiter {
   using Workers = std::vector<std::shared_ptr<LimitedWorker>>;
 
   // Updates each worker's estimate, and drops workers that are gone. Returns
-  // the anonymous memory of all others, in bytes.
+  // the anonymous memory of the remaining workers, in bytes.
   std::uint64_t Look(Workers& workers) const;
-  // Measures one worker from its page tables. Among the workers that are due,
-  // takes the one whose anonymous memory exceeds the estimate of its own memory
-  // most.
+  // Measures one worker by its page tables: among the workers that are due, the
+  // one whose anonymous memory exceeds its estimate (`own_`) most.
   void Measure(const Workers& workers) const;
   // Ends the largest workers until the others have no more than the limit.
   // Returns how many were ended.

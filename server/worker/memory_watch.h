@@ -13,8 +13,9 @@
 
 namespace forebay::worker {
 
-// A MemoryLimiter, and the thread forebay-memory, which calls its Check. The
-// thread starts with the first worker, and sleeps while there are no workers.
+// A MemoryLimiter, and the thread forebay-memory, which calls
+// MemoryLimiter::Check. The thread starts with the first worker, and sleeps
+// while there are no workers.
 //
 // Thread-safe. Owned by the daemon. Add does not block. No errors.
 class MemoryWatch {
@@ -35,7 +36,8 @@ class MemoryWatch {
   const base::Clock* const clock_ = base::Clock::Monotonic();
   MemoryLimiter limiter_;
   base::Mutex mutex_;
-  // Whether a worker was added since Check began. Its Add has set the alarm.
+  // Whether a worker was added since Check began. Add has then set the alarm
+  // already.
   bool added_ ABSL_GUARDED_BY(mutex_) = false;
   std::unique_ptr<base::Alarm> alarm_ ABSL_GUARDED_BY(mutex_);
 };

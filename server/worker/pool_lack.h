@@ -11,7 +11,7 @@ namespace forebay::worker {
 // processes or address space. A payload of the status distinguishes this error
 // from the daemon's own lack of these resources.
 absl::Status PoolLack(std::string_view text);
-// Whether the status was made by PoolLack.
+// Whether PoolLack made the status.
 bool IsPoolLack(const absl::Status& status);
 
 }  // namespace forebay::worker

@@ -6,7 +6,7 @@ namespace forebay::worker {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-// The least time that a worker has a task before it is suspected.
+// A worker is not suspected before it has had a task for this time.
 constexpr std::int64_t kSuspectNanos = kSecond;
 // A stopped worker keeps its task for this time, because a debugger or a stack
 // sampler may have stopped it for a moment.

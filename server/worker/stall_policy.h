@@ -22,10 +22,11 @@ struct BusyWorker {
   // The time at which the worker's CPU time was first seen to have its present
   // value.
   std::int64_t still_since_nanos = 0;
-  // The time at which the worker was first seen to be stopped; nullopt if it is
-  // not.
+  // The time at which the worker was first seen to be stopped; nullopt if the
+  // worker is not stopped.
   std::optional<std::int64_t> stopped_since_nanos = std::nullopt;
-  // Whether a sample of the task was already taken from a sleeping worker.
+  // Whether a sample of the task was already taken away from another sleeping
+  // worker.
   bool has_retried = false;
 };
 
@@ -34,8 +35,8 @@ struct StallContext {
   std::int64_t now_nanos = 0;
   // Whether a trainer that runs waits for a batch.
   bool is_awaited = false;
-  // The times at which the worker pool and any worker last answered; INT64_MIN
-  // if there was no answer.
+  // The times at which the worker pool last answered, and at which any worker
+  // did; INT64_MIN if there was no answer.
   std::int64_t pool_answered_at_nanos = INT64_MIN;
   std::int64_t worker_answered_at_nanos = INT64_MIN;
   // The average time of a task, in nanoseconds.
@@ -43,18 +44,18 @@ struct StallContext {
 };
 
 // Returns why the worker's task should go to another worker; nullopt if it
-// should not. The caller must kill the worker first. The worker may be in the
-// middle of writing a sample, and could go on when the memory already belongs
-// to another batch.
+// should not. The caller must kill the worker first. The worker may be writing
+// a sample, and could continue after the memory was given to another batch.
 //
 // A stopped worker loses its task if its worker pool still answers, because the
 // pool can then fork another worker. If the whole job is paused, the worker
 // keeps its task.
 //
 // A sleeping worker may just wait for a slow server. This worker loses its task
-// after a minute, or after twenty times the average task if that is longer, but
-// only if the worker pool and another worker have answered meanwhile. Each
-// sample is moved only once: a second worker that sleeps over it keeps it.
+// after a minute, or after twenty times the average task if that is longer. The
+// worker pool and another worker must have answered meanwhile. Each sample is
+// moved only once: if a second worker sleeps over the sample, that worker keeps
+// it.
 std::optional<Stall> FindStall(const BusyWorker& worker,
                                const StallContext& context);
 

@@ -28,7 +28,7 @@ using OnWorker = std::function<void(absl::StatusOr<WorkerPtr> worker)>;
 // blocks. No errors.
 class TakeQueue {
  public:
-  // Pairs of a task's callback and the result that it is to be called with.
+  // Pairs of a task's callback and the result with which it is to be called.
   using Calls = std::deque<std::pair<OnWorker, absl::StatusOr<WorkerPtr>>>;
 
   void Add(std::optional<std::uint32_t> number, OnWorker on_worker) {

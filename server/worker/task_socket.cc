@@ -72,8 +72,9 @@ base::Fd TakeFd(const struct cmsghdr* control) {
   return first;
 }
 
-// Reads the ancillary data of a message (unix(7)): the process that sent it, or
-// 0 if that lies in another PID namespace; and a descriptor.
+// Reads the ancillary data of a message (unix(7)). Sets `sender` to the process
+// that sent the message, or to 0 if it is in another PID namespace. Sets `fd`
+// to the descriptor that came.
 void TakeControl(struct msghdr* message, pid_t* sender, base::Fd* fd) {
   for (struct cmsghdr* control = CMSG_FIRSTHDR(message); control != nullptr;
        control = CMSG_NXTHDR(message, control)) {
@@ -122,8 +123,9 @@ absl::Status TaskSocket::Ask(const proto::WorkerTask& task,
     std::memcpy(CMSG_DATA(header), &fd, sizeof(int));
   }
   was_sent_ = false;
-  // A message that is already there answers no task; a forked child may have
-  // sent it, for example. The process cannot be relied on then.
+  // A message that is already there answers no task. A forked child of the
+  // process may have sent it, for example. The process cannot be relied on
+  // then.
   char byte;
   if (recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0) {
     ssize_t sent;
@@ -146,7 +148,7 @@ absl::StatusOr<TaskAnswer> TaskSocket::Await(int milliseconds) {
   if (!PollFor(milliseconds))
     return absl::DeadlineExceededError("no answer yet");
   std::string bytes(proto::kMaxWorkerMessage, '\0');
-  // The kernel closes descriptors that exceed this space.
+  // If more descriptors come than fit this space, the kernel closes them.
   alignas(struct cmsghdr) char
       control[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
   struct iovec data = {.iov_base = bytes.data(), .iov_len = bytes.size()};

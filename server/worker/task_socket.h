@@ -33,8 +33,8 @@ struct TaskAnswer {
   std::vector<TaskFailure> failures;
   // A descriptor that came with the answer, if any.
   base::Fd fd = {};
-  // The id of the process that sent the answer, in the daemon's PID namespace;
-  // 0 if the process lies outside.
+  // The id, in the daemon's PID namespace, of the process that sent the answer;
+  // 0 if the process is in another namespace.
   pid_t sender = 0;
 };
 
@@ -55,8 +55,8 @@ class TaskSocket {
   TaskSocket& operator=(TaskSocket&&) = default;
 
   // Sends a task, the bytes that follow it in the message, and the descriptor
-  // `fd` unless it is -1. If sending fails, ends the process: its next answer
-  // could not be told from the answer to another task.
+  // `fd` unless it is -1. If sending fails, ends the process, because its next
+  // answer could not be told from the answer to another task.
   absl::Status Ask(const proto::WorkerTask& task,
                    absl::Span<const std::uint8_t> behind, int fd);
   // Waits for the answer for at most `milliseconds`. DEADLINE_EXCEEDED: the

@@ -14,7 +14,8 @@ bool Worker::HasLeft() const {
 }
 
 bool Worker::Kill(Stall stall) {
-  // The reason is set first, because others may see the process's end at once.
+  // The reason is set before the kill, because other threads may notice the
+  // process's end at once.
   stall_ = static_cast<int>(stall);
   if (process()->Kill()) return true;
   stall_ = kNoStall;

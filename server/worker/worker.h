@@ -16,8 +16,9 @@ namespace forebay::worker {
 
 // A process that makes samples by the user's code.
 //
-// Thread-safe but for `socket`, which belongs to the caller that has taken the
-// worker. Owns the socket, and shares the mappings. Never blocks. No errors.
+// Thread-safe except for `socket`, which belongs to the caller that has taken
+// the worker. Owns the socket, and shares the mappings. Never blocks. No
+// errors.
 class Worker {
  public:
   // `number` is the worker's number in its worker pool. `generation` is the
@@ -39,13 +40,13 @@ class Worker {
   Process* process() const {
     return limited_ == nullptr ? nullptr : &limited_->process();
   }
-  // Returns the figures for which the worker was ended; nullopt if it was not
-  // ended for its memory.
+  // Returns the measurements for which the worker was ended; nullopt if it was
+  // not ended for its memory.
   std::optional<Overrun> overrun() const {
     return limited_ == nullptr ? std::nullopt : limited_->overrun();
   }
-  // Returns why the worker's task is to go to another worker; nullopt if it is
-  // not.
+  // Returns why the worker's task is to go to another worker; nullopt if the
+  // worker keeps its task.
   std::optional<Stall> stall() const {
     const int stall = stall_;
     return stall == kNoStall ? std::nullopt
@@ -55,8 +56,7 @@ class Worker {
   // Whether the process has ended, or has sent a message without a task.
   bool HasLeft() const;
 
-  // Notes that the worker gets a task. `has_retried` has the meaning of
-  // BusyWorker's field.
+  // Notes that the worker gets a task. `has_retried` is that of BusyWorker.
   void Begin(std::int64_t now_nanos, bool has_retried) {
     has_retried_ = has_retried;
     asked_at_nanos_ = now_nanos;
@@ -86,8 +86,8 @@ class Worker {
   std::atomic<bool> has_retried_ = false;
   // A Stall, or kNoStall.
   std::atomic<int> stall_ = kNoStall;
-  // The state at the last Look, and the process's CPU time then. Only Look uses
-  // them.
+  // The state at the last Look, and the process's CPU time at that moment. Only
+  // Look uses the two.
   BusyWorker last_look_;
   std::int64_t last_cpu_nanos_ = -1;
 };

@@ -26,8 +26,8 @@ std::shared_ptr<WorkerPool> WorkerPool::Create(TaskSocket socket,
                                                std::function<void()> gone) {
   std::shared_ptr<WorkerPool> pool(
       new WorkerPool(std::move(socket), waiter, clock, std::move(gone)));
-  // The waiter keeps the WorkerPool until the process is gone, because its
-  // mappings count until then.
+  // The waiter keeps the WorkerPool until the process is gone, because until
+  // then the process may still use its mappings.
   waiter->Watch(pool->socket_.fd(), [pool] { return pool->OnReadable(); });
   return pool;
 }
@@ -82,8 +82,8 @@ void WorkerPool::Look() {
 }
 
 std::int64_t WorkerPool::SilentNanos() const {
-  // A process that is not visible cannot be seen to work, so it gets this much
-  // more time.
+  // The daemon cannot see whether an invisible process works, so such a process
+  // gets this much more time.
   constexpr std::int64_t kUnseenNanos = 2'000'000'000;
   base::MutexLock lock(&mutex_);
   if (!in_flight_.has_value()) return 0;
@@ -104,7 +104,8 @@ bool WorkerPool::OnReadable() {
     return false;
   }
   GiveUp();
-  // A process that breaks the protocol still runs, and has its slots mapped.
+  // A process that has broken the protocol still runs, and has its slots
+  // mapped.
   if (!absl::IsUnavailable(answer.status())) return false;
   // The mappings are destroyed without the mutex.
   Mappings mapped;

@@ -25,9 +25,10 @@
 
 namespace forebay::worker {
 
-// Memory that processes have mapped for writing. The WorkerPool or Worker of
-// each process that may have it mapped shares ownership of the Mapping. When
-// the Mapping is destroyed, no process can write the memory any more.
+// Memory that processes have mapped for writing. For each process that may have
+// the memory mapped, its WorkerPool or Worker shares the ownership of the
+// Mapping. When the Mapping is destroyed, no process can write the memory any
+// more.
 struct Mapping {
   // The owner of the memory, which the Mapping releases when it is destroyed.
   const std::shared_ptr<const void> owner;
@@ -35,23 +36,22 @@ struct Mapping {
 // The mappings of one process, by the slot numbers that tasks use.
 using Mappings = std::map<std::uint32_t, std::shared_ptr<Mapping>>;
 
-// The process that maps slots and forks workers, as the daemon sees it, and the
-// orders that the process must still carry out. One order is in flight at a
-// time; the others wait here in the order of Send. A worker pool may be stopped
-// for hours. This is not an error, and nothing but these orders waits for the
-// pool.
+// The process that maps slots and forks workers, and the orders that this
+// process must still carry out. One order is in flight at a time; the others
+// wait here, in the sequence of Send. A worker pool may be stopped for hours.
+// This is not an error, and only these orders wait for the pool.
 //
 // Thread-safe. Owns the socket; the waiter and the clock outlive it. Never
-// blocks. Callbacks run on the waiter's thread, in the order of Send. Errors,
-// passed to callbacks: UNAVAILABLE if the worker pool is gone for good;
-// RESOURCE_EXHAUSTED if it cannot carry the order out.
+// blocks. Callbacks run on the waiter's thread, in the sequence of Send.
+// Errors, passed to callbacks: UNAVAILABLE if the worker pool is gone for good;
+// RESOURCE_EXHAUSTED if the worker pool cannot carry the order out.
 class WorkerPool : public std::enable_shared_from_this<WorkerPool> {
  public:
   // The result of an order.
   struct Done {
     TaskAnswer answer;
-    // The mappings of the worker pool when it forked a worker, which has
-    // inherited them; empty for other orders.
+    // If the worker pool has forked a worker, the mappings that the worker has
+    // inherited. Empty for other orders.
     Mappings mapped;
   };
   using OnDone = std::function<void(absl::StatusOr<Done> done)>;
@@ -80,13 +80,13 @@ class WorkerPool : public std::enable_shared_from_this<WorkerPool> {
   void Send(Order order) ABSL_LOCKS_EXCLUDED(mutex_);
   // Sends an order that only asks for an answer, unless an order is in flight.
   void Ping() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Lets the process end, and kills it if it has not ended within
-  // kEndPatienceNanos. Orders that it has not answered fail. Its mappings count
-  // as mapped until it is gone.
+  // Tells the process to end, and kills it if it has not ended within
+  // kEndPatienceNanos. Orders that it has not answered fail. The memory counts
+  // as mapped until the process is gone.
   void End() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Notes whether the process has worked since the last call. To be called now
-  // and then.
+  // Notes whether the process has worked since the last Look. Call it now and
+  // then.
   void Look() ABSL_LOCKS_EXCLUDED(mutex_);
   // Returns the nanoseconds that the order in flight has waited since the
   // process was last seen to work; 0 if there is no order. If the process is
@@ -115,8 +115,8 @@ class WorkerPool : public std::enable_shared_from_this<WorkerPool> {
   void SendNextLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Dismisses the process. Returns the orders that are to fail.
   std::deque<Order> EndLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Kills the process, if it can be seen: it may be stopped, and then does not
-  // notice that it is to end.
+  // Kills the process if it is visible. A stopped process does not notice that
+  // it should end.
   void Kill() ABSL_LOCKS_EXCLUDED(mutex_);
 
   AnswerWaiter* const waiter_;

@@ -67,8 +67,9 @@ base::Fd OpenOf(pid_t pid, std::string_view name) {
   return base::Fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
 }
 
-// Returns the process that a pidfd refers to. Returns 0 if it is not visible or
-// the descriptor is not a pidfd, and -1 if the process is gone.
+// Returns the id of the process to which a pidfd refers. Returns 0 if the
+// process is not visible or the descriptor is not a pidfd, and -1 if the
+// process is gone.
 pid_t PidOf(const base::Fd& pidfd) {
   if (!pidfd) return 0;
   // Only the fdinfo of a pidfd has the line "Pid" (pidfd_open(2)).
@@ -104,10 +105,10 @@ class OpenedProcess final : public Process {
     return SumOfKib("RssAnon", "VmSwap", Read(status_));
   }
   // Private_Dirty has the pages that the process has written and shares with
-  // nobody. SwapPss has its swapped pages, each divided by the number of
-  // processes that share it. The kernel does not tell which swapped pages are
-  // shared. Without SwapPss, a worker whose memory is swapped would evade the
-  // limit.
+  // nobody. SwapPss has the process's swapped pages; each counts as its size
+  // divided by the number of processes that share it. The kernel does not tell
+  // which swapped pages are shared. Without SwapPss, a worker whose memory is
+  // swapped would evade the limit.
   std::optional<std::uint64_t> PrivateBytes() override {
     if (!rollup_) rollup_ = OpenOf(pid_, "smaps_rollup");
     return SumOfKib("Private_Dirty", "SwapPss", Read(rollup_));
@@ -121,8 +122,9 @@ class OpenedProcess final : public Process {
  private:
   const base::Fd pidfd_;
   const pid_t pid_;
-  // An open file of /proc stays with its process: it reads as empty once that
-  // is gone, even if another process gets the same number.
+  // An open file of /proc belongs to its process for good. Once the process is
+  // gone, the file reads as empty, even if another process gets the same
+  // number.
   const base::Fd status_;
   const base::Fd schedstat_;
   base::Fd rollup_;

@@ -28,17 +28,20 @@ class Process {
   // Whether a signal has stopped the process. False for a process under a
   // debugger, which may let it go on at any moment.
   virtual bool IsStopped() const = 0;
-  // Returns the nanoseconds, since the process's start, that its main thread
-  // was ready to run but waited for a core. Takes some 2 us. Returns nullopt if
-  // the kernel does not count that time, or the process is gone.
+  // Returns for how many nanoseconds in all the process's main thread was ready
+  // to run but waited for a core. Takes some 2 us. Returns nullopt if the
+  // kernel does not count that time, or the process is gone.
   virtual std::optional<std::int64_t> RunQueueNanos() const = 0;
-  // Returns the size in bytes of the process's anonymous memory, with swapped
-  // pages and with pages that it shares copy-on-write with the process that
-  // forked it. Takes some 10 us. Returns nullopt if the process is gone.
+  // Returns the size in bytes of the process's anonymous memory. This includes
+  // swapped pages, and pages that the process shares copy-on-write with the
+  // process that forked it. Takes some 10 us. Returns nullopt if the process is
+  // gone.
   virtual std::optional<std::uint64_t> AnonymousBytes() = 0;
-  // Returns the number of bytes of memory that no other process shares, and of
-  // the process's part of swapped pages that it shares: all sharers have equal
-  // parts. Returns nullopt if they cannot be seen.
+  // Returns how many bytes of memory the process has to itself. These are the
+  // pages that it has written and shares with no other process, and its part of
+  // swapped pages. A shared swapped page counts in equal parts for all
+  // processes that share it. Returns nullopt if the process is gone or may not
+  // be inspected.
   virtual std::optional<std::uint64_t> PrivateBytes() = 0;
   // Sends SIGKILL. Returns false if the daemon may not.
   virtual bool Kill() = 0;
@@ -47,11 +50,12 @@ class Process {
 // The time that a process may take to end by itself before it is killed: 10 s.
 inline constexpr std::int64_t kEndPatienceNanos = 10'000'000'000;
 
-// Returns the process that `pidfd` refers to. Returns null unless it is a child
-// of `parent` and visible from here: a process in another PID namespace is not.
+// Returns the process to which `pidfd` refers. Returns null unless it is a
+// child of `parent` and visible. A process in another PID namespace is not
+// visible.
 std::unique_ptr<Process> OpenProcess(base::Fd pidfd, pid_t parent);
-// Returns the process that `pidfd` refers to. Returns null unless its number is
-// `pid`.
+// Returns the process to which `pidfd` refers. Returns null unless its number
+// is `pid`.
 std::unique_ptr<Process> OpenOwnProcess(base::Fd pidfd, pid_t pid);
 
 }  // namespace forebay::worker

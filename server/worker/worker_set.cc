@@ -17,7 +17,7 @@ constexpr std::int64_t kLookNanos = 500'000'000;
 // pool answers.
 constexpr std::int64_t kPingNanos = 300'000'000;
 // A worker pool that has not worked on a fork for this time may be paused.
-// Waiting tasks then get idle workers too.
+// Tasks that wait for forks then get idle workers.
 constexpr std::int64_t kLongForkNanos = 200'000'000;
 
 absl::Status NoWorkerPool() {
@@ -191,7 +191,7 @@ void WorkerSet::OnForked(std::uint32_t number, TaskSocket socket,
     base::MutexLock lock(&mutex_);
     forking_.erase(number);
     if (done.ok() && !ended_) {
-      // The worker pool had mapped all present slots, perhaps removed ones too.
+      // The worker pool had mapped all of slots_, and perhaps removed slots.
       const bool is_current = done->mapped.size() == slots_.size();
       GiveLocked(std::make_shared<Worker>(
                      std::move(socket), number, is_current ? generation_ : 0,

@@ -27,14 +27,14 @@
 
 namespace forebay::worker {
 
-// A claim on memory that workers can write. When the claim is destroyed,
-// workers lose the memory.
+// A claim on memory that workers can write. When the claim is destroyed, the
+// memory is taken from the workers.
 using SharedSlot = std::shared_ptr<const void>;
 
-// The workers of one stream, and the worker pool that forks them: as many
-// workers as there is work for, up to a limit. A worker can write the slots
-// that the worker pool had mapped when it forked the worker. If slots have come
-// or gone since, another worker takes its place.
+// The workers of one stream, and the worker pool that forks them. There are as
+// many workers as there is work for, up to a limit. A worker can write the
+// slots that the worker pool had mapped when it forked the worker. If slots
+// were added or removed since then, another worker takes its place.
 //
 // A worker pool or a worker may be stopped for hours, or hang. A task that
 // needs one of them waits as a callback, and holds no thread and no lock.
@@ -84,8 +84,8 @@ class WorkerSet : public std::enable_shared_from_this<WorkerSet> {
     // The daemon's mapping of the memfd, by which SlotAt finds the memory.
     const std::uint8_t* data = nullptr;
     std::uint64_t bytes = 0;
-    // An owner of the memory, released once no process has the memory mapped or
-    // may still map it.
+    // An owner of the memory, which is released once no process has the memory
+    // mapped or may still map it.
     std::shared_ptr<const void> owner;
   };
   // Asks the worker pool to map the memory, then calls `done` with a claim.
@@ -102,8 +102,8 @@ class WorkerSet : public std::enable_shared_from_this<WorkerSet> {
   // caller takes no more than most() workers at once.
   absl::StatusOr<WorkerPtr> Take(std::optional<std::uint32_t> number,
                                  OnWorker later);
-  // Gives a worker back. `alive` says whether it can do another task; if not,
-  // its process is gone.
+  // Gives a worker back. `alive` says whether the worker can do another task;
+  // if not, its process is gone.
   void GiveBack(const WorkerPtr& worker, bool alive);
 
   // The state of the stream that Look needs.
@@ -115,14 +115,14 @@ class WorkerSet : public std::enable_shared_from_this<WorkerSet> {
     // The average time of a task, in nanoseconds.
     std::int64_t task_nanos = 0;
   };
-  // Kills workers that have not answered for long and whose tasks are to go to
-  // others (stall_policy.h). If any worker has had a task for long, asks
-  // whether the worker pool answers. Gives idle workers to tasks that wait in
-  // vain for forks. Called every second or so; a call within half a second of
-  // the last one does nothing.
+  // Kills workers that have not answered for long and whose tasks should go to
+  // other workers (stall_policy.h). If any worker has had a task for long, asks
+  // the worker pool for an answer (WorkerPool::Ping). If forks take long, gives
+  // idle workers to the tasks that wait for them. Called every second or so; a
+  // call within half a second of the last one does nothing.
   void Look(const Need& need);
-  // Returns the nanoseconds that the worker pool has let an order wait without
-  // working on it, as Look has seen it (WorkerPool::SilentNanos).
+  // Returns for how many nanoseconds the worker pool has let an order wait
+  // without working on it, as far as Look has seen (WorkerPool::SilentNanos).
   std::int64_t SilentNanos() const;
 
   // Whether the set has ended: its worker pool is gone for good, or End was
@@ -145,10 +145,10 @@ class WorkerSet : public std::enable_shared_from_this<WorkerSet> {
   WorkerSet(std::vector<std::uint64_t> offsets, std::string name,
             const Deps& deps);
 
-  // Books that the worker pool has mapped the memory.
+  // Records that the worker pool has mapped the memory.
   void OnMapped(const std::uint8_t* data, std::uint32_t slot,
                 const std::shared_ptr<Mapping>& mapping);
-  // Books that the memory's claim is gone, and asks the worker pool to unmap
+  // Records that the memory's claim is gone, and asks the worker pool to unmap
   // the memory.
   void Unmap(const std::uint8_t* data);
   // Sends the order to fork the worker with that number.
@@ -161,8 +161,8 @@ class WorkerSet : public std::enable_shared_from_this<WorkerSet> {
   // Registers a forked worker with the memory watch. Returns null if there is
   // no limit, or the worker is not visible.
   std::shared_ptr<const LimitedWorker> Limit(TaskAnswer forked) const;
-  // Dismisses idle workers that cannot write all slots, have slots mapped that
-  // are gone, or were ended for their memory.
+  // Dismisses idle workers that cannot write all slots, that have removed slots
+  // mapped, or that were ended for their memory.
   void DismissOutdatedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes the idle worker with `number` or, without a number, the worker that
   // has been idle longest. Dismisses the idle workers for which HasLeft is
@@ -174,13 +174,13 @@ class WorkerSet : public std::enable_shared_from_this<WorkerSet> {
   // for which several are being forked. False if several tasks make one batch,
   // because the trainer would then wait for all forks.
   bool AwaitsForksLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Gives idle workers to tasks that wait in vain for forks.
+  // If forks take long, gives idle workers to the tasks that wait for them.
   void GiveIdleLocked(Calls* calls) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Gives a worker to the first task that waits for it, or makes it idle.
   void GiveLocked(WorkerPtr worker, Calls* calls)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Orders forks for waiting tasks, in place of a worker that is gone. If that
-  // fails, the tasks get the error.
+  // Orders forks for waiting tasks after a worker is gone. If that fails, the
+  // tasks get the error.
   void ReplaceLocked(Calls* calls) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Calls the callbacks. The caller does not hold the mutex.
   static void Call(Calls* calls);
@@ -190,8 +190,8 @@ class WorkerSet : public std::enable_shared_from_this<WorkerSet> {
   absl::Status ForkForWaitingLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns the lowest number that no worker has.
   std::uint32_t FreeNumberLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Kills the workers whose tasks are to go to others. Returns whether any
-  // worker has had a task for long.
+  // Kills the workers whose tasks should go to other workers. Returns whether
+  // any worker has had a task for long.
   bool LookAtWorkersLocked(const Need& need, const StallContext& context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Log(const Worker& worker, Stall stall) const;
@@ -221,7 +221,7 @@ class WorkerSet : public std::enable_shared_from_this<WorkerSet> {
   std::set<std::uint32_t> numbers_ ABSL_GUARDED_BY(mutex_);
   // The numbers of workers that the worker pool was asked to fork.
   std::set<std::uint32_t> forking_ ABSL_GUARDED_BY(mutex_);
-  // Idle workers, the one that has been idle longest first.
+  // Idle workers; the one that has been idle longest comes first.
   std::vector<WorkerPtr> idle_ ABSL_GUARDED_BY(mutex_);
   TakeQueue waiting_ ABSL_GUARDED_BY(mutex_);
   // The workers that callers have. The pointers are weak, because a caller that

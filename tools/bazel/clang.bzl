@@ -1,4 +1,4 @@
-"""Clang beside the compiler of what ships: for `--config=fuzz` alone."""
+"""A toolchain of Clang, for `--config=fuzz` alone. GCC compiles everything else."""
 
 load("@bazel_tools//tools/cpp:lib_cc_configure.bzl", "get_cpu_value")
 load("@bazel_tools//tools/cpp:unix_cc_configure.bzl", "configure_unix_toolchain")
@@ -10,7 +10,7 @@ def _clang_toolchain_impl(repository):
         {"gcc": "/usr/bin/clang-16"},
     )
 
-# A crosstool of its own, so that neither build makes the other's results stale.
+# A separate crosstool, so that builds with Clang and with GCC do not make each other's results stale.
 clang_toolchain = repository_rule(
     implementation = _clang_toolchain_impl,
     configure = True,

@@ -1,4 +1,4 @@
-"""NVIDIA's CUDA toolkit as it is installed: for `--config=cuda` alone."""
+"""The CUDA toolkit that is installed on this host, for `--config=cuda` alone."""
 
 _BUILD = """
 USERS = [
@@ -17,7 +17,7 @@ exports_files(["nvcc", "bin2c"], visibility = ["//visibility:public"])
 """
 
 def _program(repository, folder, name):
-    # The program is run by its own path, from which it finds its parts.
+    # A script runs the program by its own path, because from that path it finds its other files.
     repository.file(name, "#!/bin/sh\nexec '%s/bin/%s' \"$@\"\n" % (folder, name))
 
 def _cuda_toolkit_impl(repository):
@@ -29,14 +29,15 @@ def _cuda_toolkit_impl(repository):
     if repository.path(header).exists:
         repository.symlink(header, "include/cuda.h")
     else:
-        # This is an error only when something is compiled with the header, not when a target names
-        # it.
+        # This header is an error only for a compilation that includes it, not for a target that
+        # names it.
         repository.file(
             "include/cuda.h",
             "#error There is no %s: set CUDA_HOME to where CUDA is.\n" % header,
         )
 
-# The toolkit in $CUDA_HOME, or in /usr/local/cuda. A header, nvcc and bin2c of it are used.
+# The toolkit in $CUDA_HOME or, if that is not set, in /usr/local/cuda. The build uses its cuda.h,
+# nvcc and bin2c.
 cuda_toolkit = repository_rule(
     implementation = _cuda_toolkit_impl,
     configure = True,

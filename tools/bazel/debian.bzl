@@ -5,7 +5,7 @@ def debian(name, links = [], **options):
 
     Args:
       name: the library.
-      links: the libraries to link with, as after -l; none of a library of headers.
+      links: the names of the libraries to link with, as after -l; empty if there are only headers.
       **options: further arguments of cc_library.
     """
     native.cc_library(

@@ -1,6 +1,6 @@
-"""Programs that run on other hosts than the one that has built them."""
+"""Programs that also run on other hosts than the one that built them."""
 
-# The programs are parts of a wheel, which carries their shared libraries in lib/ beside them.
+# The programs are parts of a wheel, which has their shared libraries in the folder lib/ beside them.
 _LINKOPTS = [
     "-L$(BINDIR)/tools/bazel/portable",
     "-static-libgcc",
@@ -14,8 +14,8 @@ def portable_binary(name, deps, visibility):
     """A program with the libraries of //tools/bazel/portable, tagged "portable".
 
     Args:
-      name: the program; what it is linked with is compiled once for it and its usual namesake.
-      deps: libraries, of which one has main().
+      name: the program. Its libraries are compiled only once, for it and for the usual program.
+      deps: libraries; one of them has main().
       visibility: as usual.
     """
     native.cc_binary(

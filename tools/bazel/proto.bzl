@@ -1,4 +1,4 @@
-"""C++ code from .proto files, by Debian's protoc with its gRPC plugin and the project's own."""
+"""C++ code from .proto files, by Debian's protoc, its gRPC plugin, and the plugin in tools/protoc."""
 
 def cc_proto(name, src, deps = [], visibility = None):
     """The messages of one .proto file as a cc_library.
@@ -34,9 +34,9 @@ def cc_message(name, src, deps = [], visibility = None):
     """The messages of one .proto file as structs, for programs that do not link protobuf.
 
     Args:
-      name: the library; it needs the cc_proto library of the file to be in the same package.
+      name: the library. The cc_proto library of the same file must be in the same package.
       src: the .proto file.
-      deps: cc_message libraries of the files that it imports; `x_message` is that of x.proto.
+      deps: cc_message libraries of the files that the file imports; `x_message` belongs to x.proto.
       visibility: as usual.
     """
     base = src[:-len(".proto")]
@@ -104,7 +104,7 @@ def cc_grpc(name, src, deps, visibility = None):
     Args:
       name: the library.
       src: the .proto file.
-      deps: the cc_proto library of the same file first, then those of what it imports.
+      deps: first the cc_proto library of the same file, then the cc_proto libraries of its imports.
       visibility: as usual.
     """
     base = src[:-len(".proto")]

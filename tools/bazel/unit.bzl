@@ -5,8 +5,8 @@ def unit(name, deps = [], visibility = None, **options):
 
     Args:
       name: the library.
-      deps: as usual; in the server, //server/base and Abseil come with it.
-      visibility: who may use it besides its own package and all tests; by default, whom the package says.
+      deps: as usual; in the server, //server/base and Abseil are added.
+      visibility: who may use it, besides its own package and all tests; by default, the package's default.
       **options: further arguments of cc_library.
     """
     files = native.glob([name + ".h"])
@@ -23,9 +23,9 @@ def unit(name, deps = [], visibility = None, **options):
         **options
     )
 
-# Tests get Catch2's headers precompiled. A precompiled header that does not fit is an
-# error. It is compiled with the optimisation that .bazelrc gives to the folders of
-# tests.
+# Tests get Catch2's headers precompiled. The precompiled header is compiled with the
+# optimisation that .bazelrc gives to the folders of tests. A test that is compiled with
+# other options fails, because the header does not fit.
 _PRECOMPILED = ["-include", "tests/precompiled/catch.h", "-Winvalid-pch", "-Werror=invalid-pch"]
 
 def unit_test(name, deps, srcs = [], size = "small", **options):
@@ -48,13 +48,13 @@ def unit_test(name, deps, srcs = [], size = "small", **options):
     )
 
 def unit_tests(name, deps, apart = [], srcs = []):
-    """All *_test.cc of a package as one cc_test: linked once, run in one process.
+    """All *_test.cc of a package as one cc_test, which is linked once and runs in one process.
 
     Args:
       name: the test.
-      deps: what any of them includes.
-      apart: those that are a unit_test of their own: they change their process, or take long.
-      srcs: further files that they include.
+      deps: the libraries that any of these files includes.
+      apart: the tests that are a unit_test of their own, as they change their process or take long.
+      srcs: further files that the tests include.
     """
     native.cc_test(
         name = name,

@@ -23,11 +23,11 @@ namespace {
 
 constexpr std::chrono::seconds kCallTimeout(10);
 constexpr std::chrono::seconds kPeekTimeout(60);
-// The most bytes of a batch, more than any slot has. The bound keeps a wrong
-// total from taking all memory.
+// The most bytes of a batch that Peek accepts; no slot has more. This bound
+// keeps a wrong total from taking all memory.
 constexpr std::uint64_t kMaxBatchBytes = std::uint64_t{16} << 30;
 
-// Returns a call's result in words that fit a user's command.
+// Returns a call's status with a message that suits a user of the command.
 absl::Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
@@ -38,7 +38,7 @@ absl::Status FromGrpc(const grpc::Status& status) {
       status.error_message().find("ocket") != std::string::npos) {
     return absl::UnavailableError("the daemon closed the connection");
   }
-  // gRPC answers like this to a message that protobuf cannot read.
+  // gRPC gives this status if protobuf cannot read the request.
   if (status.error_code() == grpc::StatusCode::INTERNAL &&
       status.error_message().empty()) {
     return absl::InvalidArgumentError(
@@ -48,7 +48,7 @@ absl::Status FromGrpc(const grpc::Status& status) {
                       status.error_message());
 }
 
-// The type of the payload by which IsNoDaemon knows the status of NoDaemon.
+// The type of the payload by which IsNoDaemon recognises a status of NoDaemon.
 constexpr char kNoDaemonUrl[] = "forebay.NoDaemon";
 
 // Returns the error of a directory in which no daemon runs.

@@ -10,15 +10,15 @@
 
 namespace forebay::ctl {
 
-// A batch from the daemon, which CheckBatch has accepted.
+// A batch that the daemon sent and that CheckBatch has accepted.
 struct PeekedBatch {
   proto::PeekChunk layout;  // its `data` is empty
   std::string data;
 };
 
 // A connection to a daemon. Not thread-safe. The caller owns it. Calls block
-// for at most ten seconds each, and Peek for a minute. Errors are those of the
-// daemon (admin.proto), and UNAVAILABLE if it has gone.
+// for at most ten seconds each, and Peek for a minute. Calls return the
+// daemon's errors (admin.proto), and UNAVAILABLE if the daemon has gone.
 class AdminClient {
  public:
   virtual ~AdminClient() = default;
@@ -29,8 +29,8 @@ class AdminClient {
   static absl::StatusOr<std::unique_ptr<AdminClient>> Connect(
       const std::string& runtime_dir);
 
-  // These calls are those of admin.proto. Peek returns the whole batch,
-  // checked.
+  // Each method makes one call of admin.proto. Peek returns the whole batch,
+  // after CheckBatch.
   virtual absl::StatusOr<proto::DaemonStatus> GetStatus() = 0;
   virtual absl::StatusOr<proto::JobList> ListJobs() = 0;
   virtual absl::StatusOr<proto::CacheStatus> GetCache() = 0;
@@ -39,7 +39,7 @@ class AdminClient {
   virtual absl::Status SetJob(const proto::SetJobRequest& request) = 0;
 };
 
-// Returns whether a call failed because no daemon runs in the directory.
+// Returns whether a call failed because no daemon runs in its directory.
 bool IsNoDaemon(const absl::Status& status);
 
 // Returns INTERNAL unless every field's type, shape and place fit `batch.data`.

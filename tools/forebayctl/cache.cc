@@ -1,4 +1,4 @@
-// forebayctl cache: what the cache holds, and what that saved.
+// forebayctl cache: shows what the cache holds, and the reads that it saved.
 
 #include <iostream>
 #include <string>
@@ -27,8 +27,8 @@ std::string Share(std::uint64_t part, std::uint64_t whole) {
   return Percent(static_cast<double>(part) / static_cast<double>(whole));
 }
 
-// Adds the row of a job, or of all jobs. Reads that no source had to serve are
-// hits: those from memory, from another read, or from the disk.
+// Adds the row of a job, or of all jobs. Reads from memory, from another job's
+// read or from the disk are hits, because no source had to serve them.
 void AddRow(const std::string& name, const proto::ReadTraffic& traffic,
             TextTable* table) {
   const std::uint64_t hits = traffic.memory().reads() +

@@ -7,7 +7,7 @@
 
 namespace forebay::ctl {
 
-// Caps as people write and read them. The number 0 means that there is no cap.
+// Converts caps between numbers and text for people. The number 0 means no cap.
 // All functions are thread-safe and never block. INVALID_ARGUMENT: the text is
 // malformed or out of range; the message quotes it.
 

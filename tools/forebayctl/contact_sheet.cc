@@ -82,7 +82,7 @@ absl::StatusOr<ImageLayout> LayoutOf(const Field* field,
   return layout;
 }
 
-// The steps by which an image's pixels are drawn: every `x`th column of every
+// The steps at which an image's pixels are drawn: every `x`th column of every
 // `y`th row.
 struct Steps {
   std::uint64_t x = 1, y = 1;
@@ -123,8 +123,8 @@ void DrawImage(const char* image, const ImageLayout& layout,
   }
 }
 
-// Returns the labels of the first `count` samples, as class names where there
-// are names.
+// Returns the labels of the first `count` samples: the class's name if it has
+// one, else the number.
 std::vector<std::string> Labels(const PeekedBatch& batch, std::size_t count) {
   std::vector<std::string> labels;
   const Field* field = FindField(batch, "label");

@@ -19,7 +19,7 @@ struct Picture {
   std::vector<std::uint8_t> rgb;  // 3 * width * height
 };
 
-// The images of a batch in one picture: a grid that is read row by row.
+// The images of a batch as one picture: a grid, filled row by row.
 struct ContactSheet {
   Picture picture;
   std::size_t columns = 0;  // images in a row
@@ -29,10 +29,11 @@ struct ContactSheet {
 };
 
 // Draws the first `max_images` images of `batch`, undoing the pipeline's
-// Normalize and ToDtype. Only every nth pixel of large images is drawn: a sheet
-// of at most 2730 by 2730 images has at most 8192 pixels a side. An image that
-// is narrower than n pixels seems wider than it is. Thread-safe; does not
-// block. INVALID_ARGUMENT: the batch has no images of one or three channels.
+// Normalize and ToDtype. Only every nth pixel of large images is drawn, so that
+// a sheet of at most 2730 by 2730 images has at most 8192 pixels a side. One
+// column is drawn of an image that is narrower than n pixels, so it seems too
+// wide. Thread-safe; does not block. INVALID_ARGUMENT: the batch has no images
+// of one or three channels.
 absl::StatusOr<ContactSheet> DrawContactSheet(const PeekedBatch& batch,
                                               std::size_t max_images);
 

@@ -1,4 +1,4 @@
-// forebayctl doctor: what is wrong, in plain sentences.
+// forebayctl doctor: says what is wrong, in plain sentences.
 
 #include <algorithm>
 #include <iostream>
@@ -27,8 +27,8 @@ const char* LevelName(Finding::Level level) {
   return "";
 }
 
-// Adds the findings on the daemon: that it answers, and its state. Returns an
-// error if it does not answer.
+// Adds findings on the daemon: whether it answers, and its state. Returns an
+// error if the daemon does not answer.
 absl::Status ExamineDaemon(const std::string& runtime_dir,
                            std::vector<Finding>* findings) {
   const auto client = AdminClient::Connect(runtime_dir);

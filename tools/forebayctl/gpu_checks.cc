@@ -10,7 +10,7 @@ namespace {
 
 using Level = Finding::Level;
 
-// Returns what is known of a GPU, as a clause with a full stop.
+// Returns a GPU's name, memory and other properties as text with a full stop.
 std::string Describe(const proto::Gpu& gpu) {
   std::string text = absl::StrCat(
       gpu.name(), ", ", Bytes(static_cast<double>(gpu.memory_bytes())),

@@ -12,8 +12,8 @@ namespace forebay::ctl {
 struct Finding {
   enum class Level {
     kOk,
-    kNote,     // the thing works, and could work better
-    kProblem,  // the thing does not work
+    kNote,     // the subject works, but could work better
+    kProblem,  // the subject does not work
   };
   Level level = Level::kOk;
   std::string subject;   // one or two words
@@ -25,21 +25,21 @@ struct Finding {
 std::vector<Finding> CheckKernel();
 
 // Checks the daemon's memory, CPUs, locked memory, index directory and
-// warnings, by its `status` and by files of this host. `proc` and `cgroups`
-// stand for /proc and /sys/fs/cgroup. Blocks for file I/O. Checks whose files
-// cannot be read are left out.
+// warnings, by `status` and by files of this host. `proc` and `cgroups` stand
+// for /proc and /sys/fs/cgroup. Blocks for file I/O. Checks whose files cannot
+// be read are left out.
 std::vector<Finding> CheckDaemon(const proto::DaemonStatus& status,
                                  const std::string& proc = "/proc",
                                  const std::string& cgroups = "/sys/fs/cgroup");
 
 // Names the GPUs that the daemon sees, or the reason why it sees none. A lack
 // of GPUs is a note, not a problem: the daemon works without them. Returns
-// nothing if the daemon does not report them. Does not block.
+// nothing if the daemon does not report GPUs. Does not block.
 std::vector<Finding> CheckGpus(const proto::DaemonStatus& status);
 
 // Says how the daemon reads local files, and with which credentials it reads
 // buckets. None of these findings is a problem: reads by threads always work.
-// Returns nothing if the daemon does not report it. Does not block.
+// Returns nothing if the daemon does not report how it reads. Does not block.
 std::vector<Finding> CheckStorage(const proto::DaemonStatus& status);
 
 }  // namespace forebay::ctl

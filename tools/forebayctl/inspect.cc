@@ -1,8 +1,9 @@
-// forebayctl inspect: a dataset's description, which the Python package makes.
+// forebayctl inspect: describes a dataset. The Python package makes the
+// description.
 //
-// Paths are the user's, so a client opens them, with the user's rights. The
-// code that is printed is Python, too. The Python package therefore has the
-// only implementation, forebay.inspect, and this process becomes the
+// Only a client opens the user's paths, because it has the user's rights. The
+// code that is printed is Python. The only implementation is therefore
+// forebay.inspect in the Python package, and this process becomes a Python
 // interpreter (execvp).
 
 #include <unistd.h>
@@ -20,7 +21,7 @@ namespace forebay::ctl {
 namespace {
 
 // The Python program that inspects a dataset. The program removes the working
-// directory from the places where modules are found, so that files there cannot
+// directory from Python's module path, so that files in that directory cannot
 // replace modules.
 constexpr char kProgram[] = R"(
 import sys
@@ -72,8 +73,8 @@ int RunInspect(const Options& options) {
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   // The Python package looks for a daemon in the same places as forebayctl. If
-  // none listens and no folder is named, it starts one for the user. A folder
-  // is therefore named only if the user gave one.
+  // no daemon listens and no folder is named, the package starts a daemon for
+  // the user. A folder is therefore passed on only if the user gave one.
   if (options.is_runtime_dir_given)
     setenv("FOREBAY_RUNTIME_DIR", options.runtime_dir.c_str(), 1);
   execvp(python.c_str(), pointers.data());

@@ -1,4 +1,4 @@
-// forebayctl jobs: every job and its loaders, with totals since they were
+// forebayctl jobs: lists every job and its loaders, with totals since they were
 // opened.
 
 #include <iostream>
@@ -26,7 +26,8 @@ std::string Progress(const proto::Loader& loader) {
                            : 0);
 }
 
-// Returns the memory that has a loader's batches: a GPU's or the host's.
+// Returns the name of the memory where a loader's batches lie: a GPU's or the
+// host's.
 std::string Place(const proto::Loader& loader) {
   if (loader.has_gpu()) return absl::StrCat("GPU ", loader.gpu());
   return loader.gpu_refusal().empty()
@@ -48,8 +49,9 @@ std::string Caps(const proto::Job& job) {
   return caps.empty() ? "-" : absl::StrJoin(caps, ", ");
 }
 
-// Prints a row for each loader, and one for a job without loaders. Numbers of a
-// job are in the row of its first loader, so that columns can be added up.
+// Prints a row for each loader, and one for a job without loaders. The numbers
+// of a whole job are only in the row of its first loader, so that a column's
+// sum counts each job once.
 void Print(const proto::JobList& list) {
   if (list.jobs().empty()) {
     std::cout << "no jobs\n";

@@ -25,7 +25,7 @@ struct PagemapScanArguments {
 constexpr unsigned long kPagemapScan =
     _IOC(_IOC_READ | _IOC_WRITE, 'f', 16, sizeof(PagemapScanArguments));
 
-// Returns the finding of a feature that works or does not.
+// Returns a finding that says whether a feature works.
 Finding Judge(bool works, const std::string& subject, const std::string& good,
               Finding::Level level, const std::string& bad) {
   return works ? Finding{Finding::Level::kOk, subject, good}

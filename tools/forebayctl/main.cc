@@ -177,8 +177,8 @@ void Describe(CLI::App* app, CommandLine* line) {
       ->check(From(1, 4096));
 }
 
-// Flushes the output. Output that cannot be written, as on a full disk, makes
-// the command fail.
+// Flushes standard output, and returns `code`. If the output cannot be written,
+// as on a full disk, reports that and returns an error's exit code.
 int Flush(int code) {
   if (std::cout.flush()) return code;
   return Complain(absl::UnavailableError("standard output cannot be written"));
@@ -256,7 +256,7 @@ std::vector<std::string> Words(const CLI::App& app, int argc, char** argv) {
     const auto is_asked_for = [&](const CLI::App* verb) {
       return verb->check_name(words.front());
     };
-    // An unknown verb is an error, which --help would hide.
+    // With --help, CLI11 would not report an unknown verb as an error.
     if (words.empty() || !app.get_subcommands(is_asked_for).empty())
       words.push_back("--help");
   }
@@ -279,8 +279,7 @@ int Main(int argc, char** argv) {
     std::cerr << "forebayctl: " << Complaint(app, error) << "\n";
     return kUsage;
   }
-  // For `inspect` it matters whether the user named the directory or it was
-  // found.
+  // RunInspect passes the directory on only if the user named it.
   line.options.is_runtime_dir_given = !line.options.runtime_dir.empty();
   line.options.runtime_dir =
       FindRuntimeDir(line.options.runtime_dir, [](const std::string& name) {

@@ -10,13 +10,14 @@
 
 namespace forebay::ctl {
 
-// The jobs that exist at the end of a period, and their work during it.
+// The jobs that exist at the end of a period, and their work during that
+// period.
 struct Observation {
   proto::JobList list;
   std::vector<JobRates> rates;  // of the jobs in the list
 };
 
-// Watches all jobs for `seconds`, and blocks that long. Not thread-safe,
+// Measures all jobs for `seconds`, and blocks for that time. Not thread-safe,
 // because `client` is not. Errors are those of ListJobs.
 absl::StatusOr<Observation> Observe(AdminClient* client, double seconds);
 

@@ -1,4 +1,4 @@
-// forebayctl peek: a picture of the batch that a job was handed last.
+// forebayctl peek: writes a picture of the batch that a job got last.
 
 #include <cstdint>
 #include <iostream>

@@ -10,11 +10,11 @@
 namespace forebay::ctl {
 namespace {
 
-// The seconds after which a request is worth showing if it does not open a
-// dataset. These requests end within milliseconds, unless something hangs.
+// A request that does not open a dataset is worth showing after this many
+// seconds. Such a request ends within milliseconds unless something hangs.
 constexpr double kLongSeconds = 2;
 
-// The words for a kind of request, alone and before a dataset's name.
+// The words for one kind of request: alone, and before a dataset's name.
 struct Words {
   const char* state;
   const char* before_uri;

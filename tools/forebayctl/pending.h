@@ -8,14 +8,14 @@
 
 namespace forebay::ctl {
 
-// The requests that jobs wait for, in words. All functions are thread-safe,
-// never block and have no errors.
+// These functions describe in words the requests that jobs wait for. All of
+// them are thread-safe, never block and have no errors.
 
 using PendingRequests =
     google::protobuf::RepeatedPtrField<proto::PendingRequest>;
 
-// Returns whether people should see the request: it opens a dataset, or takes
-// more than two seconds.
+// Returns whether people should see the request: one that opens a dataset, or
+// takes more than two seconds.
 bool IsWorthShowing(const proto::PendingRequest& request);
 
 // Returns the state of a job, such as "opening", by the oldest request that is

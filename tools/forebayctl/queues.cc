@@ -1,5 +1,5 @@
-// forebayctl queues: where each loader's batches are now, and where its job's
-// bytes come from.
+// forebayctl queues: shows where each loader's batches are now, and where its
+// job's bytes come from.
 
 #include <iostream>
 #include <string>
@@ -45,7 +45,7 @@ void Print(const Observation& observation, std::size_t width) {
   for (int i = 0; i < observation.list.jobs_size(); ++i) {
     const proto::Job& job = observation.list.jobs(i);
     const JobRates& rates = observation.rates[i];
-    bool first = true;  // the first loader's row has the numbers of the job
+    bool first = true;  // only the first loader's row has the job's numbers
     for (const proto::Loader& loader : job.loaders()) {
       const proto::LoaderQueues& queues = loader.queues();
       table.AddRow(

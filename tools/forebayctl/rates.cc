@@ -12,13 +12,13 @@ namespace forebay::ctl {
 namespace {
 
 // Rates are differences of totals in two lists, over the time between the
-// lists. Jobs and loaders may come, go and come again between the lists. Each
-// job and loader of the later list is therefore looked up in the earlier one.
-// If it is not there, or one of its totals has fallen, the job or loader is new
-// and counts from zero.
+// lists. Jobs and loaders may begin, end and begin again between the lists.
+// Each job and loader of the later list is therefore looked up in the earlier
+// list. If the earlier list lacks it, or one of its totals has fallen, it is
+// new and counts from zero.
 
-// Returns the job of the same key and user in another list; null if it is not
-// there.
+// Returns the job with the same key and user in another list; null if there is
+// no such job.
 const proto::Job* FindJob(const proto::JobList& list, const proto::Job& job) {
   for (const proto::Job& candidate : list.jobs()) {
     if (candidate.key() == job.key() && candidate.uid() == job.uid()) {
@@ -28,8 +28,8 @@ const proto::Job* FindJob(const proto::JobList& list, const proto::Job& job) {
   return nullptr;
 }
 
-// Returns the loader of that name in another list, by its index if names
-// repeat; null if it is not there.
+// Returns the loader `name` of the same job in another list, by its index if
+// names repeat; null if there is no such loader.
 const proto::Loader* FindLoader(const proto::JobList& list,
                                 const proto::Job& job, const std::string& name,
                                 int index) {
@@ -47,7 +47,7 @@ const proto::Loader* FindLoader(const proto::JobList& list,
   return nullptr;
 }
 
-// Adds a loader's work between two lists to its job's.
+// Adds a loader's work between two lists to the rates of its job.
 void AddLoader(const proto::LoaderCounters& before, const proto::Loader& loader,
                double seconds, JobRates* rates) {
   const proto::LoaderCounters& after = loader.counters();
@@ -69,8 +69,8 @@ void AddLoader(const proto::LoaderCounters& before, const proto::Loader& loader,
   const std::uint64_t wait_before =
       std::min(before.trainer_wait_nanos(), after.trainer_wait_nanos());
   double wait = rate(wait_before, after.trainer_wait_nanos()) * 1e-9;
-  // The counter grows when a wait ends. A wait that lasts from one list to the
-  // other is not in the counter yet.
+  // The counter of waits grows only when a wait ends. It does not have a wait
+  // that lasts from one list to the other.
   if (before.trainer_waiting() && after.trainer_waiting() &&
       before.batches_delivered() == after.batches_delivered()) {
     wait = 1;
@@ -84,7 +84,7 @@ void SetTraffic(const proto::Job& job_before, const proto::Job& job_after,
                 double seconds, JobRates* rates) {
   const proto::ReadTraffic& before = job_before.traffic();
   const proto::ReadTraffic& after = job_after.traffic();
-  // Counters that fell are those of a new job with the same key, which counts
+  // If a counter has fallen, this is a new job with the same key, which counts
   // from zero.
   const bool anew = before.memory().bytes() > after.memory().bytes() ||
                     before.shared().bytes() > after.shared().bytes() ||
@@ -107,8 +107,8 @@ void SetTraffic(const proto::Job& job_before, const proto::Job& job_after,
       seconds;
 }
 
-// Returns the running loader that is the furthest behind; among equals, the one
-// that shares with the most others. Null if none runs.
+// Returns the running loader that is the furthest behind; among equals, the
+// loader that shares with the most others. Returns null if no loader runs.
 const proto::Loader* FurthestBehind(const proto::Job& job) {
   const auto rank = [](const proto::Loader& loader) {
     return std::pair(loader.sharing().behind(), loader.sharing().members());

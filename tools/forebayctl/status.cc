@@ -1,4 +1,4 @@
-// forebayctl status: the state of the daemon.
+// forebayctl status: shows the state of the daemon.
 
 #include <algorithm>
 #include <cstddef>
@@ -16,7 +16,7 @@
 namespace forebay::ctl {
 namespace {
 
-// Prints a line of a name, padded to 12 characters, and a value.
+// Prints a line: a name, padded to 12 characters, and a value.
 void AddLine(const std::string& name, const std::string& value) {
   const std::string shown = Printable(name);
   std::cout << shown
@@ -58,7 +58,7 @@ std::string Describe(const proto::RemoteRequests& requests) {
                       count(requests.hedges()), " made twice");
 }
 
-// Returns the queue of a source in words. A request is charged its bytes and a
+// Returns the queue of a source in words. Each request costs its bytes and a
 // constant, so that many small requests do not starve other jobs.
 std::string Describe(const proto::Source& source) {
   return absl::StrCat(

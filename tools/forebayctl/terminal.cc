@@ -14,12 +14,12 @@ namespace {
 constexpr char kCtrlC = 3;
 constexpr char kCtrlD = 4;
 
-// Writes all of `text` to standard output, past the buffer of std::cout.
+// Writes all of `text` to standard output, without the buffer of std::cout.
 void Write(const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t bytes =
         write(STDOUT_FILENO, text.data() + done, text.size() - done);
-    // If the terminal was closed, SIGHUP comes and ends the display.
+    // If the terminal was closed, the signal SIGHUP ends the display.
     if (bytes <= 0) return;
     done += static_cast<std::size_t>(bytes);
   }

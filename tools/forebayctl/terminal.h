@@ -9,8 +9,8 @@ namespace forebay::ctl {
 
 // The terminal while a live display uses it: the alternate screen, no cursor,
 // keys without echo. Destruction restores the terminal. A signal that would end
-// the process arrives as Event::kQuit, so that the terminal is restored even
-// then.
+// the process becomes Event::kQuit, so that the terminal is restored in this
+// case, too.
 //
 // Not thread-safe. The caller owns it; there is at most one. Create it before
 // any thread starts, because other threads would get the signals. Only Wait

@@ -17,8 +17,8 @@ namespace {
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kNarrowestText = 8;
 
-// Returns whether a byte begins a UTF-8 character (RFC 3629 section 3: the
-// others begin with the bits 10).
+// Returns whether a byte begins a UTF-8 character. All other bytes begin with
+// the bits 10 (RFC 3629 section 3).
 bool StartsCharacter(char c) { return (c & 0xC0) != 0x80; }
 
 // Returns at most `width` characters; the last one is an ellipsis if the text
@@ -51,8 +51,8 @@ void TextTable::AddRow(std::vector<std::string> cells) {
 // The table is made to fit in three steps. Each column gets the width of its
 // widest cell. Then columns are left out until the others fit: the column of
 // the highest rank first, and among several of that rank the leftmost. If even
-// those of rank 0 do not fit, the widest column of text is cut. Numbers are
-// never cut, because a part of a number would be a wrong number.
+// the columns of rank 0 do not fit, the widest column of text is cut. Numbers
+// are never cut, because a part of a number would be a wrong number.
 std::string TextTable::Format(std::size_t width) const {
   std::vector<std::size_t> widths;
   for (std::size_t i = 0; i < columns_.size(); ++i) {

@@ -40,8 +40,8 @@ class TextTable {
 
 // Returns the number of characters of UTF-8 text.
 std::size_t DisplayWidth(const std::string& text);
-// Returns the text with '?' for each control character. Names that came from a
-// daemon or a user must not control the terminal.
+// Returns the text with '?' in place of each control character, so that names
+// from a daemon or a user cannot control the terminal.
 std::string Printable(std::string text);
 
 // Returns the terminal's width in characters; 0 if standard output is not a

@@ -1,4 +1,4 @@
-// forebayctl top: what each job gets, live.
+// forebayctl top: shows live what each job gets.
 
 #include <unistd.h>
 
@@ -35,8 +35,8 @@ std::string StateOf(const JobRates& job) {
   return pending.empty() ? "idle" : pending;
 }
 
-// Returns the table of jobs, then the requests that they wait for. The column
-// of GPUs is shown only if a loader has batches on a GPU.
+// Returns the table of jobs, and after it the requests that jobs wait for. The
+// column of GPUs is shown only if a loader has batches on a GPU.
 std::string FormatTable(const std::vector<JobRates>& rates, std::size_t width) {
   const bool on_gpu =
       std::any_of(rates.begin(), rates.end(),
@@ -137,8 +137,8 @@ int RunOnce(const Options& options, AdminClient* client) {
   return kOk;
 }
 
-// The live display of a daemon. The daemon may be gone for a while, as when it
-// is restarted. The display then says so, and connects again.
+// The live display of a daemon. While the daemon is gone, as during a restart,
+// the display says so and tries to connect again.
 class Live {
  public:
   Live(std::string runtime_dir, std::unique_ptr<AdminClient> client)
@@ -170,8 +170,9 @@ class Live {
   }
 
  private:
-  // Shows why the daemon is gone, and forgets the last sample: the next daemon
-  // counts from zero. Returns errors that a new connection would not cure.
+  // Shows why the daemon is gone, and forgets the last sample, because the next
+  // daemon counts from zero. Returns errors that a new connection would not
+  // cure.
   absl::Status Lose(const absl::Status& status) {
     if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status))
       return status;
@@ -189,7 +190,8 @@ class Live {
   std::vector<JobRates> rates_;
 };
 
-// Takes samples and redraws until the user quits; returns OK then.
+// Takes samples and redraws the display until the user quits, and then returns
+// OK.
 absl::Status Watch(const Options& options, Live* live, Terminal* terminal) {
   using Clock = std::chrono::steady_clock;
   const auto interval = std::chrono::duration_cast<Clock::duration>(

@@ -6,8 +6,8 @@
 
 namespace forebay::ctl {
 
-// Numbers as people read them. All functions are thread-safe, never block and
-// have no errors.
+// These functions format numbers for people. All of them are thread-safe, never
+// block and have no errors.
 
 // Returns a size with three digits, in powers of 1024: "512 B", "1.50 MiB",
 // "23.0 GiB".
@@ -23,7 +23,7 @@ std::string Count(double count);
 // Returns a time in its two largest units: "8.2 s", "5 min 03 s", "2 h 05 min",
 // "3 d 04 h".
 std::string Duration(double seconds);
-// Returns a part of 1 as a percentage: "0%", "12%", "100%".
+// Returns a fraction, 0 to 1, as a percentage: "0%", "12%", "100%".
 std::string Percent(double fraction);
 
 }  // namespace forebay::ctl

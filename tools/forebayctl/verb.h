@@ -21,12 +21,12 @@ enum ExitCode : int {
 
 // The command line's options, for all verbs.
 struct Options {
-  std::string runtime_dir;            // by FindRuntimeDir
+  std::string runtime_dir;            // as FindRuntimeDir returns it
   bool is_runtime_dir_given = false;  // whether the command line has it
   bool json = false;
   // The options of `peek`. The verb `set` also uses `job`.
   std::string job;
-  std::string loader;  // empty for the first that runs
+  std::string loader;  // empty: the first loader that runs
   std::string output = "batch.png";
   std::size_t count = 64;  // images
   // The options of `set`. An option that is not given changes nothing.
@@ -36,7 +36,7 @@ struct Options {
   // The options of `inspect`.
   std::string uri;
   std::string sheet;                     // the PNG file to write, or empty
-  std::string fields;                    // with commas between, or empty
+  std::string fields;                    // separated by commas, or empty
   std::vector<std::string> extra_roots;  // folders that links may lead to
   bool verify = false;
   std::size_t show = 20;  // the most broken samples listed
@@ -45,8 +45,9 @@ struct Options {
   bool once = false;
 };
 
-// These functions run the verbs. Each runs to its end and returns an ExitCode.
-// Answers go to standard output; an error, one sentence, to standard error.
+// These functions run the verbs. Each returns an ExitCode when the verb has
+// ended. It prints answers to standard output, and an error, as one sentence,
+// to standard error.
 int RunCache(const Options& options);
 int RunDoctor(const Options& options);
 int RunInspect(const Options& options);

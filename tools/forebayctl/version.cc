@@ -1,4 +1,5 @@
-// forebayctl version: the version of forebayctl, and of the daemon if one runs.
+// forebayctl version: shows the versions of forebayctl and of the daemon, if
+// one runs.
 
 #include "proto/version.h"
 
@@ -12,7 +13,7 @@
 
 namespace forebay::ctl {
 
-// The verb works without a daemon, whose versions are left out then.
+// Without a daemon, the verb leaves out the daemon's versions and succeeds.
 int RunVersion(const Options& options) {
   proto::DaemonStatus daemon;
   const auto client = AdminClient::Connect(options.runtime_dir);

@@ -1,7 +1,8 @@
-"""Draws the rooms of the server as the BUILD files have them: server/rooms.svg.
+"""Draws server/rooms.svg: the rooms of the server, and which room uses which.
 
-Each row is a layer of tools/lint/layers.py. An arrow says "uses"; an arrow that
-follows from others is left out. Bars are the rooms that every room may use.
+The uses are those of the BUILD files. Each row is a layer of tools/lint/layers.py. An
+arrow means "uses"; an arrow is left out if a path of other arrows leads to the same
+room. Bars are the rooms that every room may use.
 
 Usage: draw_rooms.py          writes the drawing
        draw_rooms.py --check  says whether it is up to date
@@ -16,7 +17,7 @@ import tree
 DRAWING = tree.ROOT / "server" / "rooms.svg"
 BARS = layers.PUBLIC_PACKAGES
 WIDTH, ROW, BOX_WIDTH, BOX_HEIGHT, MARGIN = 920, 88, 144, 56, 8
-CROSSING = 0.25  # the width that an arrow takes in a row, in boxes
+CROSSING = 0.25  # the width of an arrow in a row that it crosses; a box has 1
 STYLE = """<style>
 text { font: 15px sans-serif; text-anchor: middle; fill: #1f2328 }
 text.part { font-size: 11px; fill: #59636e }
@@ -49,7 +50,8 @@ def read_builds():
 
 
 def reduce(uses):
-    """Leaves out bars, and the rooms that a room also uses through another."""
+    """Returns the uses without bars, and without rooms that a room also uses through
+    another room."""
     def reached(room):
         return set().union(*({used} | reached(used) for used in uses[room]))
 
@@ -59,17 +61,17 @@ def reduce(uses):
 
 
 def place(uses):
-    """Lays rooms and arrows out.
+    """Places rooms and arrows on the drawing.
 
     Args:
       uses: {room: list of the rooms it uses}.
 
     Returns:
-      ({room: (x, y)} of their middles, arrows as lists of points). An arrow has
-      a place of its own in each row that it crosses.
+      ({room: (x, y) of its middle}, list of arrows). An arrow is a list of points,
+      and has a place of its own in each row that it crosses.
     """
     rows = [list(rooms) for rooms in layers.ORDER]
-    above = {}  # by room or place on an arrow: the rooms and places that lead to it
+    above = {}  # for a room or a point of an arrow: the rooms and points above it
     arrows = []
     for room, found in uses.items():
         for used in found:
@@ -95,7 +97,7 @@ def place(uses):
 
 
 def line(chain):
-    """Returns an arrow from the lower edge of a box to the upper edge of another."""
+    """Returns the SVG of an arrow from one box's lower edge to another's upper edge."""
     corners = [(x, y + side * BOX_HEIGHT / 2) for x, y in chain
                for side in (-1, 1)][1:-1]
     text = " ".join(f"{x:.0f},{y:.0f}" for x, y in corners)
@@ -103,7 +105,7 @@ def line(chain):
 
 
 def box(room, x, y, parts):
-    """Returns a room with its folders, around a point."""
+    """Returns the SVG of a room and its folders, with the middle at (x, y)."""
     bar = room in BARS
     width = WIDTH - 2 * MARGIN if bar else BOX_WIDTH
     kind = ' class="bar"' if bar else ""
@@ -121,7 +123,7 @@ def box(room, x, y, parts):
 
 
 def draw():
-    """Returns the drawing, as text."""
+    """Returns the whole drawing as SVG text."""
     uses, parts = read_builds()
     points, arrows = place(reduce(uses))
     height = 2 * MARGIN + BOX_HEIGHT + (len(layers.ORDER) - 1) * ROW

@@ -1,6 +1,8 @@
-"""Checks what no other tool checks: calls that are banned outside a few places, words
-that do not belong in the tree, the length of files, names of C++ tests that no filter
-can choose, and that the files which pages name exist."""
+"""Checks rules of this project that no other tool checks.
+
+Finds calls that are banned outside a few places, words that do not belong in the tree,
+and files that are too long. Also finds names of C++ tests that no filter can choose,
+and names of missing files in pages."""
 
 import re
 import sys
@@ -8,13 +10,13 @@ import sys
 import tree
 
 MAX_LINES = 400
-# The files that may be longer: tables, schemas, the public interface and a class read
-# better in one piece.
+# The files that may have more than MAX_LINES, because they read better in one piece.
 LONG_FILES = {"client/forebay.h", "server/cache/disk/store.cc",
               "server/stream/stream.cc"}
 
 CC = (".cc", ".h")
-# The banned calls: pattern, suffixes, places where it is allowed, and the replacement.
+# The banned calls: the pattern, the suffixes of the files that are checked, the places
+# that may use the call, and what to use instead.
 BANNED = [
     (r"\babsl::(Mutex|CondVar|MutexLock|Notification|BlockingCounter)\b", CC,
      (), "base/mutex.h: ThreadSanitizer misjudges Abseil's"),
@@ -48,18 +50,18 @@ BANNED = [
     (r"\b(TODO|FIXME|XXX)\b", CC + (".py", ".proto", ".sh", ".md"),
      ("tools/lint/house_rules.py",), "an issue, or the work itself"),
 ]
-# The files that a page links to, or names with their folder.
+# A link of a page to a file, or a file's name with its folder.
 NAMED = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)|`((?:[\w.-]+/)+[\w-]+\.\w+)`")
 COMMENT = re.compile(r"^\s*(//|#(?!\s*if)|\*)")
-# The name of a test case of Catch2, in pieces, and the characters that have a meaning
-# in filters.
+# The name of a Catch2 test case, in pieces (string literals), and the characters that
+# have a meaning in filters.
 CASE = re.compile(r'^(?:TEST_CASE|TEST_CASE_METHOD|SUITE_CASE)\(\s*(?:\w+,\s*)?'
                   r'((?:"(?:[^"\\]|\\.)*"\s*)+)', re.M)
 IN_FILTERS = re.compile(r'[,\[\]*\\]')
 
 
 def banned(path, lines):
-    """Findings of banned words in one file."""
+    """Yields a finding for each banned call or word in one file."""
     for pattern, suffixes, allowed, instead in BANNED:
         if not path.endswith(suffixes) or path.startswith(allowed):
             continue
@@ -71,7 +73,7 @@ def banned(path, lines):
 
 
 def unfilterable(path, text):
-    """Findings of names of test cases that no filter can choose."""
+    """Yields a finding for each name of a test case that no filter can choose."""
     for case in CASE.finditer(text):
         name = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', case.group(1)))
         found = IN_FILTERS.search(name)
@@ -81,8 +83,8 @@ def unfilterable(path, text):
 
 
 def missing(path, lines):
-    """Findings of files that do not exist although a page links to them, or names
-    them relative to its own folder. NAME stands for any name."""
+    """Yields a finding for each missing file that a page links to, or names relative to
+    the page's own folder. NAME in a path stands for any name."""
     folder = (tree.ROOT / path).parent
     for number, line in enumerate(lines, 1):
         for link, name in NAMED.findall(line):

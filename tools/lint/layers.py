@@ -1,7 +1,7 @@
 """Checks that includes and BUILD files follow the order of the rooms.
 
-Includes run strictly downward, siblings never include each other, packages
-are private by default, and visibility lists name only rooms further up.
+A room includes only headers of rooms below it, and siblings never include each other.
+Packages are private by default, and visibility lists name only rooms further up.
 """
 
 import ast
@@ -10,7 +10,7 @@ import sys
 
 import tree
 
-# The order of the server's rooms, from the top. Rooms of one line are siblings.
+# The order of the server's rooms, from the top. Rooms in one list are siblings.
 ORDER = [
     ["server/daemon"],
     ["server/session", "server/admin"],
@@ -28,7 +28,7 @@ ORDER = [
 ]
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
 # The order of the client's folders, from the top. "client" itself has the public
-# headers, which all of these may see, and the products made of them.
+# headers, which all of these folders may see, and the libraries that are built.
 CLIENT_ORDER = [
     ["client"],
     ["client/abi"],
@@ -44,11 +44,11 @@ BESIDE = {
     "tools": {"client", "proto", "tools"},
     "deploy": {"client", "cuda", "deploy", "proto", "server/daemon", "tools"},
 }
-# The client loads plug-ins, too, so it may see their table of functions, which is plain
-# data, and the check of their file.
+# The client loads plug-ins, too. Its folder PLUGIN_USER may therefore see the table of
+# their functions (plugin_abi), and the check of their file (elf_image).
 PLUGIN_LOADING = re.compile(r"cuda/(elf_image|plugin_abi)(\.h)?$")
 PLUGIN_USER = "client/device"
-# The packages whose visibility is public, as nearly all others use them.
+# The packages whose visibility is public, because nearly all other packages use them.
 PUBLIC_PACKAGES = {"proto", "server/base", "tools/bazel",
                    "tools/bazel/portable", "tools/bazel/rules_cc",
                    "tools/bazel/rules_cc/cc",
@@ -108,7 +108,7 @@ def _against(rank, user, used):
 
 
 def check_includes(path):
-    """Findings of one C++ file."""
+    """Yields the findings in one C++ file."""
     user = room_of(path)
     text = (tree.ROOT / path).read_text()
     for number, line in enumerate(text.splitlines(), 1):
@@ -149,7 +149,7 @@ def labels(path):
 
 
 def check_build(path):
-    """Findings of one BUILD file."""
+    """Yields the findings in one BUILD file."""
     package = path.rsplit("/", 1)[0] if "/" in path else ""
     user = room_of(path)
     for call, argument, label, line in labels(path):

@@ -1,9 +1,9 @@
-"""Prints comments and sentences of pages to be read aloud by somebody who did not
-write them: which of them have to be read twice?
+"""Prints random comments, and random sentences of pages. Somebody who did not write
+them reads them aloud, and says which ones have to be read twice.
 
     python3 tools/lint/read_aloud.py --seed 37 --count 40
 
-Equal seeds draw equally from an equal tree.
+The same seed draws the same texts from the same tree.
 """
 
 import argparse
@@ -19,8 +19,8 @@ SENTENCE = re.compile(r"[^.!?]+(?:[.!?](?!\s|$)[^.!?]*)*[.!?](?=\s|$)")
 
 
 def comments():
-    """(place, text) of the comments of C++ and proto files that stand on lines of
-    their own."""
+    """Yields (place, text) of each comment in a C++ or proto file that has lines of its
+    own."""
     for path in tree.files(*words.CC):
         if not path.startswith(ROOMS):
             continue
@@ -32,7 +32,7 @@ def comments():
 
 
 def sentences():
-    """(place, text) of the sentences of the pages that people read."""
+    """Yields (place, text) of each sentence of a page, without tables and code."""
     for path in tree.files(".md"):
         if path.startswith("tests/golden"):
             continue

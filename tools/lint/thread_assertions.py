@@ -1,6 +1,7 @@
-"""Finds assertions of C++ tests that another thread than the test's own would make:
-Catch2's assertions are not thread-safe. A thread keeps its observations, and the test
-checks them after the join."""
+"""Finds assertions of C++ tests that run on another thread than the test's own.
+
+Catch2's assertions are not thread-safe. A thread should store what it sees, and the
+test should check the stored values after the join."""
 
 import re
 import sys
@@ -18,7 +19,7 @@ STARTS_THREAD = re.compile(
     r"\bOnEngine\(|\.Run\((?=\{|\w+, \[)|\bSubmit(?:For)?\(|"
     r"\bSetFaults\(|\bWatch\(|\bHttpServer \w+\s*[({]|"
     r"\.done = (?:\w+\()?\[[^\]]*\][^{;]*\{")
-# Literals and comments, in which there is no code.
+# Literals and comments: texts that are not code.
 NO_CODE = re.compile(
     r'R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\'|'
     r"//[^\n]*|/\*.*?\*/", re.S)
@@ -31,7 +32,8 @@ def code(text):
 
 
 def closing(text, begin):
-    """Returns where the bracket at `begin` closes; the text's end if it does not."""
+    """Returns the offset at which the bracket at `begin` closes; if it does not close,
+    the text's length."""
     depth = 0
     for at in range(begin, len(text)):
         if text[at] in BRACKETS:
@@ -44,11 +46,11 @@ def closing(text, begin):
 
 
 def findings(path, text):
-    """Findings in one file.
+    """Returns the findings in one file.
 
     Args:
-      path: its name, for the findings.
-      text: its content.
+      path: the file's path, for the findings.
+      text: the file's content.
 
     Returns:
       A list of lines, sorted.

@@ -1,7 +1,7 @@
 """Runs clang-tidy and clang's thread-safety analysis on all C++ of the tree.
 
-A translation unit that was found clean is not looked at again until it, a
-header that it reaches, the configuration or the compiler changes.
+A translation unit without findings is not checked again until the unit, a header that
+it includes, the configuration or the compiler changes.
 """
 
 import argparse
@@ -41,7 +41,7 @@ INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
 def translation_units():
-    """Returns every .cc, and every header without a .cc of its name."""
+    """Returns the paths of all .cc files, and of headers without such a .cc file."""
     sources = tree.files(".cc")
     known = set(sources)
     alone = [header for header in tree.files(".h")
@@ -83,7 +83,7 @@ def reached(path):
 
 
 def needs_toolkit(path):
-    """Whether the unit cannot be compiled without CUDA's headers."""
+    """Returns whether the unit needs CUDA's headers."""
     return any(TOOLKIT_HEADER.search(_content(name)) for name in reached(path))
 
 
@@ -99,7 +99,7 @@ def _settings():
 
 
 def key(path):
-    """Returns a name of everything that the findings of a unit depend on."""
+    """Returns a digest of everything that the findings of a unit depend on."""
     digest = hashlib.sha256(_settings())
     for name in reached(path):
         content = hashlib.sha256(_content(name)).digest()
@@ -108,7 +108,7 @@ def key(path):
 
 
 def _findings(command):
-    """Runs a command of clang's. Returns its findings, empty if clean."""
+    """Runs a command of clang's. Returns its findings as text, empty if it has none."""
     done = subprocess.run(command, cwd=tree.ROOT, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE)
     if done.returncode == 0:
@@ -118,7 +118,7 @@ def _findings(command):
 
 
 def check(path):
-    """Returns the findings of one unit by itself, empty if clean."""
+    """Checks one unit alone. Returns its findings as text, empty if there are none."""
     command = [CLANG_TIDY, "--quiet", path, "--"] + FLAGS
     if path.endswith(".h"):
         # A header is linted with the units that include it. Here it has to compile by
@@ -133,7 +133,7 @@ def check(path):
 
 
 def is_clean(bunch):
-    """Returns whether no unit of a bunch has a finding."""
+    """Checks several units at once. Returns whether none of them has a finding."""
     with tempfile.TemporaryDirectory(dir=CACHE.parent) as folder:
         path = pathlib.Path(folder, "bunch.cc")
         path.write_text(together.text(bunch))
@@ -150,8 +150,8 @@ def write_compile_commands(units):
 
 
 def _distinct(findings):
-    """Keeps one finding for each place, as every unit that includes a header has the
-    header's findings."""
+    """Returns the lines of all findings, each finding once, and the number of findings.
+    Every unit that includes a header repeats the header's findings."""
     head = re.compile(r"^\S[^\n]*:\d+:\d+: (?:error|warning): ")
     seen, current, keep = set(), [], True
     for line in "".join(findings).splitlines():
@@ -165,7 +165,7 @@ def _distinct(findings):
 
 
 def bunches(due):
-    """Returns bunches of the units that can be in one."""
+    """Returns bunches of the units in `due` that can be checked together."""
     headers = set(tree.files(".h"))
     return together.bunches(
         [together.Unit(path, _content(path).decode(),
@@ -175,8 +175,8 @@ def bunches(due):
 
 
 def look_at(function, tasks):
-    """Runs a function on each task. Yields the task, the result and the seconds, in the
-    order in which calls end."""
+    """Calls a function on each task, on WORKERS threads. Yields each task, its result
+    and its seconds, in the order in which the calls end."""
     def timed(task):
         begin = time.monotonic()
         return task, function(task), time.monotonic() - begin

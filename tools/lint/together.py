@@ -1,9 +1,9 @@
-"""Lays C++ units together, so that one parse of their headers serves many.
+"""Joins C++ units into bunches, so that clang-tidy parses shared headers only once.
 
 A unit of this project includes some ten times its own text, and clang-tidy parses
 all of that. Therefore clang-tidy first checks bunches: files with the text of several
-units, one behind the other. If a bunch is clean, so are its units. If it is not,
-clang-tidy checks its units one by one, and only these findings count.
+units, one after the other. If a bunch has no findings, its units have none. If a bunch
+has findings, clang-tidy checks its units one by one, and only these findings count.
 """
 
 import collections
@@ -22,7 +22,7 @@ class Unit:
 
     Two parts may use the same name for different things, above all in namespaces
     without a name. A test that has no header is moved into a namespace of its own.
-    Among the other parts, a bunch has no two of one namespace.
+    No two other units of a bunch share a namespace.
     """
 
     def __init__(self, path, text, has_header):
@@ -37,7 +37,7 @@ class Unit:
         self.scopes = frozenset() if self._inner else frozenset(opened)
 
     def part(self, number):
-        """Returns its text in a bunch, with as many lines."""
+        """Returns the unit's text as part `number` of a bunch, with the same lines."""
         if self._inner is None:
             return self._text
         name = re.escape(self._inner)
@@ -48,7 +48,7 @@ class Unit:
 
 
 def bunches(units, workers):
-    """Spreads units over bunches, those of one folder together where they may.
+    """Spreads units over bunches. Units of one folder are together where possible.
 
     Args:
       units: Unit objects.
@@ -58,7 +58,7 @@ def bunches(units, workers):
       A list of lists of units.
     """
     most = min(MOST_IN_BUNCH, -(-len(units) // workers))
-    # The scope with the most units comes first, as it decides the number of bunches.
+    # Units of the scope with the most units come first: each needs another bunch.
     crowd = collections.Counter(scope for unit in units
                                 for scope in unit.scopes)
     order = sorted(units, key=lambda unit: (
@@ -76,7 +76,7 @@ def bunches(units, workers):
 
 
 def text(bunch):
-    """Returns the text of the file for a bunch."""
+    """Returns the text of a bunch's file."""
     # The macro between two parts keeps clang-tidy from reporting that a header is
     # included again.
     return "\n".join(f"{unit.part(number)}\n#define FOREBAY_PART_{number}"

@@ -1,4 +1,4 @@
-"""The files of the checkout, as the checks see them."""
+"""Lists the files of the checkout that are checked."""
 
 import pathlib
 import subprocess
@@ -8,7 +8,7 @@ CC_SUFFIXES = (".cc", ".h")
 
 
 def files(*suffixes):
-    """Returns paths below the root of files that git has or would add.
+    """Returns the paths of all files that git tracks or would add.
 
     Args:
       *suffixes: how names must end; none: every file.

@@ -1,8 +1,8 @@
 """Checks the words of comments, pages and names: a comment opens with its subject,
 no retired term returns, and a class name has one meaning.
 
-With paths as arguments: checks the comments of these files and folders alone, and
-prints which share of their lines of C++ comments are."""
+With paths as arguments, checks the comments of these files and folders alone, and
+prints how many of their lines of C++ are comments."""
 
 import collections
 import re
@@ -11,14 +11,14 @@ import sys
 import tree
 
 CC = (".cc", ".h", ".cu", ".cuh", ".proto")
-# Words that stand where a comment's subject belongs.
+# Words with which a comment must not open, because its subject belongs there.
 OPENERS = re.compile(r"(Of|As|Those|That|Such|Likewise|Else|It|One|So|What|Who|Whose)"
                      r"\b(?!')")
 # "X is no Y" says that X is not a Y; "there is no Y" and comparisons are fine.
 NOT_A = re.compile(r"(?<!there )(?<!There )\b(?:is|are|was|were) no (?!longer\b|more\b|"
                    r"less\b|fewer\b|better\b|worse\b|larger\b|smaller\b|later\b|"
                    r"earlier\b|faster\b|slower\b|greater\b|sooner\b|other\b|one\b)\w+")
-# Retired terms, and the field's term.
+# Patterns of terms that this project no longer uses, and the field's terms instead.
 RETIRED = [
     (r"\b[Dd]esks?\b", "user-code buffer"),
     (r"\b[Ss]ponsors?\b", "payer"),
@@ -38,7 +38,7 @@ RETIRED = [
     (r"\b(Made(Bytes|Values)|Found(Array|Eocd|File|Point))\b",
      "the thing, without the participle"),
 ]
-# One concept that the daemon and its clients each have a class of.
+# Classes that exist in the daemon and in its clients, for the same concept.
 BOTH_ENDS = {"Dataset", "Fetched", "Gpu", "Loader", "ObjectRead", "ObjectReader",
              "Placement", "Reply", "Session", "Tail"}
 PROGRAMS = (("server/", "cuda/", "proto/"), ("client/", "proto/"), ("tools/",))
@@ -106,7 +106,7 @@ def _paragraphs(lines):
 
 
 def of_comments(path, lines):
-    """Findings in the comments of one file."""
+    """Yields the findings in the comments of one file."""
     for number, text in comments(path, lines):
         found = OPENERS.match(text)
         if found:
@@ -114,7 +114,7 @@ def of_comments(path, lines):
 
 
 def of_lines(path, lines):
-    """Findings in all lines of one file."""
+    """Yields the findings in all lines of one file."""
     for number, line in enumerate(lines, 1):
         found = NOT_A.search(line)
         if found:
@@ -126,8 +126,9 @@ def of_lines(path, lines):
 
 
 def of_names():
-    """Findings of class names and headers that two places of one program have, and of
-    class names that only the two ends of a contract may share."""
+    """Yields a finding for each name of a class or header that two places of one
+    program have, and for each class name that daemon and client both have, except
+    those in BOTH_ENDS."""
     headers = tree.files(".h", ".cuh")
     for program in PROGRAMS:
         names = collections.defaultdict(set)
@@ -149,7 +150,7 @@ def of_names():
 
 
 def share(paths):
-    """The share of lines of C++ that are comments."""
+    """Returns a sentence on how many lines of C++ are comments."""
     lines = [line.strip() for path in paths if path.endswith(CC)
              for line in (tree.ROOT / path).read_text().splitlines()]
     noted = sum(line.startswith(("//", "/*", "*")) for line in lines)

@@ -1,10 +1,10 @@
-"""C++ of the messages of a .proto file, for programs that do not link protobuf.
+"""Writes C++ for the messages of a .proto file, for programs without protobuf.
 
 A message becomes a struct with a member for each field. Serialize and Parse write and
 read the struct as protobuf does: fields are in the order of their numbers, and a field
 with its default is left out. Parse skips fields that the .proto file does not name, and
-merges a message that comes twice (Protocol Buffers' "Encoding", Last One Wins). A
-message that the message itself may be part of is a vector of at most one element.
+merges a message that comes twice (Protocol Buffers' "Encoding", Last One Wins). If a
+message may contain itself, the member for it is a vector of at most one element.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Field
 
 NAMESPACE = "forebay::message"
 
-# The number types by protobuf's: the C++ type, and the name in protozero's functions.
+# For each number type of protobuf: the C++ type, and the name in protozero's functions.
 _NUMBERS = {
     Field.TYPE_INT32: ("std::int32_t", "int32"),
     Field.TYPE_INT64: ("std::int64_t", "int64"),
@@ -26,13 +26,13 @@ _NUMBERS = {
     Field.TYPE_DOUBLE: ("double", "double"),
 }
 _TEXTS = (Field.TYPE_STRING, Field.TYPE_BYTES)
-# Names of fields that are not names of C++.
+# Names of fields that cannot be names in C++; the member gets a trailing underscore.
 _RESERVED = {"std", "class", "default", "operator", "namespace", "template"}
 
 
 @dataclass
 class Member:
-    """A field, or the kinds of a oneof, as a member of a struct."""
+    """A member of a struct: for one field, or for all fields of a oneof."""
 
     name: str
     type: str
@@ -73,7 +73,7 @@ def _held(message):
 
 
 def _loops(messages):
-    """Returns the names of the messages that may be parts of each other, by name."""
+    """Returns a dict: for each message, the messages that contain it and are in it."""
     parts = {message.name: _held(message) for message in messages}
     for _ in messages:
         for name, held in parts.items():
@@ -111,7 +111,7 @@ def members(message, loops):
 
 
 def _in_order_of_use(messages, loops):
-    """Returns the messages, each behind those that must be complete in its struct."""
+    """Returns the messages, each after the messages that its struct needs complete."""
     needs = {
         message.name: {
             kind
@@ -152,7 +152,7 @@ def _struct(message, loops):
 
 
 def header(file):
-    """Returns the header of a file's structs and of their functions."""
+    """Returns the text of the header that declares a file's structs and functions."""
     guard = "FOREBAY_" + file.name.upper().replace("/", "_").replace(".", "_") + "_H_"
     lines = [
         f"// The messages of {file.name}, as tools/protoc writes them.",
@@ -196,7 +196,7 @@ def header(file):
 
 
 def _write(field, member):
-    """Returns the statement that writes a field, unless it has its default."""
+    """Returns a C++ statement that writes a field unless the field has its default."""
     value, number = f"message.{member.name}", field.number
     if _is_in_oneof(field):
         kind = _value_type(field)
@@ -225,22 +225,22 @@ def _write(field, member):
         )
     if field.proto3_optional:
         return f"if ({value}) writer.add_{kind}({number}, *{value});"
-    # Minus zero is not a double's default.
+    # The default of a double is +0; -0 has other bits, and is written.
     bits = f"std::bit_cast<std::uint64_t>({value})" if kind == "double" else value
     return f"if ({bits} != 0) writer.add_{kind}({number}, {value});"
 
 
 def _get(field):
-    """Returns the expression that reads a number or text."""
+    """Returns a C++ expression that reads a number or text."""
     if field.type in _TEXTS:
         return "reader.get_string()"
-    # get_bool would read a byte that the message may not have.
+    # get_bool reads a byte without checking that the message has one.
     kind = _NUMBERS[field.type][1]
     return "reader.get_uint64() != 0" if kind == "bool" else f"reader.get_{kind}()"
 
 
 def _read(field, name):
-    """Returns the statements by the wire type of a field that they read."""
+    """Returns a dict from wire types to the C++ statement that reads the field."""
     value = f"message->{name}"
     if field.type == Field.TYPE_MESSAGE:
         kind = _value_type(field)
@@ -309,7 +309,7 @@ def _functions(message, loops):
 
 
 def source(file):
-    """Returns the source of a file's functions."""
+    """Returns the text of the .cc file that defines a file's functions."""
     lines = [
         f'#include "{file.name.removesuffix(".proto")}.message.h"',
         "",

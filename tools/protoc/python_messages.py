@@ -1,4 +1,4 @@
-"""A Python table of messages, for programs that do not have protobuf."""
+"""Writes a Python table of messages, for programs that do not have protobuf."""
 
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Field
 
@@ -46,7 +46,7 @@ def _types(files):
 
 
 def module(files, roots):
-    """Returns a module with the messages `roots` and what they consist of."""
+    """Returns the text of a module with the messages `roots` and all their parts."""
     messages, enums = _types(files)
     reached, used = list(roots), set()
     for name in reached:

@@ -1,7 +1,8 @@
 """Runs the benches of tests/bench and prints their figures.
 
-Every figure stands beside a peer's or a physical limit's, which was measured in the
-same run; "ratio" is value / reference. The first row of a bench is its main result.
+Beside every figure stands the reference: the figure of a peer or of a physical limit,
+measured in the same run. "ratio" is value / reference. The first row of a bench is its
+main result.
 """
 
 import argparse
@@ -17,8 +18,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FOLDER = ROOT / "tests" / "bench"
 KEYS = {"bench", "metric", "value", "reference", "ratio", "unit"}
 MORE_KEYS = {"digests"}  # keys that only some rows have
-# The benches that run only when they are named, as they install packages that nothing
-# else needs.
+# The benches that run only when they are named, because they install packages that no
+# other bench needs.
 ONLY_BY_NAME = {"peers"}
 
 
@@ -29,7 +30,7 @@ def names():
 
 
 def run(name):
-    """Runs one bench. Returns its rows, checked."""
+    """Runs one bench, checks its rows and returns them."""
     rows = importlib.import_module(f"bench_{name}").run()
     for row in rows:
         if set(row) - MORE_KEYS != KEYS or row["bench"] != name:
@@ -38,7 +39,7 @@ def run(name):
 
 
 def table(name):
-    """Returns the table of Markdown that a bench that ran has made; None: none."""
+    """Returns the Markdown table that a bench made in its run; None if it has none."""
     make = getattr(importlib.import_module(f"bench_{name}"), "table", None)
     return make() if make else None
 

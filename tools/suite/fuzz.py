@@ -1,10 +1,12 @@
-"""Runs the fuzz targets of tests/fuzz for long, driven by coverage.
+"""Runs the fuzz targets of tests/fuzz for long; coverage guides the inputs.
 
-Inputs that find new coverage are kept in .cache/fuzz/NAME/corpus and used by the
-next run, which ends by reducing them to those that are needed. Inputs that fail go
-to .cache/fuzz/NAME/failed, and the messages about them to .cache/fuzz/NAME/run.log.
-For each target, the table says how often it was executed in this run, how many
-edges of the program all of its inputs together reach, and how many edges there are.
+Inputs that reach new code are kept in .cache/fuzz/NAME/corpus, and used by the next
+run. At its end, a run drops the kept inputs that reach nothing more than the others.
+Inputs that fail go to .cache/fuzz/NAME/failed, and the messages about them to
+.cache/fuzz/NAME/run.log.
+For each target, the table says how often it was executed in this run. The table also
+says how many edges of the program's control flow all inputs together reach, and how
+many edges there are.
 """
 
 import argparse
@@ -21,7 +23,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CACHE = ROOT / ".cache" / "fuzz"
 SUFFIX = "_fuzz_test"
-# The environment of targets, with options by which reports name functions.
+# The environment of targets. Its options make the sanitizers' reports name functions.
 ENVIRONMENT = dict(os.environ, ASAN_OPTIONS="allow_addr2line=1",
                    UBSAN_OPTIONS="print_stacktrace=1")
 
@@ -39,7 +41,7 @@ class Result:
 
 
 def folder_of_programs():
-    """Returns the folder that the build has put the targets in."""
+    """Returns the folder in which the build puts the targets."""
     told = subprocess.run(
         ["bazel", "info", "--config=fuzz", "--ui_event_filters=-info",
          "bazel-bin"], cwd=ROOT, check=True, stdout=subprocess.PIPE)
@@ -52,7 +54,7 @@ def _number(pattern, text):
 
 
 class Target:
-    """A target: its program, and the folder of its inputs and its log."""
+    """A fuzz target: its program, and the folders of its inputs."""
 
     def __init__(self, name, programs):
         self.name = name
@@ -63,7 +65,7 @@ class Target:
         self._failed = CACHE / name / "failed"
 
     def _run(self, log, *arguments):
-        """Runs the program. Returns its exit code and its output."""
+        """Runs the program, with output to `log`. Returns exit code and output."""
         with open(log, "wb") as output:
             code = subprocess.run(
                 [self._program, *self._options, *arguments], cwd=ROOT,

@@ -17,7 +17,7 @@ class Case:
 
 
 def cases(path, group):
-    """Returns all cases of a file; a single failed case if it cannot be read."""
+    """Returns all cases of a JUnit file; one failed case if the file cannot be read."""
     try:
         root = xml.etree.ElementTree.parse(path).getroot()
     except (OSError, xml.etree.ElementTree.ParseError) as error:
@@ -48,7 +48,7 @@ def bazel_cases(labels, events):
       events: the run's build event file.
 
     Returns:
-      A list of cases, at least one a label.
+      A list of cases, with at least one case for each label.
     """
     results = {label: [] for label in labels}
     lines = events.read_text().splitlines() if events.exists() else []
@@ -56,7 +56,7 @@ def bazel_cases(labels, events):
         try:
             event = json.loads(line)
         except ValueError:
-            continue  # the line is cut off, as Bazel was killed
+            continue  # Bazel was killed while it wrote this line
         label = event.get("id", {}).get("testResult", {}).get("label")
         if label in results and "testResult" in event:
             results[label].append(event["testResult"])
@@ -84,13 +84,13 @@ def _path(uri):
 
 
 def report(found):
-    """Prints skips, failures and the last line. Returns the exit code."""
+    """Prints skipped and failed cases, then the counts. Returns the exit code."""
     for case in found:
         if case.verdict == SKIPPED:
             print(f"skipped: {case.name}: {case.reason.strip()}")
     for case in found:
         if case.verdict == FAILED:
-            # The first line has the place, the second one the assertion.
+            # The first line of a reason has the place, the second line the assertion.
             lines = case.reason.strip().splitlines()[:2]
             print(f"failed: {case.name}: {': '.join(lines)}")
     count = {verdict: sum(case.verdict == verdict for case in found)

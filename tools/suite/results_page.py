@@ -1,8 +1,8 @@
 """Writes rows of benches into a page of Markdown, a section for each bench.
 
-A section that is written replaces the one of the same bench; all other sections
-and the text before the first one stay as they are. So a page may hold figures of
-several days, and each section says of which.
+A new section replaces the old section of the same bench. All other sections, and the
+text before the first section, stay as they are. A page may therefore have figures of
+several days; each section names its day.
 """
 
 import datetime
@@ -15,7 +15,7 @@ _SECTION = re.compile(r"^## ", re.MULTILINE)
 
 
 def _cpu_model():
-    """The name of the CPU, as the kernel says it; the architecture if it is silent."""
+    """Returns the CPU's name from /proc/cpuinfo, or else the architecture."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             names = [line.partition(":")[2].strip() for line in file
@@ -26,7 +26,7 @@ def _cpu_model():
 
 
 def _commit(root):
-    """The checkout's commit, shortened, and "+" if files differ from it; else ""."""
+    """Returns the checkout's short commit, with "+" if files differ; "" without git."""
     def git(*arguments):
         return subprocess.run(["git", "-C", str(root), *arguments], check=True,
                               capture_output=True, text=True).stdout.strip()
@@ -47,7 +47,7 @@ def origin(root):
 
 
 def _number(value):
-    """Four digits that matter, with commas."""
+    """Returns a number with four significant digits and with commas."""
     if value != 0 and abs(value) < 0.001:
         return f"{value:.3g}"
     digits = max(0, 4 - len(f"{abs(value):.0f}")) if abs(value) >= 1 else 4
@@ -61,7 +61,7 @@ def section(name, rows, measured, table=None):
       name: the bench's name.
       rows: its rows, as figures.row makes them.
       measured: one sentence, as origin() returns it.
-      table: a table of Markdown that replaces that of the rows; None: no such.
+      table: a Markdown table that replaces the table of the rows; None: the rows' own.
 
     Returns:
       A str that ends with a newline.
@@ -77,12 +77,12 @@ def section(name, rows, measured, table=None):
 
 
 def replaced(page, sections):
-    """Returns the page with these sections in place of those of the same names.
+    """Returns the page with new sections in place of the old ones of the same names.
 
     Args:
       page: a str of Markdown.
-      sections: a dict of the benches' names and section()'s results. New ones
-        follow the last section of the page, in the order of the dict.
+      sections: a dict from benches' names to section()'s results. Sections that the
+        page lacks follow its last section, in the order of the dict.
     """
     starts = [found.start() for found in _SECTION.finditer(page)] + [len(page)]
     parts = [page[:starts[0]].rstrip("\n")]

@@ -11,8 +11,8 @@ import junit
 import today
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-# The folders of Python tests. Processes take files in this order, so the folders with
-# the longest tests come first.
+# The folders of Python tests. The processes that run tests take files in this order, so
+# the folders with the longest tests come first.
 PYTEST_FOLDERS = ("tests/crash", "tests/integration",
                   "tests/conformance/dataloader", "tests/unit/client",
                   "tests/unit/deploy", "tests/unit/tools")
@@ -37,12 +37,12 @@ CUDA_PROGRAMS = {
     "FOREBAY_FAKE_LIBCUDA": ("//tests/device/fake_libcuda:libcuda.so.1",
                              "tests/device/fake_libcuda/libcuda.so.1"),
 }
-# The wheel's target and folder; its programs are linked for other hosts.
+# The wheel's target and folder. The wheel's programs also run on other hosts.
 WHEEL = ("//deploy/wheel:dist", "deploy/wheel/dist")
 
 
 def programs():
-    """Returns the programs that Python tests run, by the tests' variables."""
+    """Returns the programs that Python tests run, by the variables that name them."""
     return {**PROGRAMS, **(CUDA_PROGRAMS if NVCC.exists() else {})}
 
 
@@ -154,7 +154,7 @@ def run_pytest(paths, python="/usr/bin/python3", group="pytest"):
 
 
 def run_today():
-    """Runs the tests of today's stack, if it is installed. Returns the list of their
+    """Runs the tests on today's stack if it is installed. Returns the list of their
     cases."""
     reason = today.missing()
     if reason:
@@ -179,8 +179,8 @@ def _pytest(python, paths, env, options, group):
 
 
 def tests_named(names, config):
-    """Returns labels of C++ tests, and paths of Python tests, that names ask for. Exits
-    if a name fits no test."""
+    """Returns the labels of C++ tests and the paths of Python tests that fit the names.
+    Exits if a name fits no test."""
     labels, paths = set(), set()
     for name in map(from_root, names):
         of_name = set(bazel_targets([name], config)), set(python_tests([name]))
@@ -192,7 +192,7 @@ def tests_named(names, config):
 
 
 def from_root(name):
-    """Returns a name in the form that labels and paths below the root have."""
+    """Returns a name as a path below the root, the form that labels and paths have."""
     if not name.strip("/"):
         sys.exit(f"tools/test: {name!r} names no test")
     if name.startswith("./") or name.startswith(f"{ROOT}/"):
@@ -210,7 +210,7 @@ def main():
 
     everything = not args.name
     names = [name for name in args.name if name != today.NAME]
-    by_name = bool(names) or everything  # False: only today's tests are asked for
+    by_name = bool(names) or everything  # False if `today` is the only name
     on_today = config not in SANITIZERS and (everything or names != args.name)
 
     cases = build_all(config) if everything else []

@@ -1,6 +1,6 @@
 """Today's stack: the newest torch and training frameworks, in .cache/today.
 
-tools/setup --today makes this virtual environment of what tools/today.txt lists.
+tools/setup --today makes this virtual environment from the list in tools/today.txt.
 """
 
 import pathlib
@@ -10,7 +10,7 @@ NAME = "today"  # the argument of tools/test that asks for these tests
 LIST = ROOT / "tools" / "today.txt"
 PLACE = ROOT / ".cache" / "today"
 PYTHON = PLACE / "bin" / "python"
-# The tests of loaders in torch and its training frameworks.
+# The tests that run loaders in torch and in training frameworks.
 TESTS = (
     "tests/integration/frameworks_test.py",
     "tests/integration/stage_state_test.py",

@@ -1,4 +1,4 @@
-"""A separate forebayd, which runs as long as a `with` block."""
+"""Runs a separate forebayd for as long as a `with` block lasts."""
 
 import contextlib
 import json
@@ -18,8 +18,8 @@ PYTHON_PATH = ROOT / "client" / "python"
 TRIAL = ROOT / "tools" / "trial"
 LIBRARY = ROOT / "bazel-bin" / "client" / "libforebay.so"
 START_SECONDS = 120  # the time after which a start counts as a hang
-# The settings with which the cache keeps no decoded images: every image that is
-# delivered is decoded for it.
+# With these settings, the cache keeps no decoded images: every delivered image is
+# decoded anew.
 ENCODED_ONLY = '[cache]\ndecoded = "off"\n'
 
 
@@ -46,7 +46,7 @@ class Daemon:
             PYTHONDONTWRITEBYTECODE="1")
 
     def log(self):
-        """Returns its log so far."""
+        """Returns the daemon's log so far."""
         return (self.folder / "log").read_text(errors="replace")
 
     def ctl(self, *arguments):
@@ -66,14 +66,14 @@ class Daemon:
 
 
 def process_cpu_nanos(pid):
-    """Returns the CPU time of a process so far, in nanoseconds, with that of threads
-    that have ended.
+    """Returns the CPU time of a process so far, in nanoseconds. Threads that have ended
+    are included.
 
     Raises:
       OSError: the process is gone.
     """
-    # The clock id that Linux's clock_getcpuclockid(3) returns: the inverted process id,
-    # and 2 for CPU time of the scheduler.
+    # The number of the process's clock, as clock_getcpuclockid(3) returns it: the
+    # inverted process id, and 2 (CPU time as the scheduler counts it) in the low bits.
     return time.clock_gettime_ns((~pid << 3) | 2)
 
 
@@ -96,13 +96,13 @@ def memory(pid):
 
 @contextlib.contextmanager
 def daemon(config="", environment=None, index=None):
-    """Starts forebayd, waits until it accepts clients, stops it at the end.
+    """Starts forebayd, waits until it accepts clients, and stops it at the block's end.
 
     Args:
       config: text of its TOML file, without [index].
       environment: further variables of the daemon's environment.
-      index: the folder of its indexes, which stays. By default, indexes are removed
-        with the daemon.
+      index: the folder of its indexes, which is kept. By default, the indexes are
+        removed when the daemon ends.
 
     Yields:
       A Daemon.
@@ -115,8 +115,8 @@ def daemon(config="", environment=None, index=None):
     (folder / "forebayd.toml").write_text(
         f'[index]\ndirectory = "{index or folder / "index"}"\n{config}')
     with open(folder / "log", "wb") as log:
-        # The daemon has a session of its own: Ctrl-C reaches only this process, which
-        # then ends the daemon in order.
+        # The daemon has a session of its own, so that Ctrl-C reaches only this process.
+        # This process then stops the daemon.
         process = subprocess.Popen(
             [str(PROGRAM), "--runtime-dir", str(folder / "run"),
              "--config", str(folder / "forebayd.toml")],
@@ -148,7 +148,7 @@ def _await_ready(started):
 
 
 def stop(process, seconds=10):
-    """Ends a process in order; kills it if it has not ended after `seconds`."""
+    """Ends a process by SIGTERM; kills it if it still runs after `seconds`."""
     if process.poll() is not None:
         return
     process.send_signal(signal.SIGTERM)

@@ -36,8 +36,8 @@ class Trainer:
             universal_newlines=True)
 
     def await_word(self, word):
-        """Returns once the trainer says "ready" (its loader is open) or "reading" (it
-        has its first batch)."""
+        """Waits until the trainer says `word`: "ready" once its loader is open,
+        "reading" once it has its first batch."""
         if self._process.stdout.readline() != word + "\n":
             raise TrainerError(f"the trainer {self.name} failed (above)")
 
@@ -126,7 +126,7 @@ def run(args):
 
 
 def _peek(server, job, sheet):
-    """Writes a picture of a batch that the job sees. Returns its path."""
+    """Writes a picture of a batch that the job sees. Returns the picture's path."""
     sheet.parent.mkdir(parents=True, exist_ok=True)
     try:
         server.ctl("peek", job, "-o", str(sheet))

@@ -1,7 +1,7 @@
 """Makes a dataset of real photographs: crops of Debian's wallpapers.
 
-Prints the folder, which is made once and then used again. It has about 6,000 JPEGs of
-400x300 to 640x480 pixels in ten class folders, similar to ImageNet's.
+Prints the dataset's folder, which is made once and then used again. The dataset has
+about 6,000 JPEGs of 400x300 to 640x480 pixels in ten class folders, like ImageNet's.
 """
 
 import argparse
@@ -22,7 +22,7 @@ PACKAGES = ["lomiri-wallpapers-16.04", "lomiri-wallpapers-20.04",
             "ukui-wallpapers"]
 CLASSES = 10
 DEFAULT_COUNT, DEFAULT_SEED = 6000, 0
-# The version of the dataset; goes up when the same seed makes other pixels.
+# The version of the dataset. Raise it when the same seed makes other pixels.
 VERSION = 2
 MIN_EDGE = 900
 # The wallpapers that are drawings, not photographs.
@@ -31,8 +31,8 @@ DRAWINGS = ("2004default", "Autumn/", "Elephants", "Flow/", "Fossa",
             "PastelHills/", "SafeLanding/", "Shell/", "Volna/",
             "analogpattern", "firstgeneration", "greentock", "rhythm",
             "string", "the-mouse", "umang")
-# A crop whose JPEG has fewer bytes shows little but sky; it is drawn again, at most so
-# often.
+# A crop whose JPEG has fewer than DULL_BYTES shows little but sky. Such a crop is drawn
+# again, up to RETRIES times.
 DULL_BYTES, RETRIES = 16_000, 6
 
 
@@ -70,7 +70,7 @@ def cut(path, number, first, count, seed, target):
       number: the wallpaper's place in the list, which decides the class.
       first: the number of the wallpaper's first image.
       count: the number of crops.
-      seed: of the dataset.
+      seed: the seed of the dataset.
       target: the folder that holds the class folders.
     """
     rng = random.Random(f"{VERSION} {seed} {number}")
@@ -86,7 +86,7 @@ def cut(path, number, first, count, seed, target):
 
 
 def _crop(image, rng):
-    """Returns a random part of the image, smaller, as the bytes of a JPEG."""
+    """Returns a random part of the image, scaled down, as the bytes of a JPEG."""
     width, height = rng.randint(400, 640), rng.randint(300, 480)
     largest = min(image.width / width, image.height / height)
     zoom = rng.uniform(min(1.2, largest), min(4.0, largest))
@@ -106,7 +106,7 @@ def make(count=DEFAULT_COUNT, seed=DEFAULT_SEED, force=False, log=sys.stderr):
 
     Args:
       count: the number of images.
-      seed: of the crops.
+      seed: the seed of the crops.
       force: whether to make the folder again if it is complete.
       log: the stream on which progress is reported.
 

@@ -1,7 +1,7 @@
-"""A trainer without a model, which reads whole batches and reports its rate.
+"""A trainer without a model: reads whole batches and reports its rate.
 
-The trainer says "ready" when its loader is open, starts at a line on standard input,
-says "reading" at its first batch, and ends with a line of JSON.
+The trainer prints "ready" when its loader is open, and then waits for a line on
+standard input. It prints "reading" at its first batch, and at the end a line of JSON.
 """
 
 import argparse
@@ -16,7 +16,7 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 def training_transform(dtype="float32"):
-    """Returns ImageNet's usual augmentation, to NCHW of 224 x 224 pixels."""
+    """Returns the usual augmentation for ImageNet, with NCHW output of 224 x 224."""
     ops = [T.RandomResizedCrop(224), T.RandomHorizontalFlip(), T.ToImage()]
     if dtype != "uint8":
         ops += [T.ToDtype(dtype, scale=True), T.Normalize(MEAN, STD)]
@@ -24,7 +24,7 @@ def training_transform(dtype="float32"):
 
 
 def _read(images):
-    """Touches every page, as a copy to a GPU would."""
+    """Reads every page of the images, as a copy to a GPU would."""
     return int(images.reshape(-1)[::1024].view("uint32").max())
 
 

@@ -2,8 +2,8 @@
 
     python lightning_train.py /data/train --epochs 20 --processes 2
 
-Only Forebay's loader is needed. Lightning sets the epochs and the ranks, and its
-checkpoints hold the loader's position.
+Nothing is needed except Forebay's loader. Lightning sets the epochs and the ranks, and
+its checkpoints hold the loader's position.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import forebay
 
 
 class Classifier(lightning.LightningModule):
-    """The network, and which loader it trains on."""
+    """The network, and the choice of the loader that it trains on."""
 
     def __init__(self, args):
         super().__init__()

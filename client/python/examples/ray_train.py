@@ -28,8 +28,8 @@ def save(model, loader):
 
 
 def network_for(loader):
-    """Makes the network. In a function that uses torch, Ray's pickling takes the name
-    `classes` for torch.classes, and fails. So this function does not use torch."""
+    """Makes the network. This function does not use torch: if it did, Ray's pickling
+    would confuse the name `classes` with torch.classes, and fail."""
     return network(len(loader.dataset.classes))
 
 
@@ -87,7 +87,8 @@ def main():
                            "batch_size": args.batch_size, "epochs": args.epochs,
                            "fail_after": args.fail_after},
         scaling_config=ray.train.ScalingConfig(
-            # Older Ray gives a CPU to a trainer beside the workers, too.
+            # Older versions of Ray give a CPU to the trainer itself, in addition to the
+            # workers.
             num_workers=args.workers, resources_per_worker={"CPU": 0.5}),
         run_config=ray.train.RunConfig(
             storage_path=args.storage,

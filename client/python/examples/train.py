@@ -2,11 +2,13 @@
 
     python train.py /data/train --validation /data/val --epochs 20
 
-On two CPU cores, one minute with a few thousand photographs gives an accuracy
-far above chance. Without --validation, the accuracy is that on the training images,
+On two CPU cores, one minute with a few thousand photographs gives an accuracy far above
+chance. Without --validation, the accuracy is that on the training images,
 which says little about other images. With --checkpoint, the model, the optimizer and
-the loader's position are saved at the end of each epoch, and when --max-steps ends the
-run. The next run with the same file goes on with the very next sample.
+the loader's position are saved
+at the end of each epoch, and when --max-steps ends the
+run. The next run with the same
+checkpoint goes on with the very next sample.
 """
 
 import argparse
@@ -20,7 +22,7 @@ from torch.nn import functional as F
 import forebay
 from forebay import transforms as T
 
-SIZE = 64  # pixels, of an image's edge
+SIZE = 64  # pixels of an image's edge
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 FINISH = [T.ToImage(), T.ToDtype("float32", scale=True), T.Normalize(MEAN, STD)]
 AUGMENTED = T.Compose([T.RandomResizedCrop(SIZE, scale=(0.3, 1.0)),
@@ -52,7 +54,7 @@ def accuracy(model, loader):
 
 
 class Training:
-    """A model, and the rest of what a checkpoint holds."""
+    """A model, and everything else that a checkpoint holds."""
 
     def __init__(self, args):
         self.loader = forebay.DataLoader(
@@ -74,7 +76,8 @@ class Training:
         print(f"goes on after step {self.step}, in epoch {self.epoch}")
 
     def save(self):
-        """Writes the checkpoint; killing the run meanwhile leaves the old one."""
+        """Writes the checkpoint. If the run is killed meanwhile, the old checkpoint
+        stays."""
         if not self._checkpoint:
             return
         fresh = self._checkpoint + ".new"

@@ -3,7 +3,8 @@
     python trainer_train.py /data/train --validation /data/val --output /tmp/run
     torchrun --nproc_per_node 2 trainer_train.py /data/train --output /tmp/run
 
-The dataset is torchvision's. Equal runs on one machine make its samples once.
+The dataset is torchvision's. Equal runs on one machine share the work: each sample is
+made once for all of them.
 """
 
 import argparse
@@ -20,7 +21,7 @@ from forebay.huggingface import Trainer
 
 
 class Classifier(nn.Module):
-    """The network, as the Trainer calls it."""
+    """The network, with the arguments and results that the Trainer expects."""
 
     def __init__(self, classes):
         super().__init__()
@@ -37,7 +38,8 @@ PLAIN = (T.Resize(SIZE), T.CenterCrop(SIZE))
 
 
 class Photos(datasets.ImageFolder):
-    """A folder of class folders, whose samples have the names of the arguments."""
+    """A folder of class folders. Its samples are dicts whose keys are the names of
+    forward's arguments."""
 
     def __init__(self, folder, crop=AUGMENTED):
         super().__init__(folder, T.Compose([

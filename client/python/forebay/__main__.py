@@ -1,4 +1,4 @@
-"""`python -m forebay inspect URI`: what `forebayctl inspect` does."""
+"""`python -m forebay inspect URI` does the same as `forebayctl inspect URI`."""
 
 from __future__ import annotations
 

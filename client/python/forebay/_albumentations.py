@@ -1,9 +1,9 @@
 """Reads Albumentations' transforms by class names and attributes.
 
-This module imports nothing: a transform tells its class and arguments. Albumentations
-rounds some lengths differently from torchvision, and so from Forebay. An op with
-such a length has a counterpart only if the image's size is known and makes no
-difference.
+This module does not import Albumentations: a transform's attributes tell its class and
+arguments. Albumentations rounds some lengths differently from torchvision and Forebay.
+An op that rounds a length has a counterpart only if the image's size is known, and both
+round that length equally.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Pixels:
         self.uint8 = True
 
     def beginning(self) -> List[T.Transform]:
-        """Returns the ops that turn the daemon's three channels into the pixels'
-        own."""
+        """Returns the ops that turn the daemon's three channels into the channels that
+        these pixels have."""
         return [T.Grayscale(1)] if self._channels == 1 else []
 
     @property
@@ -47,8 +47,9 @@ class Pixels:
         return self.uint8 and not self.tensor
 
     def take(self, result: Any, behind: Sequence[Any]) -> bool:
-        """Takes the state of the pixels that the user's code returned, a _code.Result.
-        Returns False if the ops behind that code cannot take the pixels."""
+        """Sets the state to that of `result`, a _code.Result that the user's code
+        returned. Returns False if the ops `behind` that code cannot take such
+        pixels."""
         del behind
         self.size = result.shape[0], result.shape[1]
         return result.kind == "array"
@@ -60,8 +61,8 @@ class Pixels:
 
 
 def _pair(op: Any, *names: str) -> Tuple[int, int]:
-    """Returns (height, width) of an op, whose attribute names depend on the version of
-    Albumentations."""
+    """Returns (height, width) of an op. The names of these attributes depend on the
+    version of Albumentations."""
     size = getattr(op, "size", None)
     if size is not None:
         return int(size[0]), int(size[1])
@@ -208,7 +209,8 @@ def _always(op: Any) -> bool:
 
 
 def flatten(transform: Any) -> List[Any]:
-    """Returns the ops of nested sequences that always run, in order."""
+    """Returns the ops in order. Nested sequences that always run are replaced by their
+    ops."""
     if (owns(transform) and type(transform).__name__ in ("Compose", "Sequential")
             and _always(transform) and not getattr(transform, "processors", None)
             and not getattr(transform, "additional_targets", None)):

@@ -19,19 +19,19 @@ _PID = struct.Struct("<q")
 
 
 class Process:
-    """A forked process with a session of its own, which its starter need not wait
-    for."""
+    """A forked process in a new session (setsid). Its starter need not wait for it."""
 
     def __init__(self, target: Callable[..., None], arguments: Iterable[Any],
                  unwanted: Iterable[int] = ()):
         """Starts the process.
 
         Args:
-          target: the function that it runs; the process ends when that returns.
+          target: the function that the process runs; the process ends when `target`
+            returns.
           unwanted: descriptors that the process must not keep.
 
         Raises:
-          ChildProcessError: the process has ended at its start.
+          ChildProcessError: the process ended before it had started.
           errors.StateError: this process may not start processes.
         """
         if multiprocessing.current_process().daemon:
@@ -74,7 +74,8 @@ class Process:
 def _forked(target: Callable[..., None], arguments: Iterable[Any],
             unwanted: Iterable[int]) -> int:
     read, number = os.pipe()
-    # A copy of the pipe's end in a child of another thread would keep the pipe open.
+    # If another thread forks, its child must not inherit this end, which would keep the
+    # pipe open.
     write = _fork.Descriptor(number, passes_on=True)
     try:
         try:
@@ -116,8 +117,9 @@ def _run(write: _fork.Descriptor, streams: Tuple[Any, Any], target: Callable[...
 
 
 def leave_to_starter(own: Iterable[int]) -> None:
-    """Closes the descriptors that only the starter can use: its GPUs, and sockets that
-    listen. This process would keep them in use after the starter's death.
+    """Closes descriptors that only the starter can use: GPUs, and sockets that listen.
+    If they stayed open here, the GPUs and addresses would be in use after the starter's
+    death.
 
     Args:
       own: descriptors that this process keeps.
@@ -129,8 +131,8 @@ def leave_to_starter(own: Iterable[int]) -> None:
 
 
 def _replace(is_unwanted: Callable[[int, int], bool]) -> None:
-    """Replaces descriptors by /dev/null. They are not closed, as objects that have
-    their numbers may close them later."""
+    """Replaces descriptors by /dev/null. Does not close them, because objects that hold
+    their numbers may close these numbers later."""
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     for name in os.listdir("/proc/self/fd"):
         descriptor = int(name)

@@ -25,12 +25,12 @@ def split(path: Union[str, bytes], remote: bool) -> Optional[Tuple[str, str]]:
     """Splits a path that leads through zip archives.
 
     Args:
-      remote: whether the path is a URI. A local path may also have a folder whose name
-        ends as an archive's; such a folder is not an archive.
+      remote: whether the path is a URI. In a local path, a folder whose name has an
+        archive's ending is not taken for an archive.
 
     Returns:
-      The path of the archives, with braces and wildcards, and the folder in them; ""
-      means their root. None if the path leads through no archive.
+      The path of the archives, with braces and wildcards, and the folder in the
+      archives; "" is their root. None if the path leads through no archive.
     """
     text = os.fsdecode(path)
     for end in _ends_of_components(text):

@@ -1,4 +1,4 @@
-"""ArrayRecord files: which features of their records a batch is made of."""
+"""ArrayRecord files, and the features of their records that batches have."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class ArrayRecords:
     """The result of `array_record`, for DataLoader.
 
     Attributes:
-      path: of the files, with braces and wildcards.
+      path: the files' path, with braces and wildcards.
       fields: dict of str, the type of each feature; a str, the type of the whole
-        record; or None: they are guessed.
+        record; or None: the daemon guesses the features.
     """
 
     def __init__(self, path, fields):
@@ -28,19 +28,18 @@ class ArrayRecords:
 
 def array_record(path: Union[str, "os.PathLike[str]"], *,
                  fields: Union[None, str, Mapping[str, str]] = None) -> ArrayRecords:
-    """A dataset of the records of ArrayRecord files, which Grain reads: a
-    DataLoader's `dataset`.
+    """Describes the records of ArrayRecord files, which Grain reads, as a dataset.
 
     The daemon reads the files in their order; each record is a sample. It checks
     the hashes of every chunk that it reads.
 
     Args:
-      path: of the files, a path or a URI, with braces ("{00000..00127}") and
-        wildcards ("train.array_record-*-of-00128").
-      fields: dict of str, the type of each feature of the records'
-        tf.train.Example or SequenceExample that is wanted, by its name; or a str,
-        the type of the whole record, as the field "record". The types are those of
-        `tfrecord`. With None, fields are guessed from the first records.
+      path: the files' path or URI, with braces ("{00000..00127}") and wildcards
+        ("train.array_record-*-of-00128").
+      fields: a dict of the wanted features of the records' tf.train.Example or
+        SequenceExample: each feature's type, by its name. Or a str: the type of the
+        whole record, as the field "record". The types are those of `tfrecord`. With
+        None, the daemon guesses the fields from the first records.
 
     Returns:
       An ArrayRecords, to pass to DataLoader as `dataset`.

@@ -10,11 +10,11 @@ from . import _connection, _reopen, _retry, errors
 
 
 class Attachment:
-    """The connection of a loader, which can be replaced.
+    """Holds a loader's connection, which can be replaced.
 
-    A loader needs another connection in a forked child, and when its dataset
-    turns out to be out of date. One thread at a time uses it, except for
-    reading the attribute.
+    A loader needs another connection in a forked child, and when its dataset turns out
+    to be out of date. One thread at a time uses this object; any thread may read its
+    attributes.
 
     Attributes:
       connection: the _connection.Connection that was opened last.
@@ -22,7 +22,7 @@ class Attachment:
     """
 
     def __init__(self, options, transform, start_daemon):
-        """Opens the loader; waits until the dataset is indexed.
+        """Opens the loader, and waits until the dataset is indexed.
 
         Args:
           options, transform: see _connection.Connection.
@@ -56,8 +56,8 @@ class Attachment:
         return self.connection.dataset_version.hex()
 
     def is_inherited(self) -> bool:
-        """Whether the connection belongs to a process that this one was forked
-        from."""
+        """Whether the connection belongs to a parent process from which this process
+        was forked."""
         return self._pid != os.getpid()
 
     def retry(self) -> _retry.Retry:
@@ -65,13 +65,13 @@ class Attachment:
         return self.connection.retry(self.start_daemon)
 
     def start(self, position, is_new: bool) -> None:
-        """Starts an epoch; opens the loader first if it has no connection of its
-        own.
+        """Starts an epoch. Opens the loader first if this process has no connection for
+        it.
 
         Args:
-          position: a Position, where the epoch begins.
-          is_new: whether no sample was returned yet: the dataset may then be
-            another version, of as many samples and the same classes.
+          position: the Position at which the epoch begins.
+          is_new: whether no sample was returned yet. If so, the dataset may have
+            another version, with the same number of samples and the same classes.
 
         Raises:
           errors.StateError: the dataset has changed.

@@ -14,7 +14,7 @@ class AudioFolder:
     """The result of `audio_folder`, for DataLoader.
 
     Attributes:
-      path: of the folder.
+      path: the folder's path.
       labels: whether the folders in it are classes.
     """
 
@@ -28,16 +28,17 @@ class AudioFolder:
 
 def audio_folder(path: Union[str, "os.PathLike[str]"], *,
                  labels: bool = True) -> AudioFolder:
-    """A dataset of a folder of WAV, FLAC, Ogg, Opus and MP3 files, each a sample: a
-    DataLoader's `dataset`.
+    """Describes a folder of WAV, FLAC, Ogg, Opus and MP3 files as a dataset. Each file
+    is a sample.
 
     A batch has the field "audio": float32 of (frames, channels).
 
     Args:
-      path: of the folder, a path or a URI; also of a zip archive, or a folder in one.
-      labels: with True, the folders in it are classes, as torchvision's
-        DatasetFolder has them: a batch has the field "label", too. With False, the
-        files directly in the folder are the samples, in the order of their names.
+      path: the path or URI of the folder, of a zip archive, or of a folder in an
+        archive.
+      labels: with True, the folders in the folder are classes, as in torchvision's
+        DatasetFolder, and batches also have the field "label". With False, the samples
+        are the files directly in the folder, in the order of their names.
 
     Returns:
       An AudioFolder, to pass to DataLoader as `dataset`.
@@ -49,13 +50,14 @@ def audio_folder(path: Union[str, "os.PathLike[str]"], *,
 
 
 def field_names(dataset: AudioFolder) -> List[bytes]:
-    """Returns the fields by which the native options say what a sample is."""
+    """Returns the `fields` of the native options for this dataset."""
     return [b"audio", b"label"] if dataset.labels else [b"audio"]
 
 
 def find(path: Union[str, bytes]) -> Optional[AudioFolder]:
-    """Returns the dataset of a local folder of audio files: with labels, unless files
-    lie directly in it. None if there are no audio files, or its folders have images."""
+    """Returns the dataset of a local folder of audio files. It has labels unless audio
+    files lie directly in the folder. Returns None if there are no audio files, or if
+    the folders in it have images."""
     found = _folder_endings.look(path)
     if found is None or found.has_images:
         return None

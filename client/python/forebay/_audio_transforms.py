@@ -1,7 +1,7 @@
 """Transforms of audio, with torchaudio.transforms' names, defaults and numerics.
 
-Each takes arrays of float32 whose first axis is the time: clips (frames) or (frames,
-channels), or the results of spectrograms.
+Each transform takes float32 arrays whose first axis is the time. These are clips of
+shape (frames) or (frames, channels), or the results of spectrograms.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def _window(window_fn: Any) -> str:
 class Resample(AudioTransform):
     """Changes the sample rate of clips, by windowed sinc interpolation.
 
-    Without orig_freq, each clip has the rate that its file tells. The daemon plans
-    memory by the first clip's rate. If other clips have lower rates, and no
-    RandomWindow follows, set lowest_freq to the lowest rate.
+    Without orig_freq, a clip's file tells the clip's rate. The daemon then plans memory
+    by the first clip's rate. If other clips have lower rates, and no RandomWindow
+    follows, set lowest_freq to the lowest rate.
     """
 
     def __init__(self, orig_freq: Optional[int] = None, new_freq: int = 16000,
@@ -184,8 +184,8 @@ class MelSpectrogram(AudioTransform):
 
 
 class AmplitudeToDB(AudioTransform):
-    """Converts powers or magnitudes to decibels. Values more than top_db below the
-    sample's greatest are raised to that bound."""
+    """Converts powers or magnitudes to decibels. Values that are more than top_db below
+    the sample's largest value are raised to that bound."""
 
     def __init__(self, stype: str = "power", top_db: Optional[float] = None) -> None:
         self.stype = _values.choice(stype, _STYPES, "stype")
@@ -224,12 +224,13 @@ class MFCC(AudioTransform):
 
 
 class TimeMasking(AudioTransform):
-    """Sets successive times to 0: fewer than time_mask_param, and at most the share p
-    of all times. The place is random, and the same for all channels."""
+    """Sets a run of successive times to 0. The run is shorter than time_mask_param, and
+    at most the share p of all times. Its place is random, and the same for all
+    channels."""
 
     def __init__(self, time_mask_param: int, iid_masks: bool = False,
                  p: float = 1.0) -> None:
-        del iid_masks  # each sample always has masks of its own
+        del iid_masks  # each sample always has its own masks
         self.time_mask_param = _count(time_mask_param, "time_mask_param", 0)
         if not 0.0 <= p <= 1.0:
             raise ValueError(f"The value of p must be between 0.0 and 1.0 ({p} given).")
@@ -241,11 +242,11 @@ class TimeMasking(AudioTransform):
 
 
 class FrequencyMasking(AudioTransform):
-    """Sets fewer than freq_mask_param successive elements of the last axis to 0. The
-    place is random, and the same for all channels."""
+    """Sets a run of successive elements of the last axis to 0. The run is shorter than
+    freq_mask_param. Its place is random, and the same for all channels."""
 
     def __init__(self, freq_mask_param: int, iid_masks: bool = False) -> None:
-        del iid_masks  # each sample always has masks of its own
+        del iid_masks  # each sample always has its own masks
         self.freq_mask_param = _count(freq_mask_param, "freq_mask_param", 0)
 
     def _op(self) -> Dict[str, Any]:

@@ -1,4 +1,5 @@
-"""Batches as arrays or tensors that share the memory the daemon wrote."""
+"""Makes batches of arrays or tensors that share the memory to which the daemon
+wrote."""
 
 from __future__ import annotations
 
@@ -14,13 +15,14 @@ from typing import Any, Callable, List, NamedTuple, Optional
 
 from . import _native, _ragged, _varying, errors
 
-# The most formats that a loader remembers: those of whole batches and of last
-# batches, and some to spare.
+# The largest number of formats that a loader remembers. It needs one for whole batches
+# and one for last batches; all further formats are a reserve.
 _MAX_FORMATS = 64
 
 
 def resolve_framework(framework):
-    """Checks a name. None becomes "torch" if torch is imported, and "numpy" if not."""
+    """Checks the name of a framework. Returns "torch" for None if torch is imported,
+    and "numpy" if it is not."""
     if framework is None:
         return "torch" if "torch" in sys.modules else "numpy"
     if framework not in ("torch", "numpy", "dlpack"):
@@ -30,10 +32,10 @@ def resolve_framework(framework):
     return framework
 
 
-# A framework is a function of (dtype, shape, copied) that returns a maker. A
-# maker is a function of (buffer, offset): it returns a view of this part of the
-# buffer, which keeps the buffer alive, or a copy. Makers are as flat as can be,
-# as they run for each batch with cold caches.
+# A framework is a function of (dtype, shape, copied) that returns a maker. A maker is a
+# function of (buffer, offset): it returns a view of that part of the buffer, or a copy.
+# A view keeps the buffer alive. Makers call as few functions as possible, because they
+# run for each batch with cold CPU caches.
 
 
 def _numpy_framework():
@@ -111,7 +113,8 @@ _ATTRIBUTES = ("image_places", "of", "place_of", "sample_ids", "with_values")
 
 
 def _identifiers(names):
-    """Returns names for a named tuple's fields, made as DataLoader describes."""
+    """Returns the names that a named tuple's fields get, as DataLoader's docstring
+    describes."""
     made = []
     for name in names:
         name = re.sub(r"\W", "_", name)
@@ -123,7 +126,7 @@ def _identifiers(names):
 
 
 def _named_list(names):
-    """Returns a list type whose items have names, as those of a named tuple."""
+    """Returns a list type whose items have names, like the items of a named tuple."""
 
     class List(list):
         """A list with names."""
@@ -144,8 +147,8 @@ def _named_list(names):
 
 @functools.lru_cache(maxsize=None)
 def _batch_type(fields, images, is_list):
-    """Returns a named tuple type, or list type, that also carries the ids of its
-    samples.
+    """Returns a type for batches: a named tuple or a list, which also holds the
+    samples' numbers.
 
     Args:
       fields: tuple of the names of the dataset's fields.
@@ -164,7 +167,7 @@ def _batch_type(fields, images, is_list):
           sample_ids: int64 (N,), the samples' numbers in the dataset.
         """
 
-        # The maker of the ids and the bytes it needs. Ids are made on demand, as few
+        # The maker of the ids, and its arguments. Ids are made on demand, because few
         # users ask for them.
         _ids: Any = None
         _made_ids: Any = None
@@ -178,15 +181,15 @@ def _batch_type(fields, images, is_list):
 
         @staticmethod
         def place_of(field):
-            """Returns the index of a field of the dataset."""
+            """Returns the index of the dataset's field `field`."""
             return fields.index(field)
 
         def __reduce__(self):
             return _restored, (fields, images, is_list, tuple(self),
                                self.sample_ids)
 
-        # This is not a cached_property: until Python 3.12 that takes a lock, which a
-        # forked child may find locked forever.
+        # This is not a cached_property. Before Python 3.12, cached_property takes a
+        # lock, which may stay locked for ever in a forked child.
         @property
         def sample_ids(self):
             if self._made_ids is None and self._ids is not None:
@@ -194,15 +197,15 @@ def _batch_type(fields, images, is_list):
                 self._made_ids = make(bytearray(content), 0)
             return self._made_ids
 
-    # The function that makes a batch from values runs for each batch, so it calls the
-    # type directly, without Python code of its own.
+    # The function that makes a batch from values. It runs for each batch, so it calls
+    # the type directly, without any Python code.
     make: Any = Batch if is_list else functools.partial(tuple.__new__, Batch)
     Batch.of = staticmethod(make)
     return Batch
 
 
 def _restored(fields, images, is_list, values, ids):
-    """Makes a batch that was copied or pickled.
+    """Makes a batch again that was copied or pickled.
 
     Args:
       fields, images, is_list: the arguments of _batch_type.
@@ -243,8 +246,8 @@ class _Format(NamedTuple):
 class Wrapper:
     """Makes a named tuple, or a list with names, of each of a loader's batches.
 
-    Works out a format for the first batch of a layout and reuses it. Several
-    threads may use it, each with a view of its own.
+    Makes a format for the first batch of each layout, and reuses that format. Several
+    threads may use a Wrapper, each with its own View.
     """
 
     def __init__(self, framework, gpu=None, ragged=None, makes_lists=False):
@@ -252,9 +255,9 @@ class Wrapper:
         Args:
           framework: "torch", "numpy" or "dlpack"; with "dlpack", arrays on the host
             are NumPy's.
-          gpu: a _gpu.Gpu for images, labels and arrays; None leaves them on the
+          gpu: the _gpu.Gpu that gets images, labels and arrays; None: they stay on the
             host.
-          ragged: the _ragged.Form of arrays that differ in length; None:
+          ragged: the _ragged.Form that arrays of different lengths get; None:
             DataLoader's default.
           makes_lists: whether batches are lists, as torch's are.
         """
@@ -271,22 +274,23 @@ class Wrapper:
             self._gpu.warn_of_refusal(why, stacklevel + 1)
 
     def another(self):
-        """Makes an equal wrapper, with static buffers of its own."""
+        """Makes an equal Wrapper that has its own static buffers."""
         return Wrapper(self._framework,
                        None if self._gpu is None else self._gpu.another(),
                        self._ragged, self._makes_lists)
 
     def close(self):
-        """Ends the wrapping; batches that were wrapped stay valid."""
+        """Frees what this object keeps. Batches that it has made stay valid."""
         if self._gpu is not None:
             self._formats.clear()  # formats hold memory of the GPU's
             self._gpu.close()
 
     def wrap(self, memory, view):
-        """Makes the batch in `memory`, which a batch reader read and a View describes.
+        """Makes the batch that lies in `memory`. A batch reader has read `memory`, and
+        `view` describes it.
 
-        On the host, images and arrays are the leased memory itself, writable. Other
-        fields are copied, so that holding them keeps no batch alive.
+        On the host, images and arrays are writable views of the leased memory. Other
+        fields are copies, so they do not keep the batch's lease alive.
 
         Returns:
           A named tuple, or list, of arrays and lists, with the attribute
@@ -306,7 +310,7 @@ class Wrapper:
         for number, field in enumerate(fields):
             if field.row_splits_offset:
                 # The field's length differs from batch to batch, and each length would
-                # need a format of its own. The row splits tell the length, too.
+                # need another format. The row splits also tell the length.
                 field = fields[number] = copy.copy(field)
                 field.shape[0] = field.bytes = 0
         key = b"".join(map(bytes, fields))

@@ -1,7 +1,7 @@
 """Reads the batches of a native loader: the code that runs for each batch.
 
-This code is C++ where the interpreter can load the module _cbatch_reader (CPython).
-Other interpreters read by ctypes, which is the same to callers, but slower.
+In CPython, the module _cbatch_reader does this work in C++. Interpreters that cannot
+load it use ctypes, which has the same interface but is slower.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SUFFIX = ".abi3.so"
 
 def _release_function():
     function = _native.lib["forebay_batch_release"]
-    # The callback of a weak reference passes the reference, too, hence py_object.
+    # The second argument is the weak reference, which its callback gets.
     function.restype, function.argtypes = None, [c.c_void_p, c.py_object]
     return function
 
@@ -50,8 +50,8 @@ class CtypesBatchReader:
     therefore stays pending until the caller hands it out.
 
     Attributes:
-      pending: the memory read last; None if there is none. The caller sets None
-        when it hands the batch out.
+      pending: the memory that was read last; None if there is none. The caller sets it
+        to None when it hands the batch out.
     """
 
     _view: Any = None  # stays None if __init__ fails
@@ -62,7 +62,7 @@ class CtypesBatchReader:
         Args:
           loader: the native loader's address.
           seconds: the longest wait of next().
-          view: a _native.BatchView, which describes the batch read last.
+          view: the _native.BatchView that describes the batch which was read last.
           owner: an object that keeps the loader alive.
         """
         self._owner = owner
@@ -72,17 +72,18 @@ class CtypesBatchReader:
             c.byref(view))
 
     def next(self):
-        """Returns the pending memory, or waits for the next batch's. Returns a status
-        if no batch comes.
+        """Returns the pending memory, or waits for the memory of the next batch.
+        Returns a status if no batch comes.
 
-        Memory is a writable buffer; the lease ends with it. Its attribute `layout`
-        grows when the fields differ from those of the batch before. `next_sample`
-        is the sample after the batch's last, in this rank's epoch. `batch` is the
-        native batch's address. The method `read(offset, length)` copies bytes.
+        The memory is a writable buffer; the lease ends when the buffer is freed. Its
+        attribute `layout` grows when the fields differ from those of the previous
+        batch. `next_sample` is the position, in this rank's epoch, after the batch's
+        last sample. `batch` is the native batch's address. The method `read(offset,
+        length)` copies bytes.
         """
         if self.pending is None:
-            # A batch in the view was read by a call that a signal interrupted before
-            # the batch was pending.
+            # If the view has a batch already, a signal has interrupted the previous
+            # call after it had read that batch.
             if not self._view.batch:
                 status = self._next_view()
                 if status != _native.OK:
@@ -96,9 +97,9 @@ class CtypesBatchReader:
         memory = self.pending
         self._view.batch = None
         if memory.lease is None:
-            # The lease ends with the memory, by a weak reference's callback. Python
-            # would drop an exception raised in __del__, such as a signal's
-            # KeyboardInterrupt.
+            # A weak reference's callback ends the lease when the memory is freed.
+            # __del__ would not do: Python drops exceptions raised there, such as a
+            # signal's KeyboardInterrupt.
             memory.lease = weakref.ref(
                 memory, functools.partial(_release, memory.batch))
         return memory
@@ -106,15 +107,15 @@ class CtypesBatchReader:
     def __del__(self, lib=_native.lib):
         batch = None if self._view is None else self._view.batch
         if self.pending is not None and self.pending.lease is None:
-            batch = self.pending.batch  # no other reference ends its lease
+            batch = self.pending.batch  # nothing else would end its lease
         if batch:
             lib.forebay_batch_release(batch)
 
 
 def _load_cbatch_reader():
-    """Loads the module _cbatch_reader, which lies beside libforebay.so; None if it
-    cannot be loaded here."""
-    # Only CPython has a stable ABI, and its free-threaded build has none.
+    """Loads the module _cbatch_reader, which lies beside libforebay.so. Returns None if
+    this interpreter cannot load it."""
+    # Only CPython has a stable ABI, but not its free-threaded build.
     if _SUFFIX not in importlib.machinery.EXTENSION_SUFFIXES:
         return None
     name = "_cbatch_reader"
@@ -137,7 +138,7 @@ def _address(function):
 
 
 def create(loader, seconds, view, owner):
-    """Makes a batch reader, with the interface and the arguments of
+    """Makes a batch reader. Its interface and its arguments are those of
     CtypesBatchReader."""
     if _cbatch_reader is None:
         return CtypesBatchReader(loader, seconds, view, owner)

@@ -7,8 +7,8 @@ from typing import Any
 
 from . import _native
 
-# These are function objects of our own: setting the types of ctypes.pythonapi's would
-# change them for other packages, too.
+# A PyDLL of our own: types that are set on ctypes.pythonapi's functions would also
+# change for other packages.
 _python = c.PyDLL(None)
 _new = _python.PyCapsule_New
 _new.restype, _new.argtypes = c.py_object, [c.c_void_p] * 3

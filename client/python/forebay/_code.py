@@ -1,4 +1,4 @@
-"""The user's own ops in the middle of a pipeline whose other ops the daemon runs."""
+"""The user's own ops in a pipeline whose other ops the daemon runs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Extent = Tuple[int, int]  # height, width
 
 
 class Result(NamedTuple):
-    """An array that ops return for each image.
+    """The type of the array that ops return for each image.
 
     Attributes:
       kind: "pil", "tensor" (C, H, W), "array" (H, W, C), or "" for results that are
         not images of 8 bits.
       dtype: NumPy's name of the array's type.
-      shape: of the array; for images (H, W, C), whatever their kind.
+      shape: the array's shape; for images of any kind, (H, W, C).
     """
 
     kind: str
@@ -27,7 +27,7 @@ class Result(NamedTuple):
 
 
 class Code(NamedTuple):
-    """Ops that only workers can run, and what the daemon does around them.
+    """A pipeline's ops that only workers can run, and the ops before and after them.
 
     Attributes:
       library: the translator of the pipeline.
@@ -35,7 +35,7 @@ class Code(NamedTuple):
       kind: the kind of image that the first op gets: see _translate.Translation.
       extent, channels: the size of that image.
       ops: the user's ops; the last of them has no counterpart.
-      behind: the ops after these, with which the pipeline ends.
+      behind: the ops after `ops`, up to the pipeline's end.
       names: the names, for people, of the ops without a counterpart.
     """
 
@@ -53,8 +53,8 @@ class Code(NamedTuple):
         return self._replace(ops=self.ops + self.behind, behind=())
 
     def translate_behind(self, result: Result) -> Optional[List[T.Transform]]:
-        """Returns the daemon's transforms for `behind`, if `ops` return `result`. None
-        if the daemon cannot run all ops of `behind`."""
+        """Returns the daemon's transforms that replace `behind` if `ops` return
+        `result`. Returns None if the daemon cannot run all ops of `behind`."""
         pixels = self.library.Pixels(result.shape[2] if result.kind else 0)
         if not pixels.take(result, self.behind):
             return None
@@ -68,32 +68,33 @@ class Code(NamedTuple):
 
 
 class Trace:
-    """Notes the pixels between ops, to find where the user's code can begin."""
+    """Records the state of the pixels after each op, to find the op at which the user's
+    code can begin."""
 
     def __init__(self, library: Any, pixels: Any, done: int):
         """
         Args:
-          done: the number of the daemon's transforms before all ops.
+          done: the number of the daemon's transforms that come before all ops.
         """
         self._library = library
         self._states = [(copy.copy(pixels), done)]
 
     def add(self, pixels: Any, done: int) -> None:
-        """Notes the state behind one more op.
+        """Records the state after one more op.
 
         Args:
-          done: the number of the daemon's transforms up to there.
+          done: the number of the daemon's transforms up to that op.
         """
         self._states.append((copy.copy(pixels), done))
 
     def split(self, ops: List[Any],
               done: List[T.Transform]) -> Optional[Code]:
-        """Splits a pipeline whose first ops have counterparts: those whose states `add`
-        has noted.
+        """Splits a pipeline. Its first ops have counterparts; `add` has recorded their
+        states.
 
         Args:
           ops: all ops of the pipeline.
-          done: the daemon's transforms up to the last op that was noted.
+          done: the daemon's transforms up to the last op that `add` has recorded.
 
         Returns None if images would differ in size, or if one of the user's ops is a
         transform of Forebay's.

@@ -8,9 +8,10 @@ from typing import Any
 
 from . import _batch_reader, _native, _retry, _stats, errors
 
-# Native waits last this long, so that signals and other threads get their turn.
+# A native wait lasts at most this long, so that signals and other threads get their
+# turn.
 SLICE_SECONDS = 0.25
-# The room for the message of a loader's counters, which takes some 100 bytes.
+# The size of the buffer for a loader's counters. Their message takes some 100 bytes.
 _STATS_BYTES = 1024
 
 
@@ -29,22 +30,21 @@ def _build_pipeline(transform):
 class Connection:
     """A native loader.
 
-    A single thread at a time uses it, but any thread may use `close`, `stats` and the
-    attributes.
-    Batches outlive it.
+    A single thread at a time may use it. Any thread may use `close`, `stats` and the
+    attributes. Batches outlive it.
 
     Attributes:
       dataset_version: bytes, which change with the samples' names, sizes and
         times.
       dataset_size, samples_per_epoch, batches_per_epoch: int. samples_per_epoch and
-        batches_per_epoch count for this rank.
+        batches_per_epoch are those of this rank.
       classes: list of str, in label order.
     """
 
     _handle: Any = None  # stays None if __init__ fails early
 
     def __init__(self, options, transform, start_daemon=None):
-        """Opens the loader; waits until the dataset is indexed.
+        """Opens the loader, and waits until the dataset is indexed.
 
         Args:
           options: dict of fields of _native.LoaderOptions.
@@ -67,7 +67,7 @@ class Connection:
                 self._handle, SLICE_SECONDS))
         except errors.DaemonUnavailable as error:
             if self._lib.forebay_loader_is_attached(self._handle):
-                raise  # the dataset cannot be reached
+                raise  # the daemon cannot reach the dataset
             retry = self.retry(start_daemon)
             retry.wait(error)
             retry.done()
@@ -86,18 +86,18 @@ class Connection:
 
     @property
     def refusal(self) -> str:
-        """The reason why batches lie on the host although a GPU is asked for; "" if
-        there is no such reason."""
+        """Why batches lie on the host although a GPU was asked for; "" if they do
+        not."""
         return self._lib.forebay_loader_refusal(
             self._handle).decode(errors="replace")
 
     def start_epoch(self, epoch, first_sample, indices=None):
-        """Starts an epoch, skipping its first samples.
+        """Starts an epoch at this rank's sample number `first_sample`.
 
         Args:
-          indices: with the order LISTED, the epoch's samples by number; with
-            COORDINATED, the epoch's samples that were seen, each once. A contiguous
-            NumPy array, int64, (M,). None with other orders.
+          indices: a contiguous NumPy array, int64, (M,). With the order LISTED, the
+            numbers of the epoch's samples. With COORDINATED, the numbers of the epoch's
+            samples that were seen, each once. None with other orders.
         """
         if indices is None:
             _native.check(self._lib.forebay_loader_start_epoch(
@@ -119,8 +119,8 @@ class Connection:
         return True
 
     def batch_reader(self, view):
-        """Makes a batch reader of the iteration that was started last, which waits
-        SLICE_SECONDS at most for a batch.
+        """Makes a batch reader for the iteration that was started last. The reader
+        waits at most SLICE_SECONDS for a batch.
 
         Args:
           view: a _native.BatchView.
@@ -133,8 +133,8 @@ class Connection:
         _native.check(self._lib.forebay_loader_stop_epoch(self._handle))
 
     def start_workers(self, most, are_persistent=False):
-        """Returns a socket, as a descriptor of the caller's, for the host of at most
-        `most` workers that make the samples.
+        """Returns the descriptor of a socket for a worker pool, in which at most `most`
+        workers make the samples. The caller owns the descriptor.
 
         Args:
           are_persistent: whether workers stay while the loader rests between epochs.

@@ -1,4 +1,4 @@
-"""The part that the translators of other libraries' transforms share."""
+"""Code that all translators of other libraries' transforms share."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ from typing import Any, Iterable
 
 
 class NoCounterpart(Exception):
-    """The daemon cannot carry out an op. The message, if any, says why the daemon
-    cannot run this op although it runs others of its class."""
+    """The daemon cannot run an op. If the daemon runs other ops of the same class, the
+    message says why it cannot run this one."""
 
     def __str__(self) -> str:
         return f" ({self.args[0]})" if self.args else ""
 
 
 def name_of(op: Any) -> str:
-    """Returns the name by which users know an op: its class's, or a function's
-    own."""
+    """Returns the name by which users know an op: the name of its class or of the
+    function."""
     name = getattr(op, "__name__", None)
     return name if isinstance(name, str) else type(op).__name__
 
 
 def comes_from(op: Any, package: str) -> bool:
-    """Whether the class of `op` is a package's own, not derived from one."""
+    """Whether the class of `op` itself is defined in a package, not only its base
+    class."""
     module = type(op).__module__
     return module == package or module.startswith(package + ".")
 
@@ -29,10 +30,11 @@ def comes_from(op: Any, package: str) -> bool:
 def check_jitter(op: Any, **farthest: float) -> None:
     """Refuses changes of colour that PIL rounds too differently.
 
-    Each change may round differently by one level; several in a row add up.
+    The result of each change may differ by one level. The differences of several
+    changes add up.
 
     Args:
-      op: a ColorJitter, whose ranges are pairs around 1, or None.
+      op: a ColorJitter. Each of its ranges is None or a pair of numbers around 1.
       **farthest: for each range, the largest distance from 1 at which results stay
         within one level.
 
@@ -55,8 +57,9 @@ def check_jitter(op: Any, **farthest: float) -> None:
 
 def is_plainly(thing: Any, package: str, names: Iterable[str],
                method: str) -> bool:
-    """Whether an object's class is one of a package's, or derived from one
-    without overriding a method, or __getitems__."""
+    """Whether an object's class is one of the classes `names` of a package. The class
+    may also be derived from one of these, if it overrides neither `method` nor
+    __getitems__."""
     kind = type(thing)
     for base in kind.__mro__:
         module = base.__module__

@@ -13,15 +13,16 @@ from . import _file_lock, _native, _programs, _scope, _system_error, errors
 
 IDLE_SECONDS = 60
 _START_SECONDS = 20.0
-# forebayd's exit status when another daemon has the directory: a daemon that is
-# exiting, or that another process has just started.
+# forebayd's exit status if another daemon uses the directory. That daemon may be about
+# to exit, or may have been started just now by another process.
 _OCCUPIED = 3
 _FIRST_PAUSE, _LAST_PAUSE = 0.05, 0.5
 _LOG = "forebayd.log"
 _LOCK = "autostart.lock"  # the process that starts a daemon holds this lock
 
 # The variables that a daemon inherits from the trainer that starts it. All other
-# variables concern only that trainer: its GPUs, preloaded libraries, its batch job.
+# variables concern only the trainer: its GPUs, its preloaded libraries or its batch
+# job.
 _KEPT = frozenset((
     "HOME", "PATH", "TMPDIR", "LD_LIBRARY_PATH",
     "SSL_CERT_FILE", "SSL_CERT_DIR", "http_proxy", "https_proxy", "all_proxy",
@@ -34,14 +35,15 @@ _KEPT = frozenset((
     "HADOOP_USER_NAME", "HADOOP_TOKEN"))
 _KEPT_PREFIXES = ("XDG_", "FOREBAY_", "CUDA_MPS_")
 
-# Process ids of daemons, to reap those that exit before this process does.
+# The process ids of daemons that this process started. Those that exit before this
+# process does are reaped.
 _started: list[int] = []
 
 
 def _has_ended(pid: int) -> bool:
     try:
         return os.waitpid(pid, os.WNOHANG)[0] == pid
-    except ChildProcessError:  # a child of the process that forked this one
+    except ChildProcessError:  # not a child of this process, but of its parent
         return True
 
 
@@ -84,15 +86,15 @@ def private_folder(directory: str, what: str) -> Iterator[int]:
     """Opens the folder, which is created if it does not exist.
 
     Args:
-      what: a clause for messages that says what is not done without the folder.
+      what: a clause, for messages, that says what cannot be done without the folder.
 
     Raises:
-      errors.PermissionDenied: others may write to the folder, or own it.
+      errors.PermissionDenied: other users own the folder or may write to it.
     """
     try:
         with contextlib.suppress(FileExistsError):
             os.mkdir(directory, 0o700)
-        # Under /tmp, another user may have created a link of that name.
+        # Under /tmp, another user may have created a link with that name.
         folder = os.open(directory, os.O_RDONLY | os.O_DIRECTORY |
                          os.O_NOFOLLOW | os.O_CLOEXEC)
     except (NotADirectoryError, PermissionError) as error:
@@ -111,7 +113,7 @@ def private_folder(directory: str, what: str) -> Iterator[int]:
 
 def _is_to_start(lock: _file_lock.FileLock, directory: str) -> bool:
     """Waits for the lock, or for a daemon that listens. Returns whether this process
-    has the lock and is to start a daemon.
+    has the lock and should start a daemon.
 
     Raises:
       errors.DaemonUnavailable: another process kept the lock for too long.
@@ -163,7 +165,7 @@ class _Start:
                 if _native.ping(self._directory):
                     return
             elif scope:
-                scope = []  # perhaps the scope could not be created
+                scope = []  # the scope may be the problem: try without it
             else:
                 raise errors.DaemonUnavailable(
                     f"the Forebay daemon ended with status {status} at its "
@@ -182,7 +184,8 @@ class _Start:
             self._sleep(0.01)
         _started[:] = [pid for pid in _started if not _has_ended(pid)]
         _started.append(process.pid)
-        # The daemon outlives this process; Popen would warn of a child that runs.
+        # The daemon outlives this process. Without this, Popen would warn that a child
+        # still runs.
         process.returncode = 0
         return None
 
@@ -197,16 +200,16 @@ class _Start:
 def ensure_running(directory: str) -> None:
     """Starts a daemon for this user if none listens in `directory`.
 
-    Starts nothing where others manage the daemon: in $FOREBAY_RUNTIME_DIR or for
-    the whole machine. The daemon is detached, outlives this process, and exits
-    after a minute without clients. It inherits the part of this process's
-    environment that locates files, certificates, proxies and credentials. In a
-    login session it gets a cgroup scope of its own, with the limits of this
-    process's cgroup; in a container or a batch job it stays in that cgroup.
+    Starts nothing if `directory` is $FOREBAY_RUNTIME_DIR or the machine's own
+    directory: others manage the daemon there. The daemon is detached, outlives this
+    process, and exits after a minute without clients. It inherits the part of this
+    process's environment that locates files, certificates, proxies and credentials. In
+    a login session, the daemon gets a new cgroup scope, with the limits of this
+    process's cgroup. In a container or a batch job, it stays in this process's cgroup.
 
     Raises:
-      errors.DaemonUnavailable: it cannot be started; the message names its log.
-      errors.PermissionDenied: others may write to the directory or own it.
+      errors.DaemonUnavailable: the daemon cannot be started; the message names its log.
+      errors.PermissionDenied: other users own the directory or may write to it.
     """
     if os.environ.get("FOREBAY_RUNTIME_DIR") or directory == "/run/forebay":
         return

@@ -1,4 +1,4 @@
-"""A loader's dataset, as its users see it."""
+"""The description of a loader's dataset, for users."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Dict, List
 
 
 class DatasetInfo:
-    """A fixed, versioned set of samples, which a loader reads.
+    """The dataset that a loader reads, in one version.
 
     Attributes:
-      uri: str, its path or URI.
+      uri: str, the dataset's path or URI.
       classes: list of str, the classes' names in label order.
       version: str, 32 hexadecimal digits that change with the samples.
-      size: int, samples.
+      size: int, the number of samples.
     """
 
     def __init__(self, uri: str, classes: List[str], version: str, size: int):

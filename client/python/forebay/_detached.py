@@ -1,4 +1,4 @@
-"""Iterators that go on while a later iterator of the same loader reads."""
+"""Iterators that continue although a later iterator of the same loader has begun."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from . import _fork, _stats, errors
 
 
 class DetachedLoaders:
-    """Loaders beside one loader, each with one iterator that began there.
+    """The detached loaders of one loader. Each has taken over one iterator of that
+    loader.
 
     Used by one thread at a time.
     """
@@ -20,12 +21,12 @@ class DetachedLoaders:
         self._past: Dict[str, int] = {}  # the stats of detached loaders that are closed
 
     def take(self, loader: Any, epoch: Any) -> Any:
-        """Moves an iterator of the loader to a loader of its own, which this object
-        keeps. Returns the new loader.
+        """Moves an iterator to a new loader, which this object keeps. Returns the new
+        loader.
 
         Raises:
-          errors.ForebayError: the daemon has no room for it, or the dataset has
-            changed.
+          errors.ForebayError: the daemon has no room for another loader, or the dataset
+            has changed.
         """
         position = epoch._position.rest()
         detached = object.__new__(loader._detached_type())
@@ -50,7 +51,8 @@ class DetachedLoaders:
             _stats.add_past(self._past, _of(attachment))
 
     def stats(self, attachment: Any) -> Dict[str, int]:
-        """The sum over the loader's own attachment and all detached loaders."""
+        """Returns the stats of the loader's own attachment and of all detached loaders,
+        summed."""
         total = attachment.stats()
         _stats.add(total, self._past)
         for detached in list(self._living):
@@ -64,7 +66,7 @@ class DetachedLoaders:
 
 
 def _of(attachment: Any) -> Dict[str, int]:
-    """Returns the stats of an attachment; none if its connection is closed."""
+    """Returns the stats of an attachment; an empty dict if its connection is closed."""
     try:
         return attachment.stats()
     except errors.StateError:

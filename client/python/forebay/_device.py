@@ -14,7 +14,8 @@ def choose(device: Any, static_buffers: bool, framework: str) -> Optional[Gpu]:
     """Returns the GPU that DataLoader's arguments ask for; None for the CPU.
 
     Raises:
-      errors.ForebayError: of the fitting class; one sentence says why.
+      errors.ForebayError: an error of a fitting class; its message is one sentence that
+        says why.
     """
     number = parse(device)
     if number is None:

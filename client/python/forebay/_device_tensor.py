@@ -34,9 +34,9 @@ class DeviceTensor:
     """A tensor on a GPU, in C order, for frameworks that take it by DLPack without
     a copy, such as `cupy.from_dlpack(tensor)`.
 
-    A framework's array of it is writable, and keeps its memory. Once the array is
-    dropped, the memory goes to a later batch, after all work that is queued by then
-    on the stream which the framework gave. The stream must therefore outlive the
+    A framework's array of the tensor is writable, and keeps the tensor's memory. Once
+    the array is dropped, a later batch reuses the memory. The reuse waits for all work
+    queued by then on the stream that the framework gave, so the stream must outlive the
     array. A framework that works on other streams, as JAX does, needs
     `on_any_stream()`. After a fork, the child cannot use the tensor.
 
@@ -49,11 +49,11 @@ class DeviceTensor:
     _handle: Any = None  # stays None if __init__ fails
 
     def __init__(self, dtype: str, shape: tuple, ordinal: int):
-        """Makes an object without memory. The loader that calls this then has a native
-        tensor written to `_handle`."""
+        """Makes an object without memory. The caller then lets the library write a
+        native tensor to `_handle`."""
         self._release = _native.lib.forebay_tensor_release
-        # The handle is made before the tensor, so that no signal comes between a
-        # tensor and its owner.
+        # The handle is made before the tensor. A signal can therefore not leave a
+        # tensor without an owner.
         self._handle = c.c_void_p()
         self.shape, self.dtype, self.device = shape, dtype, f"cuda:{ordinal}"
         self._ordinal = ordinal
@@ -69,7 +69,7 @@ class DeviceTensor:
         return self.shape[0]
 
     def __reduce__(self) -> Any:
-        # A copy of its attributes would end the native tensor a second time.
+        # A copy would free the same native tensor a second time.
         raise TypeError("a DeviceTensor can be neither copied nor pickled: take it by "
                         "DLPack, which makes copies, too")
 
@@ -83,11 +83,12 @@ class DeviceTensor:
         return made
 
     def on_any_stream(self) -> "DeviceTensor":
-        """Says that a framework uses the tensor on streams that it does not give to
-        `__dlpack__`, as JAX does: `jax.dlpack.from_dlpack(tensor.on_any_stream())`.
+        """Tells the library that a framework, such as JAX, uses the tensor on streams
+        which it does not give to `__dlpack__`:
+        `jax.dlpack.from_dlpack(tensor.on_any_stream())`.
 
-        The memory is used again only once the GPU is idle. `next()` may wait for
-        that, which ends the capture of a CUDA graph, if there is one.
+        The memory is reused only once the GPU is idle. `next()` may wait for that; this
+        wait breaks the capture of a CUDA graph, if one is under way.
 
         Returns:
           The tensor itself.
@@ -105,12 +106,12 @@ class DeviceTensor:
         """Makes a DLPack capsule: see the array API standard.
 
         Args:
-          stream: the stream that goes on only once the tensor is made: a CUstream, 1
-            or None for the legacy default stream, 2 for the per-thread default
-            stream, or -1 for none. With 2 and -1, the memory is used again as
-            on_any_stream() says.
+          stream: the stream that waits until the tensor is made: a CUstream, 1 or None
+            for the legacy default stream, 2 for the per-thread default stream, or -1
+            for no stream. With 2 and -1, the memory is reused as on_any_stream() says.
           max_version: the newest DLPack version that the framework knows.
-          dl_device: the device on which the framework wants the tensor; None: its own.
+          dl_device: the device on which the framework wants the tensor; None: the
+            tensor's own.
           copy: whether the framework wants a copy; None: no.
 
         Raises:
@@ -130,7 +131,7 @@ class DeviceTensor:
         tensor = self._copy() if copy else self
         versioned = max_version is not None and max_version[0] >= 1
         flags = (_VERSIONED | (_IS_COPIED if copy else 0)) if versioned else 0
-        from . import _capsule  # not every interpreter has what it needs
+        from . import _capsule  # _capsule needs CPython
         managed = c.c_void_p()
         _native.check(_native.lib.forebay_tensor_export(
             tensor._handle, flags, stream, c.byref(managed)))
@@ -143,11 +144,11 @@ class DlpackGpu(Gpu):
     def __init__(self, number: str):
         """
         Args:
-          number: CUDA's number of the GPU; "" is the first one.
+          number: CUDA's number of the GPU; "" is the first GPU.
 
         Raises:
           errors.InvalidArgument: there is no such GPU.
-          errors.Unsupported: there is no plug-in, or no driver.
+          errors.Unsupported: there is no GPU plug-in, or no driver.
         """
         ordinal = int(number or 0)
         if ordinal >= _MAX_GPUS:
@@ -178,8 +179,8 @@ class DlpackGpu(Gpu):
         return self.putter(index, dtype, shape)
 
     def _make(self, piece: Any, native: Callable[..., int], *which: Any) -> Any:
-        """Makes a tensor of a piece by the native function `native`, whose arguments
-        are `which`."""
+        """Makes a tensor of `piece` by the native function `native`, with the arguments
+        `which`."""
         pool = self._pool
         if pool is None:
             raise errors.StateError("the loader is closed")

@@ -1,4 +1,4 @@
-"""Which arguments of DataLoader have an effect for which kind of dataset."""
+"""The arguments of DataLoader that have no effect for some kinds of datasets."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from . import errors
 
 
 class Kind(enum.Flag):
-    """The code that makes a loader's samples. HERE is combined with another kind."""
+    """The code that makes a loader's samples. HERE comes together with another kind."""
 
     FILES = enum.auto()     # the daemon, from files or this package's sources
     OBJECT = enum.auto()    # the daemon, from an object of torch's or torchvision's
-    OPS = enum.auto()       # the daemon, and workers that run ops of the user's
-    NUMBERED = enum.auto()  # the user's code, by the samples' numbers
-    ITERATED = enum.auto()  # the user's code, one sample after the other
-    HERE = enum.auto()      # the user's code, in this process
+    OPS = enum.auto()       # the daemon, and workers that run the user's ops
+    NUMBERED = enum.auto()  # the user's code, which makes samples by number
+    ITERATED = enum.auto()  # the user's code, which yields one sample after the other
+    HERE = enum.auto()      # the user's code runs in this process
 
 
 _DAEMON = Kind.FILES | Kind.OBJECT
@@ -26,14 +26,14 @@ _ALL = _DAEMON | Kind.OPS | _CODE
 
 
 class Row(NamedTuple):
-    """The kinds of datasets for which an argument has no effect, and what a loader does
-    if it is given.
+    """An argument: the kinds of datasets for which it has no effect, and what a loader
+    does if it is given.
 
     Attributes:
       without: the kinds for which the argument has no effect.
-      default: the value that asks for nothing.
-      is_refused: whether the loader raises an error, since the user would get other
-        data than meant. If not, a warning names the argument.
+      default: the argument's default value.
+      is_refused: whether the loader raises an error, because the user would get other
+        data than they meant. If not, a warning names the argument.
       why: the reason, in which {name} is the dataset's type.
       only: the one value that has no effect; None: every value except the default.
     """
@@ -61,7 +61,8 @@ _ORDERS = ('order="coordinated" and shuffle="block" are for datasets that the da
 _LENGTHS = ("nobody knows the lengths of a dataset object's samples: use a "
             "batch_sampler, or give the files themselves")
 
-# Arguments that contradict each other are refused where they are read.
+# This table does not list arguments that contradict each other; the code that reads
+# them refuses them.
 TABLE: Dict[str, Row] = {
     "dataset": _EVERYWHERE,
     "batch_size": _EVERYWHERE,
@@ -133,7 +134,7 @@ _told: Set[str] = set()
 
 def _without(kind: Kind, dataset: Any, given: Dict[str, Any],
              are_refused: bool) -> Iterator[Tuple[str, str]]:
-    """Returns the given arguments that have no effect, and why."""
+    """Yields the given arguments that have no effect, each with the reason."""
     for argument, row in TABLE.items():
         if (not row.without & kind or row.is_refused != are_refused or
                 argument not in given):
@@ -151,7 +152,7 @@ def refuse(kind: Kind, dataset: Any, given: Dict[str, Any]) -> None:
     """Refuses arguments whose lack of effect would change the data.
 
     Args:
-      kind: of the dataset.
+      kind: the dataset's kind.
       given: some of DataLoader's arguments, or all of them.
 
     Raises:
@@ -162,11 +163,12 @@ def refuse(kind: Kind, dataset: Any, given: Dict[str, Any]) -> None:
 
 
 def warn(kind: Kind, dataset: Any, given: Dict[str, Any], stacklevel: int) -> None:
-    """Warns of each other argument without effect, once a process.
+    """Warns of each argument without effect that `refuse` does not refuse. Warns only
+    once in a process.
 
     Args:
       kind, given: see `refuse`.
-      stacklevel: of the warning, as seen from the caller.
+      stacklevel: that of the warning, as seen from the caller.
     """
     found = {argument: why for argument, why in _without(kind, dataset, given, False)
              if argument not in _told}

@@ -10,8 +10,8 @@ from . import _batch, _fork, _user_error, errors
 
 
 class SizedEpoch:
-    """An iterator over the rest of an epoch. It has the whole epoch's length, as
-    torch's iterators do."""
+    """An iterator over the rest of an epoch. Its length is that of the whole epoch, as
+    for torch's iterators."""
 
     _loader: Any
     _position: Any
@@ -25,14 +25,14 @@ class SizedEpoch:
         Raises:
           TypeError: the number is not known before the epoch ends.
         """
-        # list() asks for the length. An answer from the dataset would count as if the
-        # user had asked for its length.
+        # list() asks for the length. The dataset's own length must not be asked for
+        # here: that would count as a call by the user.
         if self._position.shards is not None:
             raise TypeError("an iterable dataset has no length before its epoch ends")
         return len(self._sized_loader())
 
     def __bool__(self) -> bool:
-        return True  # also without length
+        return True  # even if the length is unknown
 
     def _sized_loader(self) -> Any:
         """Returns the DataLoader whose epoch this is."""
@@ -45,7 +45,8 @@ class EmptyEpoch(SizedEpoch):
     def __init__(self, loader: Any, position: Any, on_end: Callable[[Any], None]):
         """
         Args:
-          on_end: is called with the position once next() has raised StopIteration.
+          on_end: a function that is called with the position when next() raises
+            StopIteration.
         """
         self._loader = loader
         self._position = position
@@ -59,7 +60,7 @@ class EmptyEpoch(SizedEpoch):
 class Epoch(SizedEpoch):
     """An iterator over the rest of an epoch."""
 
-    _done = True  # stays so if __init__ fails
+    _done = True  # remains True if __init__ fails
 
     def __init__(self, loader, connection, position):
         self._loader = loader
@@ -67,7 +68,7 @@ class Epoch(SizedEpoch):
         self._view = _batch.View()
         self.read_from(connection)
         self._lock = threading.Lock()
-        # The batches that were made but did not reach the user: for each, the numbers
+        # Batches that were made but did not reach the user. Each entry has the numbers
         # of samples before and after the batch, and the batch.
         self._put_back: List[Tuple[int, int, Any]] = []
         self._done = False
@@ -77,8 +78,8 @@ class Epoch(SizedEpoch):
         self._lock = threading.Lock()
 
     def read_from(self, connection) -> None:
-        """Takes further batches from this connection, which has started the position's
-        portion."""
+        """Takes further batches from `connection`, which has started the position's
+        portion of the epoch."""
         self._connection = connection
         self._batch_reader = connection.batch_reader(self._view.native)
         self._next_memory = self._batch_reader.next
@@ -87,11 +88,12 @@ class Epoch(SizedEpoch):
         self._portion = self._position.portion
 
     def has_portion(self) -> bool:
-        """Whether batches come from the position's portion of the epoch."""
+        """Whether this iterator reads the portion of the epoch at which the position
+        is."""
         return self._portion is self._position.portion
 
     def leave_for(self, loader: Any, position: Any, connection: Any) -> None:
-        """Goes on at this position of another loader. Batches that were put back are
+        """Continues at `position` with another loader. Batches that were put back are
         made again."""
         self._put_back.clear()
         self._loader, self._position = loader, position
@@ -105,7 +107,7 @@ class Epoch(SizedEpoch):
         self._done = True
 
     def __next__(self) -> Any:
-        # This code runs for each batch with cold CPU caches, so the usual case takes
+        # This code runs for each batch with cold CPU caches, so the common path takes
         # few steps.
         loader, position = self._loader, self._position
         counted, again = None, False
@@ -132,14 +134,15 @@ class Epoch(SizedEpoch):
                         if position.seen is not None:
                             position.settle()
                             position.last = samples, batch.sample_ids
-                        # A signal handler runs only between calls. No call lies
-                        # between these two assignments, so both happen or neither.
+                        # A signal handler runs only between calls. There is no call
+                        # between these two assignments, so either both happen or
+                        # neither does.
                         position.samples = samples
                         self._batch_reader.pending = None
                         counted = before, samples, batch
                 except BaseException as error:
-                    # A signal handler may raise between two batches. If the
-                    # user goes on, so does the epoch, with the pending batch.
+                    # A signal handler may raise between two batches. If the user then
+                    # continues, the epoch continues with the pending batch.
                     if isinstance(error, (StopIteration, errors.ForebayError)) and (
                             not _user_error.is_marked(error)):
                         self._done = True
@@ -148,9 +151,9 @@ class Epoch(SizedEpoch):
             process = loader._post_processing
             return counted[2] if process is None else process(counted[2])
         except BaseException as error:
-            # A signal handler may also raise during the unlock and the
-            # post-processing: the batch is put back. A batch that fails twice is
-            # itself the cause, and is dropped.
+            # A signal handler may also raise during the unlock or the post-processing.
+            # The batch is then put back. If the same batch fails again, the batch
+            # itself is the cause, and is dropped.
             if counted is not None and not (
                     again and isinstance(error, Exception)):
                 position.samples = counted[0]
@@ -158,7 +161,7 @@ class Epoch(SizedEpoch):
             raise
 
     def __del__(self, is_finalizing=sys.is_finalizing):
-        # At the interpreter's end, modules may be gone already. The end of the process
-        # ends production anyway.
+        # At the interpreter's end, modules may be gone already. The daemon stops making
+        # batches when the process ends.
         if not self._done and not is_finalizing():
             self._loader._abandon(self._position)

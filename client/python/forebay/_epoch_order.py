@@ -1,4 +1,4 @@
-"""The order of a loader's epochs, as torch's samplers show it."""
+"""Objects that show the order of a loader's epochs, like torch's samplers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class EpochOrder:
         self.epoch = operator.index(epoch)
 
     def follow(self, loader: Any) -> None:
-        """Makes this the order of a loader, by a weak reference."""
+        """Shows the order of `loader` from now on, to which it keeps a weak
+        reference."""
         self._loader = weakref.ref(loader)
 
     def _the_loader(self) -> Any:
@@ -53,11 +54,11 @@ def _copy(epoch: Optional[int]) -> EpochOrder:
 
 
 class BatchOrder:
-    """The `batch_sampler` of a loader without such an argument: the sample numbers of
-    each batch.
+    """The `batch_sampler` of a loader without a batch_sampler argument: the sample
+    numbers of each batch.
 
     Attributes:
-      sampler, batch_size, drop_last: as the loader's.
+      sampler, batch_size, drop_last: those of the loader.
     """
 
     def __init__(self, sampler: Any, batch_size: int, drop_last: bool):

@@ -34,8 +34,8 @@ class DecodeOnly(Transform):
 
 
 class FieldTransforms(Transform):
-    """The transforms of images, and of the fields that have transforms of their own:
-    arrays, and further images."""
+    """The transforms of the first image, and of other fields that have their own
+    transforms: arrays and further images."""
 
     def __init__(self, image: Optional[Transform],
                  own: Mapping[str, Transform]) -> None:
@@ -85,8 +85,7 @@ def _translated(field: str, transform: Any) -> Transform:
 
 
 def _is_images(transform: Any) -> bool:
-    """Whether a transform is for images alone, as transforms of other libraries
-    are."""
+    """Whether a transform is only for images. Transforms of other libraries are."""
     if isinstance(transform, Compose):
         return any(map(_is_images, transform.transforms))
     if _torchaudio.owns(transform):
@@ -96,8 +95,8 @@ def _is_images(transform: Any) -> bool:
 
 
 def _hdf5_name(path: str) -> str:
-    """Returns the name of the field that is made of an HDF5 dataset, or of the
-    datasets that a path with \"*\" stands for."""
+    """Returns the name of the field for an HDF5 dataset, or for the datasets that match
+    a path with \"*\"."""
     parts = path.strip("/").split("/")
     if "*" in parts:
         parts = parts[parts.index("*") + 1:] or ["value"]
@@ -113,14 +112,14 @@ def _as_given(field: str) -> str:
 
 
 class _Fields:
-    """The fields of a dataset, as far as they are known before the daemon sees it.
+    """The known facts about a dataset's fields, before the daemon has seen the dataset.
 
     Attributes:
-      names: of all fields, in their order; None if they are not known.
+      names: the names of all fields, in their order; None if they are not known.
       types: the fields' types by name; None if they are not known.
       has_images: whether any field may be an image.
-      has_extensions: whether names tell images.
-      name_of: a function that makes a field's name from the name that the user gave.
+      has_extensions: whether a field's name tells whether it is an image.
+      name_of: a function that returns a field's name for the name that the user gave.
       tells_images: whether it is known which fields are images.
     """
 
@@ -160,7 +159,7 @@ class _Fields:
             self.types is not None and all(self.types.values()))
 
     def is_image(self, field: str, transform: Any) -> bool:
-        """Whether a field is an image, or must be one to have that transform."""
+        """Whether a field is an image, or must be one because of its transform."""
         if not self.has_images:
             return False
         kind = None if self.types is None else self.types.get(field)
@@ -172,7 +171,7 @@ class _Fields:
         return transform is not None and _is_images(transform)
 
     def may_have(self, field: str, is_image: bool) -> bool:
-        """Whether there may be a field of that name."""
+        """Whether a field of that name may exist."""
         if self.names is not None:
             return field in self.names
         # Only the daemon finds out which arrays a dataset has.
@@ -184,8 +183,7 @@ class _Fields:
         return f"; there are: {', '.join(self.names)}" if self.names else ""
 
     def images(self, given: Mapping[str, Any]) -> List[str]:
-        """Returns the fields that are images, in their order, as far as they are
-        known.
+        """Returns the fields that are known to be images, in their order.
 
         Args:
           given: the transforms, by field.
@@ -198,11 +196,12 @@ class Split(NamedTuple):
     """The transforms of a dataset's fields.
 
     Attributes:
-      first: the transform of the first image, which may have ops of any kind; or None.
-      name: that image's field; None if there is no `first`.
+      first: the transform of the first image, which may have ops of any kind; None if
+        the first image has no transform.
+      name: the field of that image; None if `first` is None.
       own: the transforms of other fields, by name.
-      by_name: whether only the daemon knows which fields are images, so that none
-        may be taken for the first.
+      by_name: whether only the daemon knows which fields are images. No field may then
+        be treated as the first image.
     """
 
     first: Any
@@ -218,11 +217,12 @@ def split(transforms: Mapping[Any, Any], dataset: Any,
     An image without a transform is only decoded.
 
     Args:
-      transforms: by field, as DataLoader takes them; None has no effect.
+      transforms: transforms by field, in DataLoader's form; None has no effect.
       dataset, fields: the arguments of DataLoader's.
 
     Raises:
-      errors.InvalidArgument: a value is not a transform, or a name not a field's.
+      errors.InvalidArgument: a value is not a transform, or a key is not a field's
+        name.
       errors.Unsupported: the daemon cannot run a transform that it must run.
     """
     known = _Fields(dataset, fields)
@@ -239,7 +239,8 @@ def split(transforms: Mapping[Any, Any], dataset: Any,
             raise errors.InvalidArgument(f"transform: {field} has two of them")
         given[field] = transform
     images = known.images(given)
-    # Without the fields' names, the first of several images is not known.
+    # If the fields' names are unknown, nothing tells which of several images is the
+    # first.
     has_first = len(images) == 1 or (bool(images) and known.names is not None)
     name = images[0] if has_first and given.get(images[0]) is not None else None
     first = given.pop(images[0], None) if has_first else None

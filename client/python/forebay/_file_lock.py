@@ -13,8 +13,8 @@ class FileLock:
     """A lock (flock) on a file, which forked children do not hold.
 
     Another thread may fork while this process holds the lock. The kernel would keep the
-    lock until all copies of its descriptor are closed. So `close` gives the lock up
-    itself, and a forked child closes its copy. One thread at a time uses it.
+    lock until all copies of its descriptor are closed. Therefore `close` unlocks the
+    file itself, and a forked child closes its copy. One thread at a time uses it.
     """
 
     def __init__(self, folder: int, name: str):
@@ -22,7 +22,7 @@ class FileLock:
 
         Args:
           folder: a descriptor.
-          name: of the file in the folder.
+          name: the file's name in the folder.
         """
         self._descriptor = _fork.Descriptor(os.open(
             name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=folder))

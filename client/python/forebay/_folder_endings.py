@@ -1,4 +1,5 @@
-"""The endings of the files in a local folder, which tell what it holds."""
+"""The endings of a local folder's files, which tell what kind of dataset the folder
+is."""
 
 from __future__ import annotations
 
@@ -8,10 +9,10 @@ from typing import Iterator, List, NamedTuple, Optional, Set, Tuple, Union
 
 from ._torch_folders import IMAGE_EXTENSIONS
 
-# The most entries of a folder that are looked at, and the most folders in it that are
-# looked into.
+# The largest number of a folder's entries that are looked at, and of inner folders
+# whose entries are looked at.
 _ENTRIES, _FOLDERS = 1000, 64
-_LISTED = 256  # the most folders in class folders in which images are looked for
+_LISTED = 256  # the most folders inside class folders that are searched for images
 _DEEPEST = 2  # the most levels of these folders
 
 
@@ -21,7 +22,8 @@ class Endings(NamedTuple):
     Attributes:
       own: the endings of files directly in the folder.
       below: the endings of files in the folder's folders.
-      has_images: whether the folder's folders have images, in them or below them.
+      has_images: whether the folder's folders contain images, at any depth that is
+        searched.
     """
 
     own: Set[str]
@@ -43,8 +45,8 @@ def look(path: Union[str, bytes]) -> Optional[Endings]:
 
 
 def _images_below(folders: List[str], depth: int = 1) -> Iterator[bool]:
-    """Yields whether each of the folders has images, then the same for the folders in
-    them."""
+    """Yields, for each of the folders, whether it has images. Then does the same for
+    the folders inside these folders."""
     deeper: List[str] = []
     for folder in folders:
         try:
@@ -72,5 +74,5 @@ def _entries(path: str) -> Tuple[Set[str], List[str]]:
 def _is_folder(entry: "os.DirEntry[str]") -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a link to itself, or to where this user may not look
+    except OSError:  # a link to itself, or into a folder that this user may not read
         return False

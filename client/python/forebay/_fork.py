@@ -1,7 +1,7 @@
-"""Work before a fork, around it and after it.
+"""Actions before, during and after a fork.
 
-In a forked child, the threads that may have held a lock do not exist. Text in buffers
-exists twice.
+A forked child lacks the threads that may hold a lock. Text in buffers exists in both
+processes.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def watch(thing: Any) -> None:
 
 
 class Descriptor:
-    """A file descriptor of this process alone: forked children close their copies,
-    which would keep the file or socket open.
+    """A file descriptor that only this process keeps. Forked children close their
+    copies, because a copy would keep the file or socket open.
 
     Attributes:
       number: int; -1 once it is closed.
@@ -34,7 +34,7 @@ class Descriptor:
     def __init__(self, number: int, passes_on: bool = False):
         """
         Args:
-          passes_on: whether children that this thread forks keep their copies.
+          passes_on: whether children that this thread forks keep their copy.
         """
         self.number = number
         self._heir = threading.get_ident() if passes_on else None
@@ -55,7 +55,7 @@ def end(connection: Any) -> None:
     other end notices it, although a child of this process may have inherited a copy."""
     if connection.closed:
         return
-    with contextlib.suppress(OSError):  # the other end is closed
+    with contextlib.suppress(OSError):  # the other end is closed already
         with socket.socket(fileno=os.dup(connection.fileno())) as ours:
             ours.shutdown(socket.SHUT_RDWR)
     connection.close()
@@ -63,24 +63,24 @@ def end(connection: Any) -> None:
 
 def flush_output() -> None:
     """Writes out text in the buffers of stdout and stderr, so that a forked child does
-    not write it again. A stream that is closed, missing, or cannot flush is passed
-    over."""
+    not write the text again. Skips a stream that is closed, missing or cannot be
+    flushed."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
 
 
-# The handlers of the signals whose handling is put off, by signal.
+# The handlers, by signal, that `without_interruption` has replaced.
 _handlers: Dict[int, Any] = {}
 
 
 @contextlib.contextmanager
 def without_interruption() -> Iterator[None]:
     """Puts off Python's signal handlers, such as that of KeyboardInterrupt, until the
-    block has ended. An exception between a fork and the next line would leave a
-    process that nobody knows of. The block should take milliseconds."""
+    block has ended. Without this, an exception between a fork and the next line could
+    leave a process that nobody knows of. The block should take milliseconds."""
     if _handlers or threading.current_thread() is not threading.main_thread():
-        yield  # the handlers are put off already, or run in another thread
+        yield  # handlers are put off already, or run in another thread
         return
     came: List[Tuple[int, Any]] = []
     raised: List[BaseException] = []
@@ -92,7 +92,7 @@ def without_interruption() -> Iterator[None]:
         for each in signal.valid_signals():
             handler = signal.getsignal(each)
             if callable(handler):
-                # The handler is noted first, as a signal may come before signal()
+                # The handler is stored first, because a signal may come before signal()
                 # returns.
                 _handlers[each] = handler
                 signal.signal(each, note)

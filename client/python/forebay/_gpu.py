@@ -1,4 +1,4 @@
-"""A GPU of this process, as batches see it."""
+"""The interface by which batches put their fields on a GPU."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def parse(device: Any) -> Optional[str]:
 class Gpu:
     """Makes the fields of batches on one GPU, for one framework.
 
-    A single thread at a time uses it.
+    A single thread at a time may use it.
 
     Attributes:
       ordinal: CUDA's number of the GPU in this process.
@@ -47,11 +47,11 @@ class Gpu:
         return f'device="cuda:{self.ordinal}"'
 
     def another(self) -> Gpu:
-        """Makes an equal object, with static buffers of its own."""
+        """Makes an equal object that has its own static buffers."""
         return type(self)(str(self.ordinal))  # type: ignore[arg-type]
 
     def warn_of_refusal(self, why: str, stacklevel: int) -> None:
-        """Warns, once for each reason, that batches come by way of the host.
+        """Warns, once for each reason, that batches are copied by way of the host.
 
         Args:
           why: the reason; "" if batches come directly.
@@ -67,17 +67,17 @@ class Gpu:
         """Returns a maker (see _batch.py) of a field that lies on the GPU.
 
         Args:
-          index: of the field in its batch.
+          index: the field's index in its batch.
         """
         raise NotImplementedError
 
     def copier(self, index: int, dtype: int, shape: tuple,
                make_host: Callable) -> Callable:
-        """Returns a maker of a field that lies on the host, which copies it to the GPU.
+        """Returns a maker that copies a field from the host to the GPU.
 
         Args:
           make_host: the maker of the field on the host.
-          The others: see putter.
+          index, dtype, shape: see putter.
         """
         raise NotImplementedError
 
@@ -86,8 +86,8 @@ class Gpu:
 
         Args:
           batch: the native batch's address.
-          index: of the field.
-          piece: a placed.Piece: the part, and the tensor.
+          index: the field's index.
+          piece: a placed.Piece, which describes the part and the tensor.
         """
         raise NotImplementedError
 
@@ -95,16 +95,16 @@ class Gpu:
         """Makes a tensor of elements that lie on the host: copies them to the GPU.
 
         Args:
-          elements: NumPy, bytes.
-          piece: a placed.Piece: the tensor.
+          elements: a NumPy array of bytes.
+          piece: a placed.Piece, which describes the tensor.
         """
         raise NotImplementedError
 
     def move(self, tensor: Any) -> Any:
-        """Returns a tensor of the framework's own, on the GPU; other values as they
-        are."""
+        """Moves a tensor of the framework to the GPU. Returns other values
+        unchanged."""
         return tensor
 
     def close(self) -> None:
-        """Frees what this object keeps for making fields. Fields that were made stay
-        valid."""
+        """Frees the memory that this object keeps for making fields. Fields that were
+        made stay valid."""

@@ -1,4 +1,4 @@
-"""HDF5 files: which of their datasets a batch is made of."""
+"""HDF5 files, and the datasets in them that batches have."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class HDF5:
     """The result of `hdf5`, for DataLoader.
 
     Attributes:
-      path: of the files, with braces and wildcards.
+      path: the files' path, with braces and wildcards.
       fields: dict of str, the type of each dataset, "" for the dataset's own type; or
         None: all datasets with the most frequent number of rows.
     """
@@ -30,31 +30,32 @@ class HDF5:
 
 def hdf5(path: Union[str, "os.PathLike[str]"], *,
          fields: Union[None, Sequence[str], Mapping[str, str]] = None) -> HDF5:
-    """A dataset of the rows of HDF5 files: a DataLoader's `dataset`.
+    """Describes the rows of HDF5 files as a dataset.
 
     Sample i is row i of each dataset of a file. Several files follow one another.
     The daemon reads the format itself: h5py is not needed.
 
     Args:
-      path: of the files, a path or a URI, with braces ("{00..07}.h5") and wildcards
+      path: the files' path or URI, with braces ("{00..07}.h5") and wildcards
         ("part-*.h5").
       fields: the datasets that are wanted, by their paths in the file, such as
-        ("images", "labels") or ("train/x", "train/y"). "table/x" is the member "x"
-        of the compounds in "table". A batch has these datasets as fields. A dict gives
+        ("images", "labels") or ("train/x", "train/y"). "table/x" is the member "x" of
+        the compounds in "table". A batch has these datasets as fields. A dict gives
         types to some of them: {"photos": "jpg", "labels": ""}. With "data/*/image",
-        each object in the group "data" is a sample, and its dataset "image", as a
-        whole, a field.
+        each object in the group "data" is a sample. The object's whole dataset "image"
+        is a field of that sample.
 
         - "" is the dataset's own type: arrays as they are; single integers as int64;
-          text as str; bytes of any length as an image, if they are image files, but
-          only in the first such field, and as bytes in the others
+          text as str; bytes of any length as bytes. In the first field of such bytes,
+          image files are read as images
         - "image", "jpg", "png": image files, or uint8 rows of (H, W), (H, W, 1) or
           (H, W, 3), which are pixels
         - "uint8" and the like: single integers as they are
-        - "text", "json", "npy", "bytes", "int64" (digits): what texts or bytes hold
+        - "text", "json", "npy", "bytes", "int64" (digits): the content of texts or
+          bytes
 
-        With None, all datasets with the most frequent number of rows are read; a
-        warning names the others.
+        With None, the fields are all datasets with the most frequent number of rows. A
+        warning names the other datasets.
 
     Returns:
       An HDF5, to pass to DataLoader as `dataset`.

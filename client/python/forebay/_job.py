@@ -1,4 +1,4 @@
-"""The job of this process, and its rank there."""
+"""The job of this process, and the process's rank in the job."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import NamedTuple, Optional
 
 from . import _system_error, errors
 
-# The variables of rank, size, and rank on this host. Torchrun's come first, as torchrun
-# may run within a SLURM step, and all its processes are one task to SLURM.
+# The environment variables of rank, world size, and rank on this host. Torchrun's come
+# first: torchrun may run within a SLURM step, in which all its processes are one task.
 _RANK_VARIABLES = (
     ("RANK", "WORLD_SIZE", "LOCAL_RANK"),  # torchrun
     ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"),
     ("HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_RANK"),
-    # Processes that Open MPI starts, such as Horovod's, have these variables.
+    # Open MPI sets these variables in processes that it starts, such as Horovod's.
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
      "OMPI_COMM_WORLD_LOCAL_RANK"),
 )
@@ -27,7 +27,7 @@ class Ranks(NamedTuple):
       rank: 0 to world_size - 1.
       world_size: number of processes on all hosts.
       local_rank: the rank among the processes on this host; 0 if the launcher does not
-        say.
+        tell.
     """
 
     rank: int
@@ -39,7 +39,7 @@ def _start_time() -> str:
     """Returns when this process started, in clock ticks since boot."""
     with _system_error.exhaustion_of("the start of this process cannot be read"), \
             open("/proc/self/stat", encoding="utf-8", errors="replace") as file:
-        # Field 22 of proc(5)'s /proc/PID/stat is the start time. Field 2, the name in
+        # The start time is field 22 of /proc/PID/stat (proc(5)). Field 2, the name in
         # parentheses, may contain blanks.
         return file.read().rpartition(")")[2].split()[19]
 
@@ -48,9 +48,9 @@ def job_key() -> str:
     """Returns the key of this process's job; loaders with equal keys belong to one
     job.
 
-    The key is the first of these that exists: $FOREBAY_JOB; SLURM's job id; the user,
-    master address and port, and torchrun's run id, if a launcher has set them; the
-    process itself.
+    The key is the first of these that exists: $FOREBAY_JOB; SLURM's job id; the user
+    with the master address and port and torchrun's run id, if a launcher has set these;
+    the process itself.
     """
     env = os.environ
     if env.get("FOREBAY_JOB"):
@@ -75,7 +75,7 @@ def job_name() -> str:
     if key == os.environ.get("FOREBAY_JOB") or key.startswith("slurm-"):
         return key
     script = os.path.basename(sys.argv[0] if sys.argv else "")
-    if script[:1] in ("", "-"):  # python -c; forebayctl would take "-c" for an option
+    if script[:1] in ("", "-"):  # with python -c, the name would look like an option
         script = "python"
     alone = key.endswith(_start_time())
     return f"{script}-{os.getpid()}" if alone else script
@@ -102,16 +102,18 @@ def _ray_ranks() -> Optional[Ranks]:
             return None
         return Ranks(context.get_world_rank(), context.get_world_size(),
                      context.get_local_rank())
-    except (AttributeError, RuntimeError):  # not Ray's, or not in a worker
+    except (AttributeError, RuntimeError):  # not Ray's module, or no worker
         return None
 
 
 def distributed_rank() -> Ranks:
-    """Returns the ranks of this process. torch.distributed tells them, if it runs; if
-    not, torchrun's variables, Ray Train, or SLURM's or Horovod's variables.
+    """Returns the ranks of this process. If torch.distributed runs, it tells the ranks.
+    If not, torchrun's variables, Ray Train, or the variables of SLURM or Horovod tell
+    them.
 
     Raises:
-      errors.InvalidArgument: nothing tells, or the variables' values are not ranks.
+      errors.InvalidArgument: nothing tells the ranks, or the variables' values are not
+        ranks.
     """
     running = _torch_ranks()
     if running is not None:

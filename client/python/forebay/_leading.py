@@ -1,4 +1,4 @@
-"""The part of a loader that leads its iterators."""
+"""The part of a loader that controls its iterators."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ._position import Position
 
 
 class Leading:
-    """Starts the daemon's part of iterations, and waits for their batches.
+    """Starts iterations at the daemon, and waits for their batches.
 
-    The iterator that began last reads from the loader's own connection. The others
-    get a connection each, once they are used again.
+    The iterator that began last reads from the loader's own connection. Each earlier
+    iterator gets its own connection when it is used again.
     """
 
     _attachment: Any
     _check_open: Any
     _closed: bool
     _contents: Any
-    _current: Optional[Position]  # the current iterator's; guarded by _lock
+    _current: Optional[Position]  # the current iterator's position; guarded by _lock
     _detached_type: Any
     _lock: threading.RLock
     _progress: Any
@@ -35,8 +35,8 @@ class Leading:
             self._contents.version = self._attachment.version
 
     def _leave(self, epoch):
-        """Gives an iterator a connection of its own, as another iteration has begun
-        since. Returns the loader that has the connection."""
+        """Gives an iterator its own connection, because a later iteration has begun.
+        Returns the loader that has this connection."""
         with self._lock:
             self._check_open()
             if self._attachment.is_inherited():
@@ -50,8 +50,8 @@ class Leading:
             return self._detached.take(self, epoch)
 
     def _await(self, epoch, status):
-        """Waits for the memory of the next batch of an iterator, whose batch reader
-        returned `status` instead. Raises StopIteration at the epoch's end."""
+        """Waits for the memory of an iterator's next batch, after its batch reader has
+        returned `status` and no memory. Raises StopIteration at the epoch's end."""
         retry = None
         while status != _native.END_OF_EPOCH and epoch.has_portion():
             if self._current is not epoch._position:
@@ -67,7 +67,7 @@ class Leading:
                 self._reopen(epoch, error)
                 if retry is not None:
                     retry.done()
-                    retry = None  # the retry was for the last connection
+                    retry = None  # the retry belongs to the last connection
             status = epoch._next_memory()
             if status.__class__ is not int:
                 break
@@ -87,8 +87,8 @@ class Leading:
         raise StopIteration
 
     def _moves_on(self, epoch):
-        """Starts the epoch's next portion, if there is one, or one whose start was
-        interrupted. Returns whether batches may come."""
+        """Starts the epoch's next portion, if there is one, or a portion whose start
+        was interrupted. Returns whether further batches may come."""
         with self._lock:
             position = epoch._position
             if self._current is not position:  # another iteration has begun
@@ -127,7 +127,7 @@ class Leading:
             self._progress.set_reopened()
 
     def _abandon(self, position):
-        """Ends production for an iterator that was dropped."""
+        """Stops making batches for an iterator that was dropped."""
         with self._lock:
             if (self._closed or self._current is not position or
                     self._attachment.is_inherited()):

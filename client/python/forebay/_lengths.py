@@ -42,9 +42,9 @@ def options(bucket_by: Optional[str], max_tokens: Optional[int],
     """Returns fields of _native.LoaderOptions for DataLoader's arguments.
 
     Args:
-      batch_size: with `max_tokens` or `max_seconds`, the most samples of a batch; 1: no
-        limit.
-      padded: whether each sample takes as much as the longest of its batch.
+      batch_size: with `max_tokens` or `max_seconds`, the largest number of samples in a
+        batch; 1: no limit.
+      padded: whether each sample counts as long as the longest sample of its batch.
 
     Raises:
       errors.InvalidArgument: an argument is wrong; the message names it.
@@ -74,16 +74,16 @@ def options(bucket_by: Optional[str], max_tokens: Optional[int],
 
 
 def vary(options: Dict[str, Any]) -> bool:
-    """Whether lengths decide how many samples make a batch."""
+    """Whether the samples' lengths decide how many samples a batch has."""
     return options.get("max_length", 0) > 0 or options.get("max_seconds", 0) > 0
 
 
 def described(options: Dict[str, Any]) -> Optional[str]:
-    """Returns a text for a state that says how lengths decide the order; None if they
-    do not.
+    """Returns a text, for a loader's state, that says how lengths decide the order.
+    Returns None if lengths do not matter.
 
     Args:
-      options: of _options.build.
+      options: the result of _options.build.
     """
     by_length = options.get("by_length", 0)
     if not by_length and not vary(options):

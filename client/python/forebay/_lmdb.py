@@ -1,4 +1,4 @@
-"""LMDB environments: which parts of their entries a batch is made of."""
+"""LMDB environments, and the parts of their entries that batches have."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class LMDB:
     """The result of `lmdb`, for DataLoader.
 
     Attributes:
-      path: of the environments, with braces and wildcards.
+      path: the environments' path, with braces and wildcards.
       fields: dict of str, the type of each field; a str, the type of the values; or
-        None: they are guessed.
-      database: its name as bytes; empty for the unnamed one.
+        None: the daemon guesses the fields.
+      database: the database's name as bytes; empty for the unnamed database.
       keys: list of bytes, the entries that are samples; None: all are.
     """
 
@@ -53,29 +53,29 @@ def lmdb(path: Union[str, "os.PathLike[str]"], *,
          fields: Union[None, str, Mapping[str, str]] = None,
          database: Union[None, str, bytes] = None,
          keys: Optional[Iterable[Union[str, bytes]]] = None) -> LMDB:
-    """A dataset of the entries of LMDB environments: a DataLoader's `dataset`.
+    """Describes the entries of LMDB environments as a dataset.
 
-    Sample i is entry i in the order of keys, or of a list. Several environments
-    follow one another. The daemon reads what the last committed transaction has
-    left, and takes no lock.
+    Sample i is entry i in the order of the keys, or in the order of the argument
+    `keys`. Several environments follow one another. The daemon reads the state after
+    the last committed transaction, and takes no lock.
 
     Args:
-      path: of the environment's folder, or of its file (`subdir=False`); a path or
-        a URI, with braces ("{00..07}") and wildcards ("part-*").
-      fields: a str is the type of each value, as the field "value": "image" (or
-        "jpg", "png"), "text", "json", "npy", "bytes", "int64" (digits), or an array
-        such as "float32[3,4]" or, of any length, "float32[n,4]". "datum" is Caffe's
-        Datum: a batch has the field "image" or "array", and "label". "lsun" is an
-        image as the field "image", and the number of its environment as "label".
+      path: the path or URI of the environment's folder, or of its file
+        (`subdir=False`), with braces ("{00..07}") and wildcards ("part-*").
+      fields: a str is the type of each value, as the field "value": "image" (or "jpg",
+        "png"), "text", "json", "npy", "bytes", "int64" (digits), or an array such as
+        "float32[3,4]" or, of any length, "float32[n,4]". "datum" is Caffe's Datum: a
+        batch has the field "image" or "array", and "label". With "lsun", the value is
+        the field "image", and the number of its environment is "label".
 
-        A dict of the names "key" and "value" alone has their types, such as
-        {"key": "text", "value": "jpg"}; keys can be "text", "bytes" or "int64".
-        Any other dict is of features of tf.train.Example, as `tfrecord` has them.
-        With None, fields are guessed from the first values.
+        A dict with only the names "key" and "value" gives the types of these, such as
+        {"key": "text", "value": "jpg"}; keys can be "text", "bytes" or "int64". Any
+        other dict gives the types of features of tf.train.Example, as for `tfrecord`.
+        With None, the daemon guesses the fields from the first values.
       database: the name of the database in the environment; None for the unnamed
-        one.
-      keys: the entries that are samples, by their keys, in this order and as often
-        as they occur; None for all.
+        database.
+      keys: the keys of the entries that are samples, in this order; a key may occur
+        several times. None: all entries are samples.
 
     Returns:
       An LMDB, to pass to DataLoader as `dataset`.

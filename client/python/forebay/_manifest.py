@@ -13,7 +13,7 @@ class Manifest:
     """The result of `manifest`, for DataLoader.
 
     Attributes:
-      path: of the file.
+      path: the file's path.
       columns: dict of str, the column of each field, by the field's name.
     """
 
@@ -30,28 +30,27 @@ class Manifest:
 def manifest(path: Union[str, "os.PathLike[str]"], *, image: Optional[str] = None,
              audio: Optional[str] = None, label: Optional[str] = None,
              **columns: str) -> Manifest:
-    """A dataset of the images or audio files that a table names: a DataLoader's
-    `dataset`.
+    """Describes the image or audio files that a table names as a dataset.
 
     The file is CSV with a line of column names (RFC 4180). If its name ends in
-    ".jsonl", ".ndjson" or ".json", each line is a JSON object instead. The daemon
-    reads it.
+    ".jsonl", ".ndjson" or ".json", each line is a JSON object instead. The daemon reads
+    the file.
 
     Args:
-      path: of the file.
-      image: the column with each image's path: relative to the manifest, or
-        absolute or a file:// URL, but below the manifest's folder. Default:
-        "image", without `audio`.
-      audio: the column with each audio file's path, as for `image`. A batch has the
-        field "audio" instead: float32 of (frames, channels). A column of texts
-        therefore cannot be a field of that name.
-      label: the column with each file's class: an integer, or a name. A name
-        becomes its index in `loader.dataset.classes`, the sorted names of all
-        classes. A warning tells if all names are numbers.
-      columns: further fields of a batch, by name: `caption="text"` is a field
-        `caption` with the column `text`. A column of integers alone gives
-        integers, any other texts. "3.0" is an integer, too; a column of integers
-        has no empty cells.
+      path: the file's path.
+      image: the column with each image's path. A path is relative to the manifest. It
+        may also be absolute or a file:// URL, below the manifest's folder. Default:
+        "image", if `audio` is not given.
+      audio: the column with each audio file's path, as for `image`. Batches then have
+        the field "audio" (float32 of shape (frames, channels)) in place of "image". A
+        column of texts can therefore not be a field named "audio".
+      label: the column with each file's class: an integer, or a name. A name becomes
+        its index in `loader.dataset.classes`, the sorted names of all classes. If all
+        names are numbers, a warning says so.
+      columns: further fields of a batch, by name: `caption="text"` is a field `caption`
+        with the values of the column `text`. If all cells of a column are integers,
+        such as "3" or "3.0", the field has integers. If not, or if a cell is empty, it
+        has texts.
 
     Returns:
       A Manifest, to pass to DataLoader as `dataset`.

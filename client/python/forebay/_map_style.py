@@ -16,35 +16,35 @@ from .transforms import Transform
 class Dataset:
     """Samples of a dataset by number, from the cache that all jobs share.
 
-    For torch.utils.data.DataLoader and others that take a map-style dataset.
-    The daemon reads and decodes; Python's transforms, samplers and collate
-    functions stay as they are. A sample is a tuple of the dataset's fields, such
-    as (image, label). Images are uint8 arrays of height x width x 3, or the
-    bytes of their files if they are not decoded. Labels are int, arrays arrays,
-    texts str, JSON the values that `json.loads` makes, and other fields bytes.
-    Samples are the caller's own memory.
+    For torch.utils.data.DataLoader and others that take a map-style dataset. The daemon
+    reads and decodes the samples. Transforms in Python, samplers and collate functions
+    still work as before. A sample is a tuple of the dataset's fields, such as (image,
+    label). Images are uint8 arrays of height x width x 3, or the bytes of their files
+    if they are not decoded. Labels are int, arrays are NumPy arrays, texts are str, and
+    JSON is what `json.loads` returns. All other fields are bytes. The caller owns the
+    samples' memory.
 
-    Several threads may use it; they take turns. A forked worker opens a session
-    of its own when it first uses its copy. A spawned worker receives the
-    arguments and opens the dataset again. Every worker waits for a daemon that
-    restarts, as DataLoader does.
+    Several threads may use a Dataset; they take turns. A forked worker opens its own
+    session when it first uses its copy. A spawned worker receives the arguments and
+    opens the dataset again. Every worker waits while the daemon restarts, as DataLoader
+    does.
 
     Args:
       dataset: as DataLoader's.
-      fields: of tar shards, as DataLoader's.
+      fields: the fields of tar shards, as DataLoader's.
       decode: whether images are decoded.
-      transform: from forebay.transforms, for decoded images. It must draw
-        nothing at random and make all images one shape. Images are then arrays
-        of its type and layout (C x H x W unless the transform makes another layout).
-        None leaves images as they are.
+      transform: a transform of forebay.transforms, for decoded images. It must draw
+        nothing at random, and must give all images one shape. Images are then arrays of
+        the transform's type and layout (C x H x W by default). None: images are not
+        transformed.
       weight: the job's share of contended resources, 0.001 to 1000.
-      extra_roots: folders that links inside the dataset may lead to, at most 8.
+      extra_roots: folders to which links inside the dataset may lead, at most 8.
       autostart: whether to start a daemon for this user if none listens.
 
     Attributes:
       classes: list of str, the classes' names in label order.
       version: str, 32 hexadecimal digits that change with the samples.
-      uri: str, its path or URI.
+      uri: str, the dataset's path or URI.
 
     Raises:
       errors.ForebayError: of the fitting class; one sentence says why.
@@ -73,8 +73,8 @@ class Dataset:
             drop_last=False, transform=transform, rank=0, world_size=1,
             pad="wrap", on_error="raise", sharing="off", weight=weight,
             name=None, depth=None, extra_roots=extra_roots)
-        # The directory is decided once, so that a client of the machine's daemon
-        # waits for that daemon while it is away.
+        # The directory is determined only once: while the machine's daemon is away, its
+        # clients wait for it, and do not use another daemon.
         directory = _native.runtime_dir()
         self._options["runtime_dir"] = os.fsencode(directory)
         self._start_daemon = (
@@ -83,7 +83,7 @@ class Dataset:
         self._lock = threading.Lock()  # guards the attributes set below
         # True until a sample is returned or the dataset is opened again.
         self._is_new = True
-        self._is_outdated = False  # whether the reader's dataset is out of date
+        self._is_outdated = False  # whether the dataset has changed
         _fork.watch(self)
         self._reader = self._open()
         self.classes = self._reader.classes

@@ -1,4 +1,4 @@
-"""Folders of MDS shards, as their index.json lists them."""
+"""Finds the MDS shards that a folder's index.json lists."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ from . import errors
 
 _INDEX = "index.json"
 _NUMBERED = re.compile(r"(.*?)(\d+)(\.mds)", re.DOTALL)
-# The most digits of a shard's number, and the most shards that a pattern stands for.
+# The largest number of digits in a shard's number, and of shards for which one pattern
+# stands.
 _DIGITS = 18
 _RANGE = 1 << 16
 
 
 def shards_of(folder: str) -> Optional[List[str]]:
-    """Returns the shards of a local folder, in the order of its index, by their paths
-    in the folder. None if the folder has no such index.
+    """Returns the paths, below a local folder, of the shards that its index lists, in
+    the index's order. Returns None if the folder has no index.
 
     Raises:
-      errors.InvalidArgument: other shards are there than the index names.
+      errors.InvalidArgument: the folder's shards are not those that the index names.
       errors.Unsupported: shards are compressed.
     """
     index = os.path.join(folder, _INDEX)
-    if not os.path.isfile(index):  # a pipe or a device of that name may have no end
+    if not os.path.isfile(index):  # reading a pipe or a device might never end
         return None
     try:
         with open(index, "rb") as file:
             listed = json.load(file)["shards"]
         shards = [shard for shard in listed if shard["format"] == "mds"]
-        # The index of merged folders names their shards by paths with slashes.
+        # The index of merged folders names shards by paths with slashes.
         names = [os.path.normpath(shard["raw_data"]["basename"]) for shard in shards]
         packed = [(shard.get("zip_data") or {}).get("basename") for shard in shards]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -47,10 +48,10 @@ def shards_of(folder: str) -> Optional[List[str]]:
 
 
 def _check_names(folder: str, names: List[str], packed: List[Any]) -> None:
-    """Compares the shards that an index names with those that are there.
+    """Compares the shards that an index names with the files in the folder.
 
     Args:
-      names: of the shards.
+      names: the shards' names.
       packed: the names of their compressed files; None for a shard without one.
     """
     places = {"", *(os.path.dirname(name) for name in names)}
@@ -82,12 +83,12 @@ def _files_in(folder: str) -> Set[str]:
     try:
         return set(os.listdir(folder))
     except OSError:
-        return set()  # its shards then count as missing
+        return set()  # the folder's shards then count as missing
 
 
 def patterns_of(names: List[str]) -> List[str]:
-    """Returns patterns that stand for these names in their order: one for each run of
-    shards with consecutive numbers."""
+    """Returns patterns that stand for `names`, in their order: one pattern for each run
+    of shards with consecutive numbers."""
     patterns: List[str] = []
     run: Optional[Tuple[str, int, int, int]] = None  # start, digits, first, last
     for name in names:
@@ -119,5 +120,5 @@ def _end(run: Optional[Tuple[str, int, int, int]], patterns: List[str]) -> None:
 
 
 def _escaped(name: str) -> str:
-    """Returns a pattern that stands for this name alone."""
+    """Returns a pattern that matches only this name."""
     return re.sub(r"([\\{},])", r"\\\1", glob.escape(name))

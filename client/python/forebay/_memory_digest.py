@@ -1,4 +1,4 @@
-"""A digest of the numbers of an array, to tell whether they have changed."""
+"""Computes a digest of an array's numbers, by which changes are noticed."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import os
 import zlib
 from typing import Any, List
 
-_CHUNK = 8 << 20  # bytes that a thread takes at once
+_CHUNK = 8 << 20  # bytes that a thread digests at once
 _MAX_THREADS = 8
 
 
 def of(array: Any) -> List[int]:
     """Returns the CRC-32 of each chunk of a NumPy array without objects."""
-    # The axes in the order in which they lie in memory.
+    # The axes, in the order in which they lie in memory.
     order = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
     inner = array.transpose(order)
     if inner.flags.c_contiguous:

@@ -1,7 +1,7 @@
-"""Writes and reads the messages of _messages.py, as Protocol Buffers' "Encoding" says.
+"""Writes and reads the messages of _messages.py in the encoding of Protocol Buffers.
 
-The bytes are those that protobuf itself writes: fields in the order of their numbers,
-without those that have their default.
+The bytes are those that protobuf itself would write. Fields come in the order of their
+numbers; fields with their default value are left out.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def _field(number: int, kind: str, value: Any) -> bytes:
 def encode(message: str, values: Mapping[str, Any]) -> bytes:
     """Returns a serialized message.
 
-    values: by the fields' names. None stands for a field that is not set; an enum's
-    value is its name, a message is a mapping. KeyError: the message has no such field,
+    `values` has the fields by name. None stands for a field that is not set. An enum's
+    value is its name; a message is a mapping. KeyError: the message has no such field,
     or the enum has no such name.
     """
     fields = MESSAGES[message]
@@ -73,7 +73,7 @@ def encode(message: str, values: Mapping[str, Any]) -> bytes:
 
 
 def _read_varint(data: bytes, at: int) -> Tuple[int, int]:
-    """Returns the number at an offset, and the offset behind it."""
+    """Returns the number at an offset, and the offset after it."""
     number = shift = 0
     while True:
         number |= (data[at] & 0x7F) << shift

@@ -1,4 +1,5 @@
-"""The C interface of client/forebay.h, one to one, by ctypes from libforebay.so."""
+"""The C interface of client/forebay.h, by ctypes. Each type and function has its
+counterpart in libforebay.so."""
 
 from __future__ import annotations
 
@@ -172,7 +173,7 @@ class ObjectPart(c.Structure):
 
 _U32, _U64, _F64, _INT, _PTR = c.c_uint32, c.c_uint64, c.c_double, c.c_int, c.c_void_p
 
-# The result and arguments of each function; None stands for void.
+# The types of each function's result and arguments; None stands for void.
 _PROTOTYPES = {
     "forebay_version": (c.c_char_p, []),
     "forebay_last_error": (c.c_char_p, []),
@@ -328,7 +329,8 @@ def loader_options(options) -> LoaderOptions:
 
 
 def class_names(get_name, handle, count):
-    """Returns the names of `count` classes, by a native function that gives one."""
+    """Returns the names of `count` classes. `get_name` is the native function that
+    finds the name of one class."""
     names, name, length = [], c.c_void_p(), c.c_size_t()
     for label in range(count):
         check(get_name(handle, label, c.byref(name), c.byref(length)))

@@ -1,4 +1,4 @@
-"""Native datasets, made of the sources that _source.py describes."""
+"""Makes native datasets of the sources in _source.py."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ _NAMED_PARTS = 3
 
 
 class NativeDataset:
-    """A dataset for the options of a native loader, while this object lives.
+    """A native dataset, for a native loader's options. The dataset lives as long as
+    this object.
 
-    A loader that reconnects sends the dataset again. A forked child may use its
-    parent's object.
+    A loader that reconnects sends the dataset again. A forked child may use the object
+    that it inherits.
 
     Attributes:
       handle: ctypes.c_void_p, a forebay_dataset.
     """
 
     def __init__(self, make, *arguments):
-        """Makes the dataset by `make`, a native function of the arguments and an out
-        pointer."""
+        """Makes the dataset by `make`, a native function. `make` gets the arguments,
+        then an out pointer."""
         self.handle = c.c_void_p()
         _native.check(make(*arguments, c.byref(self.handle)))
 
@@ -58,8 +59,8 @@ def build(source, place_options):
     """Makes the NativeDataset of a source.
 
     Args:
-      place_options: a function of a Folder, LabelledFiles, NpyClasses, Rows or an
-        LMDB that returns the _native.LoaderOptions describing it.
+      place_options: a function that returns the _native.LoaderOptions for a Folder,
+        LabelledFiles, NpyClasses, Rows or LMDB.
     """
     lib = _native.lib
     if isinstance(source, (Folder, NpyClasses, Rows, LMDB)):
@@ -93,11 +94,11 @@ def from_workers(uri, identity, samples, fields, affinity_workers=0, live=False,
     Args:
       uri: bytes, for people.
       identity: 16 bytes, equal for equal datasets.
-      fields: of (name, NumPy's name of the type, shape of one sample).
+      fields: tuples of (name, NumPy's name of the type, shape of one sample).
       affinity_workers: worker k % affinity_workers makes sample k; 0: any worker makes
         any sample.
-      live: whether one worker makes each sample once, and a loader joins the others
-        where they are.
+      live: whether one worker makes each sample once. A new loader then joins the other
+        loaders at their present sample.
       host_fields: the number of first fields that lie on the host even for loaders on
         GPUs.
     """
@@ -159,7 +160,7 @@ def _build_arrays(source):
         if dtype is None or not array.dtype.isnative:
             raise errors.Unsupported(
                 f"{name}: batches cannot have {array.dtype}")
-        # The library refuses a rank that the struct has no room for.
+        # If the rank is too large for the struct, the library refuses it.
         shape = array.shape[:len(into.shape)]
         copied.append(array)
         into.name, into.kind, into.dtype = name.encode(), _KINDS[kind], dtype

@@ -12,8 +12,8 @@ class NpyFolder:
     """The result of `npy_folder`, for DataLoader.
 
     Attributes:
-      path: of the folder.
-      labels: whether the folders in it are classes; None: the daemon looks.
+      path: the folder's path.
+      labels: whether the folders in the folder are classes; None: the daemon finds out.
     """
 
     def __init__(self, path, labels):
@@ -27,9 +27,9 @@ class NpyFolder:
 
 def npy_folder(path: Union[str, "os.PathLike[str]"], *,
                labels: Optional[bool] = None) -> NpyFolder:
-    """A dataset of a folder of .npy files, each a sample: a DataLoader's `dataset`.
+    """Describes a folder of .npy files as a dataset. Each file is a sample.
 
-    A batch has the field "array". Arrays may differ in length, and in nothing else.
+    A batch has the field "array". Arrays may differ only in length.
 
     Args:
       path: of the folder, a path or a URI.
@@ -49,15 +49,15 @@ def npy_folder(path: Union[str, "os.PathLike[str]"], *,
 
 
 def field_names(dataset: NpyFolder) -> List[bytes]:
-    """Returns the fields by which the native options say what a sample is."""
+    """Returns the `fields` of the native options for this dataset."""
     if dataset.labels is None:
         return []
     return [b"array", b"label"] if dataset.labels else [b"array"]
 
 
 def ending_in(path: Union[str, bytes]) -> Optional[str]:
-    """Returns the ending of a local folder's files, ".npy" or ".npz"; None if files
-    are of other kinds, or the folder's folders have images."""
+    """Returns the ending of a local folder's files, ".npy" or ".npz". Returns None if
+    there are files of other kinds, or if the folders in the folder have images."""
     found = _folder_endings.look(path)
     if found is None or found.has_images:
         return None

@@ -1,4 +1,4 @@
-"""NumPy's .npz files: which of their arrays a batch is made of, and how."""
+"""NumPy's .npz files, and the ways in which their arrays become batches."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ class Npz:
     """The result of `npz`, for DataLoader.
 
     Attributes:
-      path: of the files, with braces and wildcards.
-      fields: list of str, the arrays' names; None: all that can be read.
-      rows: whether each row of the arrays is a sample, and not each file.
-      labels: whether files have their class folder as label.
+      path: the files' path, with braces and wildcards.
+      fields: list of str, the arrays' names; None: all arrays that can be read.
+      rows: whether each row of the arrays is a sample; if not, each file is a sample.
+      labels: whether each file's class folder is its label.
     """
 
     def __init__(self, path, fields, rows, labels=False):
@@ -33,14 +33,14 @@ class Npz:
 def npz(path: Union[str, "os.PathLike[str]"], *,
         fields: Optional[Sequence[str]] = None,
         rows: Optional[bool] = None, labels: Optional[bool] = None) -> Npz:
-    """A dataset of NumPy's .npz files: a DataLoader's `dataset`.
+    """Describes NumPy's .npz files as a dataset.
 
-    A batch has the arrays as fields, by the names that numpy.savez got.
+    Batches have the arrays as fields. The fields have the names that numpy.savez got.
 
     Args:
-      path: of the files, a path or a URI, with braces ("{00..07}") and wildcards; or
-        a folder, whose files *.npz are meant.
-      fields: names of arrays, of at most 31 bytes each. With None, all whose type
+      path: the files' path or URI, with braces ("{00..07}") and wildcards. A folder
+        stands for its files *.npz.
+      fields: names of arrays, at most 31 bytes each. With None, all arrays whose type
         can be read.
       rows: with True, sample i is row i of each array, and the files follow one
         another. All arrays of a file have equally many rows. The daemon holds the
@@ -87,7 +87,7 @@ def npz(path: Union[str, "os.PathLike[str]"], *,
 
 
 def _has_classes(folder: str) -> bool:
-    """Whether a local folder has .npz files in its folders alone."""
+    """Whether a local folder has .npz files only in its inner folders."""
     found = _folder_endings.look(folder)
     return found is not None and ".npz" in found.below - found.own
 

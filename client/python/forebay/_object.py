@@ -12,7 +12,7 @@ from . import _native, _place, _retry, errors
 from ._object_session import Client, Session, borrowed, key_of, pool
 from ._place import Place
 
-# The most bytes that are asked for at once, and so the most that are read ahead.
+# The largest number of bytes that one request asks for, and that are read ahead.
 _MAX_LENGTH = 4 << 20
 
 
@@ -22,7 +22,7 @@ class _Part(NamedTuple):
     Attributes:
       begin, end: the bytes' range in the object.
       address: the bytes' address in memory.
-      owner: the session in whose window they lie, or a bytes object.
+      owner: the session in whose window the bytes lie, or a bytes object.
     """
 
     begin: int
@@ -40,7 +40,7 @@ class _Ahead(NamedTuple):
 
 
 def _copied(part: _Part) -> _Part:
-    """Returns the part as bytes of this process's own."""
+    """Returns a copy of the part in this process's own memory."""
     content = c.string_at(part.address, part.end - part.begin)
     return _Part(part.begin, part.end, _address_of(content), content)
 
@@ -50,7 +50,7 @@ def _address_of(content: bytes) -> int:
 
 
 def version_of(place: Place, client: Client) -> _native.ObjectVersion:
-    """Returns the state that an object has at present; closes the place."""
+    """Returns the present state of an object. Closes the place."""
     def attempt():
         with borrowed(client) as session:
             session.ask(place, None, 0, 0, _MAX_LENGTH)
@@ -66,10 +66,10 @@ def version_of(place: Place, client: Client) -> _native.ObjectVersion:
 
 
 def _with_retry(place: Place, client: Client, attempt, opens: bool):
-    """Returns what `attempt()` returns, as _retry.until_available does. An idle
-    session may be one of a daemon that has ended: then another session is tried at
-    once. An attempt that `opens` a file does not wait for a storage that is away, as
-    the daemon has tried for some time to reach it."""
+    """Returns what `attempt()` returns, as _retry.until_available does. If an idle
+    session belongs to a daemon that has ended, tries another session at once. If
+    `opens`, does not wait for storage that is away: the daemon has already tried for
+    some time to reach it."""
     def one_more():
         reused = pool.has(key_of(client))
         try:
@@ -89,14 +89,15 @@ def _with_retry(place: Place, client: Client, attempt, opens: bool):
 class Object:
     """A file or object that is open for reading.
 
-    The object is read by blocks, which the daemon caches. A reader that reads on where
-    the last read ended gets ever more bytes at once, and the next blocks are asked for
-    meanwhile. One thread at a time uses it. All calls but `close` may block.
+    The object is read in blocks, which the daemon caches. While a caller reads in
+    sequence, each request asks for more bytes than the last, and the next blocks are
+    requested ahead. One thread at a time may use it. All calls except `close` may
+    block.
 
     Attributes:
-      place: a Place, which it owns.
+      place: the object's Place, which this object owns.
       size: int, bytes.
-      version: a _native.ObjectVersion, the state that all bytes are of.
+      version: a _native.ObjectVersion: the state of the file from which all bytes come.
     """
 
     def __init__(self, place: Place, block_bytes: int, client: Client):
@@ -107,7 +108,7 @@ class Object:
         self._part: Optional[_Part] = None
         self._ahead: Optional[_Ahead] = None
         self._last_end = 0  # the end of the last part that was read to its end
-        self._length = block_bytes  # the bytes to ask for next
+        self._length = block_bytes  # the number of bytes that the next request asks for
         self.version: Optional[_native.ObjectVersion] = None
         self.size = 0
         first = self._fetch(0, block_bytes)
@@ -135,14 +136,14 @@ class Object:
 
     def _check_process(self):
         if self._pid != os.getpid():
-            # In a forked child, sessions and their windows are the parent's.
+            # In a forked child, sessions and their windows belong to the parent.
             self._pid = os.getpid()
             if self._part is not None and isinstance(self._part.owner, Session):
                 self._part = None
             self._ahead = None
 
     def _cover(self, position: int, count: int) -> _Part:
-        """Returns the part that has `position`, which becomes the current part."""
+        """Returns the part that contains `position`, and makes it the current part."""
         self._check_process()
         part = self._part
         if part is not None and part.begin <= position < part.end:
@@ -175,7 +176,7 @@ class Object:
         if found.bytes == 0:
             pool.give(session)
             return part
-        # A small file is read at once, or not for a while, so it keeps no session.
+        # A small file keeps no session: it is read at once, or not for a while.
         if part.end < self.size and pool.may_keep():
             pool.keep(1)
             return part
@@ -230,7 +231,7 @@ class Object:
         self._ahead = _Ahead(begin, end, session)
 
     def _take_ahead(self, position: int) -> Optional[_Part]:
-        """Awaits the bytes that were asked for ahead, if they include `position`."""
+        """Awaits the bytes that were requested ahead, if they include `position`."""
         ahead = self._ahead
         if ahead is None or not ahead.begin <= position < ahead.end:
             self._drop_ahead()
@@ -240,8 +241,8 @@ class Object:
         except errors.ForebayError:
             self._drop_ahead()
             return None
-        # After an exception of a signal handler in receive(), the request is still
-        # noted, and is awaited later.
+        # If a signal handler raises in receive(), self._ahead still has the request,
+        # which is then awaited later.
         self._ahead = None
         pool.keep(-1)
         return self._keep(ahead.session, ahead.begin, found)

@@ -1,7 +1,7 @@
-"""Sessions by which ranges of files and objects are read.
+"""Sessions with the daemon that read ranges of files and objects.
 
-A session reads from any object. A file that is opened takes an idle session, if
-there is one, and gives it back when it has the bytes that it wants.
+A session can read any object. A file takes an idle session, if there is one, and gives
+the session back once it has its bytes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from ._connection import SLICE_SECONDS, _wait
 from ._place import Place
 
 _MAX_IDLE = 4
-# The most files that keep a session; others copy the bytes that they read.
+# The largest number of files that keep a session. All others copy the bytes that they
+# read, and give the session back.
 MAX_KEPT = 32
 _JOB_VARIABLES = ("FOREBAY_JOB", "SLURM_JOB_ID", "MASTER_ADDR", "MASTER_PORT",
                   "TORCHELASTIC_RUN_ID")
@@ -26,8 +27,8 @@ _JOB_VARIABLES = ("FOREBAY_JOB", "SLURM_JOB_ID", "MASTER_ADDR", "MASTER_PORT",
 
 @functools.lru_cache(maxsize=4)
 def _job_of(process, values):
-    """Returns the key and name of this process's job. They depend on the arguments,
-    which make the cache's key."""
+    """Returns the key and name of this process's job. The arguments serve only as the
+    key of the cache: if they change, so do the results."""
     del process, values
     return (os.fsencode(_job.job_key())[:256],
             os.fsencode(_job.job_name())[:256])
@@ -37,11 +38,12 @@ class Client:
     """The way in which this process reaches the daemon for one file.
 
     Attributes:
-      directory: str, of the daemon's sockets. Decided once: a client of the
-        machine's daemon waits for that daemon.
-      start_daemon: starts a daemon there if none listens; None if it must not.
-      seconds: how long to wait for a daemon or a storage that is away; None: as long
-        as a loader waits.
+      directory: str, the directory of the daemon's sockets. It is determined only once:
+        clients of the machine's daemon wait for that daemon.
+      start_daemon: a function that starts a daemon there if none listens; None if this
+        process must not start one.
+      seconds: how long to wait for a daemon, or for storage, that is away; None: as
+        long as a loader waits.
     """
 
     def __init__(self, autostart: bool, seconds: Optional[float] = None):
@@ -86,8 +88,8 @@ class Session:
                                                    c.byref(asked)))
 
     def receive(self) -> _native.ObjectPart:
-        """Waits for the range. Its bytes stay as they are until the next range is
-        asked for; the result belongs to this object."""
+        """Waits for the range. The bytes do not change until `ask` is called again. The
+        result belongs to this object."""
         part, seconds = c.byref(self._part), c.c_double(SLICE_SECONDS)
         _wait(lambda: self._lib.forebay_object_await(self._handle, seconds,
                                                      part))
@@ -114,8 +116,8 @@ class _Pool:
         _fork.watch(self)
 
     def _after_fork(self):
-        # Guards the attributes below. Reentrant, as garbage collection may close a
-        # file at any place.
+        # Guards the attributes below. The lock is reentrant, because garbage collection
+        # may close a file at any point.
         self._lock = threading.RLock()
         self._idle: list[Session] = []
         self._kept = 0
@@ -135,12 +137,12 @@ class _Pool:
             return any(session.key == key for session in self._idle)
 
     def give(self, session: Session) -> None:
-        """Takes back a session without a request under way."""
+        """Takes back a session that has no request under way."""
         if not session.is_usable():
             return
         with self._lock:
-            # The newest session is taken first, as the oldest may be one of a daemon
-            # that has ended.
+            # The newest session is used first: the oldest may belong to a daemon that
+            # has ended.
             self._idle.insert(0, session)
             dropped = self._idle[_MAX_IDLE:]
             del self._idle[_MAX_IDLE:]
@@ -156,7 +158,7 @@ class _Pool:
             session.close()
 
     def may_keep(self) -> bool:
-        """Whether one more file may keep a session; `keep` is to follow."""
+        """Whether one more file may keep a session. If so, the caller calls `keep`."""
         with self._lock:
             return self._kept < MAX_KEPT
 
@@ -178,13 +180,14 @@ def key_of(client: Client):
 @contextlib.contextmanager
 def borrowed(client: Client) -> Iterator[Session]:
     """Yields a session for one range. The caller gives it to the pool, or keeps it.
-    After an exception the session is closed, unless the daemon has just refused."""
+    After an exception, the session is closed, unless the exception is only the daemon's
+    refusal."""
     key = key_of(client)
     session = pool.take(key) or Session(client, key)
     try:
         yield session
     except errors.PASSING:
-        # The other idle sessions may have lost the same daemon.
+        # The other idle sessions may belong to the same lost daemon.
         pool.drop(key)
         session.close()
         raise

@@ -18,8 +18,8 @@ _BUFFER_BYTES = 64 << 10
 _BLOCK = 1 << 20
 MIN_BLOCK, MAX_BLOCK = 64 << 10, 16 << 20
 
-# These are function objects of our own: setting the types of ctypes.pythonapi's would
-# change them for other packages, too.
+# A PyDLL of our own: types that are set on ctypes.pythonapi's functions would also
+# change for other packages.
 _python = c.PyDLL(None)
 _new_bytes = _python.PyBytes_FromStringAndSize
 _new_bytes.restype, _new_bytes.argtypes = c.py_object, [c.c_void_p, c.c_ssize_t]
@@ -28,7 +28,7 @@ _bytes_at.restype, _bytes_at.argtypes = c.c_void_p, [c.py_object]
 
 
 class _RawFile(io.RawIOBase):
-    """An Object as a raw file. One thread at a time uses it."""
+    """An Object as a raw file. One thread at a time may use it."""
 
     def __init__(self, opened: Object):
         super().__init__()
@@ -105,8 +105,8 @@ def _of_reader(name: str) -> Any:
 class File(io.BufferedIOBase):
     """A file read through the host's cache, like the result of `open(..., "rb")`.
 
-    Threads take turns. A forked child goes on by itself from where the parent
-    was. A pickled file is opened again, at the same position.
+    Threads take turns. A forked child continues at the parent's position, independently
+    of the parent. A pickled file is opened again at the same position.
 
     Attributes:
       size: int, bytes.
@@ -115,8 +115,8 @@ class File(io.BufferedIOBase):
       name, mode, raw: as the builtin's.
     """
 
-    # This class is not a BufferedReader: NumPy and others expect a BufferedReader to
-    # have a descriptor.
+    # This class does not derive from BufferedReader, because NumPy and other libraries
+    # expect a BufferedReader to have a descriptor.
     def __init__(self, raw: _RawFile, made_of: dict):
         self._reader = io.BufferedReader(
             raw, max(min(raw.object.size, _BUFFER_BYTES), 1))
@@ -178,7 +178,7 @@ def _check_block_size(block_size):
 
 
 def _is_text(mode):
-    """Whether a mode opens a file as text. Refuses modes that do not read."""
+    """Whether a mode opens a file as text. Raises an error for modes that write."""
     letters = sorted(mode) if isinstance(mode, str) else [""]
     if letters in (["r"], ["r", "t"]):
         return True
@@ -204,36 +204,37 @@ def open(  # noqa: A001: as the builtin
 ) -> Union[File, io.TextIOWrapper]:
     """Opens a file for reading, through the cache that all jobs share.
 
-    Other libraries' code reads such files: PIL.Image.open(forebay.open(path)). The
-    daemon reads a block when it is first wanted, from wherever the file lies. It
-    reads the next blocks ahead if the file is read in sequence.
+    Other libraries can read the result, for example PIL.Image.open(forebay.open(path)).
+    The daemon reads a block when it is first wanted. If the file is read in sequence,
+    the daemon reads the next blocks ahead.
 
-    The file is what it was when it was opened: if it is changed, replaced or
-    removed meanwhile, the next read of bytes that are not here yet raises
-    FileChanged. Reads wait for a daemon that restarts, as DataLoader does.
+    The result always shows the file as it was when it was opened. If the file is
+    changed, replaced or removed later, the next read of bytes that are not in memory
+    yet raises FileChanged. Reads wait for a daemon that restarts, as DataLoader does.
 
     Args:
       uri: a path, or file://, gs://, s3://, hdfs://, webhdfs://, http:// or
         https://.
       mode: "rb", or "r" or "rt" for text.
-      encoding, errors, newline: of text, as the builtin's.
-      block_size: bytes; a power of two, 64 KiB to 16 MiB. The cache has equal
-        blocks once.
-      root: a folder above the file. A file of at most one block then shares the
-        cache's copy with a dataset of that folder. Links must not lead out of it.
+      encoding, errors, newline: for text, like those of the builtin.
+      block_size: bytes; a power of two, 64 KiB to 16 MiB. The cache holds equal blocks
+        only once.
+      root: a folder above the file. A file of at most one block then shares the cache's
+        copy with a dataset of that folder. Links must not lead out of that folder.
       autostart: whether to start a daemon for this user if none listens.
 
     Returns:
       A File, or a TextIOWrapper of one.
 
     Raises:
-      NotFound, IsADirectory, PermissionDenied: OSErrors, as the builtin's.
+      NotFound, IsADirectory, PermissionDenied: OSErrors, like those of the builtin.
       Unsupported: a mode that writes, a URL with a query, a file whose size is not
         known, as in /proc.
       DaemonUnavailable: no daemon for 60 s.
       SourceUnavailable: the storage's host has not answered for 13 s while the
         file was opened, or for 60 s when it was read.
-      ForebayError: of the fitting class; one sentence says why.
+      ForebayError: an error of a fitting class; its message is one sentence that says
+        why.
     """
     is_text = _is_text(mode)
     _check_block_size(block_size)

@@ -19,16 +19,16 @@ from ._watched import Watched
 
 
 class OpenedLoader:
-    """The part of a DataLoader that opens it, and opens it again if its dataset object
-    has changed since.
+    """The part of a DataLoader that opens the loader, and that opens it again when the
+    dataset object has changed.
 
     A single thread at a time uses it.
     """
 
     _closed = True  # until it is open
     _current: Optional[Position] = None  # the current iterator's position
-    # The dataset object and its transforms as they were at the last opening; None:
-    # their changes do not matter.
+    # The dataset object and its transforms as they were when the loader was last
+    # opened. None: their changes do not matter.
     _watched: Optional[Watched] = None
     _has_failed = False  # whether the last try to open the loader anew failed
     _attachment: Attachment
@@ -60,8 +60,8 @@ class OpenedLoader:
         self._note({**given, "autostart": autostart})
         self._given = given
         self._autostart = autostart
-        # The directory is decided once, so that a client of the machine's daemon
-        # waits for that daemon while it is away.
+        # The directory is determined only once: while the machine's daemon is away, its
+        # clients wait for it, and do not use another daemon.
         self._directory = _native.runtime_dir()
 
     def _daemon_starter(self) -> Any:
@@ -69,19 +69,19 @@ class OpenedLoader:
                 if self._autostart else None)
 
     def _open(self, stacklevel: int) -> None:
-        """Opens the loader; makes a StagedLoader of it if only the user's own code can
-        make the samples.
+        """Opens the loader. Turns it into a StagedLoader if only the user's own code
+        can make the samples.
 
         Args:
-          stacklevel: of warnings, as seen from the caller.
+          stacklevel: that of warnings, as seen from the caller.
 
         Raises:
           errors.ForebayError: of the fitting class; one sentence says why.
         """
         self._forget()
         dataset = self._given["dataset"]
-        # The objects are noted first, so that a change while the loader is opened
-        # counts as a change after that.
+        # The objects' state is recorded first. A change during the opening is therefore
+        # noticed later.
         self._watched = None if _torch_data.has_own_code(dataset) else Watched(
             dataset if _torch_data.is_object(dataset) else None,
             self._given["transform"])
@@ -104,17 +104,17 @@ class OpenedLoader:
         torch's persistent workers would not see a change once an epoch has begun.
 
         Args:
-          stacklevel: of warnings, as seen from the caller.
+          stacklevel: that of warnings, as seen from the caller.
         """
         if self._has_failed or self._is_outdated():
             self._open_anew(stacklevel + 1)
 
     def _load(self, state: Any, load: Callable[[], None], stacklevel: int) -> None:
-        """Goes on at a state, with its seed if none was given. A state that is refused
-        leaves the seed as it was.
+        """Continues at a state. If the loader has no seed argument, takes the state's
+        seed. If the state is refused, the seed stays as it was.
 
         Args:
-          load: loads the state into a loader that has its seed.
+          load: a function that loads the state once the loader has the state's seed.
           stacklevel: as _follow's.
         """
         before: int = self._given["seed"]
@@ -141,7 +141,7 @@ class OpenedLoader:
 
     def _open_anew(self, stacklevel: int) -> None:
         progress = self._progress
-        self._has_failed = True  # stays so unless all steps below succeed
+        self._has_failed = True  # remains True unless all steps below succeed
         self._current = None
         if not self._attachment.is_inherited():
             self._attachment.close()
@@ -182,7 +182,7 @@ class OpenedLoader:
 
     def _has_parts(self, plan: _plan.Plan) -> bool:
         """Whether the daemon finds as many samples in each part of the dataset as the
-        object has."""
+        dataset object has."""
         return all(self._count(place) == size for place, size in set(plan.parts))
 
     def _count(self, place: Any) -> int:
@@ -203,8 +203,8 @@ class OpenedLoader:
         return _retry.until_available(os.fsdecode(options["uri"]), count, start_daemon)
 
     def _take(self, plan: _plan.Plan, stacklevel: int) -> bool:
-        """Opens the loader as planned. Returns False if the daemon finds another
-        number of samples than the dataset object has."""
+        """Opens the loader by the plan. Returns False if the daemon and the dataset
+        object disagree about the number of samples."""
         dataset = self._given["dataset"]
         self._options = plan.options
         self._options["runtime_dir"] = os.fsencode(self._directory)
@@ -244,7 +244,8 @@ class OpenedLoader:
         return Attachment(self._options, plan.transform, start_daemon)
 
     def close(self) -> None:
-        """Ends production and returns memory; batches in use stay valid."""
+        """Stops making batches, and returns memory to the daemon. Batches in use stay
+        valid."""
         if self._closed:
             return
         self._closed = True

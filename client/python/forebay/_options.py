@@ -22,8 +22,8 @@ from ._source import (Arrays, Concat, Folder, LabelledFiles, NpyClasses, Produce
 from ._tfrecord import TFRecords
 from ._tokens import Tokens
 
-# The classes of datasets that say their fields themselves, and the function of this
-# package that makes each.
+# The classes of datasets that have their own fields, and the functions of this package
+# that make them.
 _NAMED = {TFRecords: "tfrecord", LMDB: "lmdb", Npz: "npz", NpyFolder: "npy_folder",
           AudioFolder: "audio_folder",
           Tokens: "tokens", ArrayRecords: "array_record", HDF5: "hdf5"}
@@ -48,8 +48,8 @@ def _choice(value, name, choices):
 
 
 def _mds_options(path, fields):
-    """Returns the options of MDS shards, or of the folder that MosaicML's writer has
-    filled; None if the path is neither."""
+    """Returns the options of MDS shards, or of a folder that MosaicML's writer has
+    filled. Returns None if the path is neither."""
     uri = os.fsencode(path)
     place: Dict[str, Any] = {"uri": uri}
     if not _paths.are_files(path, (".mds",)):
@@ -92,8 +92,8 @@ def _check_fields(fields, wanted='extensions such as ("jpg", "cls")'):
 
 
 def _shard_fields(fields):
-    """Returns the fields of tar shards, from a sequence of their extensions, or from
-    a dict that says which TIFF images are arrays."""
+    """Returns the fields of tar shards. `fields` is a sequence of extensions, or a dict
+    that says which TIFF images are arrays."""
     if not isinstance(fields, collections.abc.Mapping):
         return _check_fields(fields)
     names = _check_fields(list(fields))
@@ -160,8 +160,8 @@ def _named_options(dataset):
 
 
 def _folder_options(path, fields):
-    """Returns the options of a local folder whose NumPy files or audio files are
-    samples; None if the path is not such a folder."""
+    """Returns the options of a local folder whose NumPy or audio files are samples.
+    Returns None if the path is not such a folder."""
     if _paths.is_remote(path) or not os.path.isdir(path):
         return None
     ending = _npy_folder.ending_in(path)
@@ -195,7 +195,8 @@ def _zip_options(archives, folder):
 
 
 def dataset_options(dataset, fields, extra_roots=()):
-    """Returns the options that describe a dataset, from DataLoader's arguments."""
+    """Returns the native options that describe the dataset in DataLoader's
+    arguments."""
     if isinstance(dataset, Produced):
         return {"fields": [], "columns": [], "uri": dataset.name.encode()}
     if isinstance(dataset, (Arrays, Concat, Folder, LabelledFiles, NpyClasses, Rows,
@@ -277,8 +278,8 @@ def dataset_options(dataset, fields, extra_roots=()):
 
 
 def check_extra_roots(extra_roots, dataset):
-    """Returns the absolute paths, as bytes, of folders that links in a dataset may
-    lead to."""
+    """Returns the absolute paths, as bytes, of the folders to which links in a dataset
+    may lead."""
     if isinstance(extra_roots, (str, bytes, os.PathLike)):
         raise errors.InvalidArgument(
             f"extra_roots must be a sequence of folders such as [{extra_roots!r}]")

@@ -1,4 +1,4 @@
-"""Parts of an epoch's order, as the daemon draws it."""
+"""Gets parts of an epoch's order from the daemon, which draws it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _DRAWN_AT_ONCE = 16384
 
 def draw(options: Dict[str, Any], size: int, epoch: int, first: int, count: int,
          start_daemon: Optional[Callable[[], None]] = None) -> List[int]:
-    """Returns `count` of this rank's samples from place `first` on, or fewer where the
-    order ends.
+    """Returns `count` of this rank's samples from position `first` on, or fewer at the
+    order's end.
 
     Args:
-      options: of _options.build.
-      size: samples in the dataset.
+      options: the result of _options.build.
+      size: the number of samples in the dataset.
       start_daemon: see _retry.Retry.
 
     Raises:
@@ -39,7 +39,8 @@ def draw(options: Dict[str, Any], size: int, epoch: int, first: int, count: int,
 
 def from_place(draw: Callable[[int, int], List[int]], first: int,
                end: int) -> Iterator[int]:
-    """Yields the samples of the daemon's order, from place `first` to before `end`.
+    """Yields the samples of the daemon's order from position `first` up to `end`, which
+    is excluded.
 
     Args:
       draw: a function of (first, count) that returns `count` samples of the order.
@@ -58,10 +59,10 @@ def whole(options: Dict[str, Any], size: int, epoch: int, samples: int,
 
     Args:
       samples: the number of samples of this rank.
-      The others: see draw.
+      options, size, epoch, start_daemon: see draw.
 
     Raises:
-      errors.Unsupported: the seed alone does not make the order.
+      errors.Unsupported: the order depends on more than the seed.
     """
     if options["order"] not in (_native.SEQUENTIAL, _native.SHUFFLE) or options.get(
             "by_length"):

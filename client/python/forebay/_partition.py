@@ -1,10 +1,9 @@
 """The progress of an epoch, for all ranks together.
 
-All ranks share one order of an epoch: of W ranks, rank r visits its places r,
-r + W, r + 2W, ... After equally many steps with equal batch sizes, the ranks
-have visited all places before one place. That place is the position that a state
-holds. It is the same on every rank, and suffices for any number of ranks to go
-on.
+All ranks share one order of an epoch. If there are W ranks, rank r visits the places r,
+r + W, r + 2W, ... of that order. After equally many steps with equal batch sizes, the
+ranks together have visited all places before some place. A state holds that place. It
+is the same on every rank, and any number of ranks can go on from it.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class Partition:
         """Returns the number of this rank's samples before the place `start`.
 
         Args:
-          samples_per_epoch: of this rank.
+          samples_per_epoch: the number of this rank's samples in an epoch.
         """
         if start >= self.places:
             return samples_per_epoch

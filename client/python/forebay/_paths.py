@@ -1,4 +1,4 @@
-"""The place of a dataset, and the format that its path tells."""
+"""Reads datasets' paths: where a dataset lies, and which format its path means."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _REMOTE = ("gs://", "s3://", "hdfs://", "webhdfs://", "swebhdfs://", "http://",
 
 
 def is_passable(name):
-    """Whether the daemon gets a whole name: it ends a name at a 0 byte."""
+    """Whether a name can be passed to the daemon as a whole: a 0 byte would end it."""
     try:
         return b"\0" not in os.fsencode(name)
     except UnicodeEncodeError:
@@ -42,7 +42,7 @@ def _path_of_url(url):
 
 
 def location_of(given, what="dataset"):
-    """Returns a path as it is given, the path of a file:// URL, or a URI that the
+    """Returns a given path unchanged, the path of a file:// URL, or a URI that the
     daemon reads itself.
 
     Args:
@@ -76,7 +76,8 @@ def location_of(given, what="dataset"):
 
 def path_of(dataset):
     """Returns the name by which the daemon knows a dataset. For a path or a file://
-    URI, this is the absolute path, where "~" is the user's home. Other URIs stay."""
+    URI, this is the absolute path; "~" stands for the user's home. All other URIs stay
+    as they are."""
     uri = location_of(dataset)
     try:
         return uri if is_remote(uri) else os.path.abspath(os.path.expanduser(uri))
@@ -89,7 +90,7 @@ _TAR = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst")
 
 
 def is_shards(path):
-    """Whether a path stands for tar shards rather than for a folder."""
+    """Whether a path means tar shards, and not a folder."""
     name = os.fsdecode(path)
     is_shards = name.endswith(_TAR) or any(c in name for c in "{*?[")
     return is_shards and not os.path.isdir(path)
@@ -101,12 +102,12 @@ _ARRAY_RECORD = (".array_record", ".arrayrecord")
 
 
 def are_files(path, endings):
-    """Whether a path stands for files whose names have one of these endings."""
+    """Whether a path means files whose names have one of these endings."""
     return _patterns.ends_in(os.fsdecode(path), endings) and not os.path.isdir(path)
 
 
 def _are_numbered(path, endings):
-    """Whether a path has one of these endings and a number behind it, as in
+    """Whether a path has one of these endings, perhaps followed by a number, as in
     "x-train.tfrecord-00000-of-00010". A wildcard may stand for the number."""
     name = os.fsdecode(path)
     for ending in endings:
@@ -155,8 +156,8 @@ _SHOWN_PATHS = 4  # the most paths of a list that a message shows
 
 
 def _as_one(paths):
-    """Returns a path with braces that stands for several paths; if they are many, it
-    shows the first ones."""
+    """Returns a path with braces, for messages, that stands for several paths. If there
+    are many, it shows only the first ones."""
     names = [os.fsdecode(path) for path in paths]
     shared = os.path.commonprefix(names)
     start = shared[:shared.rfind("/") + 1]
@@ -175,10 +176,11 @@ def _names_files(path):
 
 
 def check_no_list_of_files(dataset, has_fields):
-    """Refuses a list of paths, which is a sequence whose samples are these texts.
+    """Refuses a list of paths: as a dataset, it would be a sequence whose samples are
+    texts.
 
     Args:
-      has_fields: whether the fields of the files are named, too.
+      has_fields: whether the argument `fields` is given as well.
 
     Raises:
       errors.InvalidArgument: the message says how to name several files.

@@ -1,4 +1,4 @@
-"""Paths with braces, as the daemon expands them."""
+"""Reads paths with braces in the way in which the daemon expands them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _alternatives(pattern: str) -> List[str]:
 
 
 def ends_in(pattern: str, endings: Tuple[str, ...]) -> bool:
-    """Whether all names that a pattern stands for end in one of these."""
+    """Whether all names that a pattern matches end in one of `endings`."""
     if not pattern.endswith("}"):
         return pattern.endswith(endings)
     names = _alternatives(pattern)

@@ -1,7 +1,9 @@
-"""The place of a single file or object, as the daemon is asked for it.
+"""Finds the place of a single file or object, in the form in which the daemon is asked
+for it.
 
-A local file is a folder's descriptor and a name in it. Links are followed here,
-so that a path means the same as to any other call of this process.
+The daemon is asked for a local file by the descriptor of a folder and a name in that
+folder. This module follows links, so a path means the same as in any other call of this
+process.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any, NoReturn, Optional, Type
 
 from . import _paths, _system_error, errors
 
-_DELETED = b" (deleted)"  # the end of a link in /proc to a file that was removed
+_DELETED = b" (deleted)"  # the end of the text of a link in /proc to a removed file
 
 
 def fail(kind: Type[errors.ForebayError], number: int,
@@ -65,8 +67,8 @@ def _check_readable(found: os.stat_result, path: bytes, uri: str) -> None:
         fail(errors.IsADirectory, errno.EISDIR, f"{uri}: is a directory")
     if not stat.S_ISREG(found.st_mode):
         raise errors.InvalidArgument(f"{uri}: is not a regular file")
-    # The daemon opens a file only when it first reads some of it, so a file that this
-    # user may not read is refused here.
+    # The daemon opens a file only for the first read, so this function refuses a file
+    # that the user may not read.
     if not os.access(path, os.R_OK, effective_ids=True):
         fail_as(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), uri)
     if found.st_size == 0 and _hides_its_size(path):
@@ -76,13 +78,13 @@ def _check_readable(found: os.stat_result, path: bytes, uri: str) -> None:
 
 
 def _hides_its_size(path: bytes) -> bool:
-    """Whether a file whose size is 0 has bytes all the same, as in /proc."""
+    """Whether a file has bytes although its size is 0, as files in /proc do."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return False  # the daemon will say why
     try:
-        # A regular file that has grown meanwhile has another size now.
+        # If a regular file has grown meanwhile, its size is not 0 any more.
         return os.read(file, 1) != b"" and os.fstat(file).st_size == 0
     except OSError:
         return False
@@ -102,7 +104,7 @@ def _real_path(path: bytes, uri: str) -> bytes:
             return os.path.realpath(path)
     finally:
         os.close(file)
-    # A file that exists may have a name with this ending, too.
+    # The name of an existing file may also have this ending.
     if real.endswith(_DELETED) and not os.path.samestat(os.lstat(real), found):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
     return real
@@ -154,12 +156,13 @@ def locate(name: Any, root: Any = None) -> Place:
     """Finds the place of a file.
 
     Args:
-      name: a path or a URI, as `forebay.open` takes it.
-      root: a folder above the file, or None for the folder that it lies in.
+      name: a path or a URI; see `forebay.open`.
+      root: a folder above the file, or None for the folder in which the file lies.
 
     Raises:
       errors.NotFound, errors.IsADirectory, errors.PermissionDenied,
-      errors.InvalidArgument, errors.Unsupported: why the file cannot be read.
+      errors.InvalidArgument, errors.Unsupported: the file cannot be read; the message
+        says why.
     """
     path = _paths.location_of(name, "file")
     above = None if root is None else _paths.location_of(root, "root")

@@ -1,4 +1,5 @@
-"""Makes one plan of a DataLoader's arguments, from whichever library they are."""
+"""Makes a plan of a DataLoader's arguments. Datasets, samplers and transforms may come
+from several libraries."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ class NeedsWorkers(NamedTuple):
 
     Attributes:
       why: the reason, for people.
-      is_expected: whether the user knows it without a warning.
+      is_expected: whether the user expects this, and so needs no warning.
     """
 
     why: str
@@ -33,27 +34,27 @@ class NeedsWorkers(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The daemon's part of a loader's work, and the trainer's.
+    """The daemon's part and the trainer's part of a loader's work.
 
     Attributes:
       options: dict of fields of _native.LoaderOptions.
-      transform: for the daemon, or None.
+      transform: the transform that the daemon runs, or None.
       framework: "torch", "numpy" or "dlpack".
       gpu: the GPU on which batches lie; None: on the host.
-      ragged: the form of arrays that differ in length.
-      post_processing: the trainer's work on each batch; None leaves batches as they
-        are.
+      ragged: the _ragged.Form of arrays that differ in length.
+      post_processing: the trainer's work on each batch; None: there is none.
       sampling: the order.
-      coded: the pipeline, if workers run some of its ops; else None.
-      timeout: the seconds for which these workers are waited for.
+      coded: the pipeline, if workers run some of its ops; None in all other cases.
+      timeout: the seconds for which the loader waits for these workers.
       size: the number of samples of a dataset object; None if only the daemon knows.
-      classes: the classes of a dataset object, if it tells them.
-      collate_fn: the function that makes such batches of samples.
-      has_places: whether the dataset object has parts that are places (folders,
-        environments) which the daemon reads as it finds them. If such a place does not
-        have the object's samples, `make` is called again with `is_listed`.
-      parts: the places that are parts of the dataset, and the number of samples that
-        the object has of each. The daemon must find as many.
+      classes: the classes of a dataset object, or None if it does not tell them.
+      collate_fn: the function that makes batches of samples, for the loader's
+        attribute.
+      has_places: whether parts of the dataset object are places (folders, LMDB
+        environments) that the daemon lists itself. If a place does not have the
+        object's samples, `make` is called again with `is_listed`.
+      parts: these places, each with the number of its samples in the dataset object.
+        The daemon must find the same number.
     """
 
     options: Dict[str, Any]
@@ -83,9 +84,9 @@ def make(stacklevel: int, is_listed: bool, *, device: Any, static_buffers: bool,
     make the samples, but workers can.
 
     Args:
-      stacklevel: of warnings, as seen from the caller.
-      is_listed: whether the samples of a dataset object have to be listed one by one.
-      The others: all of DataLoader's.
+      stacklevel: that of warnings, as seen from the caller.
+      is_listed: whether the plan must list the samples of a dataset object one by one.
+      All other arguments: those of DataLoader.
 
     Raises:
       errors.ForebayError: of the fitting class; one sentence says why.
@@ -197,12 +198,12 @@ def make(stacklevel: int, is_listed: bool, *, device: Any, static_buffers: bool,
 
 def _suits_workers(data: _torch_data.TorchData, dataset: Any,
                    given: Dict[str, Any]) -> bool:
-    """Whether workers make the samples of a dataset whose transform is opaque faster
-    than daemon and trainer do: the dataset lies in memory, and the transform is its
-    own.
+    """Whether workers make samples faster than daemon and trainer do. This is so if the
+    dataset lies in memory, and has its own transform, none of whose ops the daemon can
+    run.
 
     Args:
-      given: the loader's arguments that may ask for what only the daemon does.
+      given: those of the loader's arguments that may need the daemon to make samples.
     """
     if data.transform is None or data.extent is None or given["num_workers"] == 0:
         return False
@@ -215,7 +216,7 @@ def _suits_workers(data: _torch_data.TorchData, dataset: Any,
 
 def _check_functions(gpu: _gpu.Gpu, trailing: Any,
                      label_function: Any) -> None:
-    """Refuses Python functions of single samples, which lie on a GPU."""
+    """Refuses Python functions of single samples, because the samples lie on a GPU."""
     if trailing:
         raise errors.Unsupported(
             f"{gpu}: {_translate.names_of(trailing)} would run in the "

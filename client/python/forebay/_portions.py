@@ -1,12 +1,12 @@
 """The samples of a long sampler, portion by portion.
 
-A sampler may list more samples than memory should hold, or never end. The daemon
-then gets an epoch in portions: a portion is drawn when all batches of the portion
-before are taken. No batch has samples of two portions.
+A sampler may list more samples than memory should hold, or may never end. The daemon
+then gets an epoch in portions. A portion is drawn when all batches of the previous
+portion were taken. No batch has samples of two portions.
 
-A state of such an epoch is the number of samples that were taken, with the random
-generators as they were before the first sample. To go on, the same samples are
-drawn again, and passed over.
+A state of such an epoch has the number of samples that were taken, and the states of
+the random generators before the first sample. To go on, the loader draws the same
+samples again, and skips them.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class Portion(NamedTuple):
     """A part of an epoch.
 
     Attributes:
-      start: the number of the epoch's samples before it.
-      indices: its samples: NumPy int64, (M,); None before they are drawn.
-      is_last: whether the epoch ends with it.
+      start: the number of the epoch's samples before the portion.
+      indices: the portion's samples: NumPy int64, (M,); None before they are drawn.
+      is_last: whether the epoch ends with this portion.
       source: the PortionSource that draws the next portion; None before that.
     """
 
@@ -44,11 +44,10 @@ class _Numbers:
 
     def __init__(self, arrays: Iterator[Any]):
         self._arrays = arrays
-        self._held: List[Any] = []  # the last array comes next; no array is empty
+        self._held: List[Any] = []  # next arrays, in reverse order
 
     def take(self, count: int) -> Any:
-        """Returns the next `count` numbers, or fewer at the end, as an array of its
-        own."""
+        """Returns the next `count` numbers, or fewer at the end, in a new array."""
         import numpy
         pieces = [numpy.empty(0, numpy.int64)]
         while count > 0 and not self.is_over():
@@ -60,7 +59,7 @@ class _Numbers:
         return numpy.concatenate(pieces)
 
     def put_back(self, numbers: Any) -> None:
-        """Makes these numbers come next."""
+        """Makes `numbers` the next numbers."""
         if len(numbers):
             self._held.append(numbers)
 
@@ -91,7 +90,8 @@ class PortionSource:
     A single thread at a time uses it.
 
     Attributes:
-      origin: the random generators before the first sample: see drawing.origin_of.
+      origin: the states of the random generators before the first sample: see
+        drawing.origin_of.
     """
 
     def __init__(self, sampler: Any, check: Callable[[Any], Any],
@@ -99,9 +99,9 @@ class PortionSource:
         """
         Args:
           sampler: an iterable of samples of a dataset, by number.
-          check: a function of an array of such numbers that returns them as the
-            daemon takes them.
-          origin: the origin of an epoch that was begun before; None draws a new one.
+          check: a function that checks an array of such numbers, and returns it in the
+            form that the daemon takes.
+          origin: the origin of an epoch that has begun before; None: a new epoch.
         """
         self._sampler = sampler
         self._check = check
@@ -109,20 +109,22 @@ class PortionSource:
         self.origin = drawing.origin_of(sampler) if origin is None else origin
         self._drawn: Iterator[Tuple[Any, bool]] = iter(())
         self._at = -1  # the number of the next sample; -1: unknown
-        self._count = 0  # the number of samples that are asked for
+        self._count = 0  # the number of samples to draw
 
     def draw(self, start: int, first: int, batch_size: int) -> Portion:
-        """Draws the portion that has the epoch's sample number `first`, which is taken
-        next. From that sample on, the portion has whole batches, unless it is the last
-        portion. An epoch that is listed as a whole is one portion.
+        """Draws the portion that contains the epoch's sample number `first`, the next
+        sample to be taken. From that sample on, the portion consists of whole batches,
+        unless it is the last portion. An epoch that can be listed as a whole is one
+        portion.
 
         Args:
-          start: the number of the portion's first sample. If less than a batch is left
-            of that portion, the next portion is drawn.
+          start: the number of the portion's first sample. If that portion has less than
+            a batch left, draws the next portion.
 
         Raises:
           errors.StateError: the sampler lists fewer samples than were taken.
-          errors.InvalidArgument: it lists something other than the dataset's samples.
+          errors.InvalidArgument: the sampler lists something other than the dataset's
+            samples.
         """
         if PORTION - (first - start) < batch_size:
             start = first
@@ -130,7 +132,7 @@ class PortionSource:
         self._count = first - start + batches * batch_size
         if self._at != start:
             self._begin(start)
-        self._at = -1  # unknown until all is done, as a signal handler may raise
+        self._at = -1  # unknown until the end: a signal handler may raise
         indices, is_last = next(self._drawn)
         self._check_length(start + len(indices), first)
         self._at = start + len(indices)
@@ -166,7 +168,7 @@ class PortionSource:
 
 
 def _most_at_once(length: Optional[int]) -> int:
-    """Returns the samples of the longest epoch that is listed as a whole."""
+    """Returns the largest number of samples of an epoch that is listed as a whole."""
     if length is None:
         return PORTION
     return 0 if drawing.is_long(length, False) else drawing.MOST_LISTED

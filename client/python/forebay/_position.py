@@ -1,4 +1,4 @@
-"""The position of a loader, and how a state stores it."""
+"""The position of a loader in its epoch, and its form in a state."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ._portions import Portion
 from ._seen import Seen
 
 _VERSION = 1
-# The lowest bit at which the daemon's number of an epoch counts portions.
+# The bits of the daemon's epoch number from this one on hold the number of the portion.
 _PORTION_SHIFT = 40
-# The argument that makes each order.
+# The arguments of DataLoader that select each order.
 _ORDERS = {
     _native.SEQUENTIAL: "shuffle=False", _native.SHUFFLE: "shuffle=True",
     _native.BLOCK_SHUFFLE: 'shuffle="block"', _native.LISTED: "sampler=",
@@ -29,26 +29,27 @@ class Position:
       epoch: int.
       start: int, the place in the epoch's order at which all ranks began.
       first: int, the number of this rank's samples before `start`.
-      samples: int, the number of this rank's samples that next() has returned since.
-      indices: with a listed order, the epoch's samples: NumPy int64, (M,); None
-        before they are drawn. Objects, if the sampler's keys are not numbers.
+      samples: int, the number of this rank's samples that next() has returned since
+        `start`.
+      indices: with a listed order, the epoch's samples: NumPy int64, (M,), or an array
+        of objects if the sampler's keys are not numbers. None before they are drawn.
       sizes: the sizes of the batches that a batch sampler made of the indices: NumPy
-        int64, (B,); else None.
-      generator: bytes, the state of the sampler's generator after the last draw
-        of indices, or None.
-      seen: with a coordinated order, a Seen of the samples that next() has returned,
-        including the samples before `first`. None if there are no such samples yet, and
-        with other orders.
+        int64, (B,). None without a batch sampler.
+      generator: bytes, the state of the sampler's generator after `indices` were drawn,
+        or None.
+      seen: with a coordinated order, a Seen with the samples that next() has returned,
+        including the samples before `first`. None if there are none yet, and with all
+        other orders.
       shards: with an iterable dataset, the shard_state.States of its workers; None
         if nothing is known.
-      last: the batch that settle() adds to `seen`: the value of `samples` once the
-        batch is counted, and its sample numbers. None if there was no batch.
-      origin: if a sampler's keys are drawn one portion after the other, the random
-        generators before the first key: see _stage.drawing; None before that.
-      portion: the Portion of the epoch that the daemon has, or gets; None if it has
-        the whole epoch.
-      loads: int, the number of states that the loader had loaded, and of changes of
-        its dataset that it had followed, when the epoch began.
+      last: the batch that settle() adds to `seen`: the value of `samples` after that
+        batch, and the batch's sample numbers. None if there was no batch.
+      origin: if a sampler's keys are drawn in portions, the states of the random
+        generators before the first key: see _stage.drawing. None before that.
+      portion: the Portion of the epoch that the daemon has or will get. None if the
+        daemon has the whole epoch.
+      loads: int, a counter of the loader when the epoch began. The loader raises this
+        counter when it loads a state, or when it follows a change of its dataset.
     """
 
     __slots__ = ("epoch", "start", "first", "samples", "indices", "sizes",
@@ -73,13 +74,14 @@ class Position:
         self.portion: Optional[Portion] = None
 
     def settle(self) -> None:
-        """Adds the batch `last` to `seen`, once `samples` counts it. Any thread."""
+        """Adds the batch `last` to `seen` if `samples` already counts that batch. Any
+        thread may call it."""
         last = self.last
         if self.seen is not None and last is not None and last[0] <= self.samples:
             self.seen.add(last[1])
 
     def copy(self) -> Position:
-        """Returns the same position, as if next() had returned nothing since."""
+        """Returns a copy of the position at which the iterator began."""
         seen = None if self.seen is None else self.seen.copy()
         made = Position(self.epoch, self.start, self.first, self.indices,
                         self.generator, seen)
@@ -90,8 +92,8 @@ class Position:
         return made
 
     def rest(self) -> Position:
-        """Returns the position after the samples that next() has returned, as the
-        beginning of an epoch's rest."""
+        """Returns the position after the samples that next() has returned, from which a
+        new iterator can begin."""
         self.settle()
         made = self.copy()
         made.first = self.first + self.samples
@@ -99,14 +101,14 @@ class Position:
 
     @property
     def begin(self) -> int:
-        """The number of this rank's samples of the epoch before the first sample that
-        the daemon knows of."""
+        """The number of this rank's samples of the epoch that come before the daemon's
+        first sample."""
         return 0 if self.portion is None else self.portion.start
 
     @property
     def listed_end(self) -> Optional[int]:
         """The number of samples of the epoch up to the end of the daemon's list; None
-        if it has no list."""
+        if the daemon has no list."""
         if self.portion is not None:
             return self.portion.end
         return None if self.indices is None else len(self.indices)
@@ -122,13 +124,13 @@ class Position:
         return self.seen.indices() if self.seen else self.indices
 
     def to_start(self) -> Tuple[int, int, Any]:
-        """Returns the arguments of Connection.start_epoch. Each portion of an epoch is
-        an epoch of its own to the daemon, so that augmentations differ where a sample
-        comes again."""
+        """Returns the arguments of Connection.start_epoch. For the daemon, each portion
+        of an epoch is another epoch, so a sample that comes again is augmented
+        differently."""
         epoch = self.epoch
         if self.portion is not None:
-            # Two portions never start within half of the longest portion's length, so
-            # their numbers differ.
+            # The starts of two portions differ by at least half of the longest portion,
+            # so their numbers differ.
             number = self.portion.start // (_portions.PORTION >> 1) << _PORTION_SHIFT
             epoch = (epoch + number) % _native.EPOCHS
         return epoch, self.first + self.samples - self.begin, self.list_to_send()
@@ -139,9 +141,9 @@ _PAD = {number: name for name, number in _native.UNEVEN.items()}
 
 def _partition(options: Dict[str, Any], dataset: DatasetInfo,
                indices: Any) -> Partition:
-    # If lengths decide the batches, all ranks have taken as many samples as this one.
+    # If lengths decide the batches, all ranks have taken as many samples as this rank.
     batch_size = 1 if _lengths.vary(options) else options["batch_size"]
-    if indices is not None:  # the indices are this process's alone
+    if indices is not None:  # only this process has these indices
         return Partition(places=len(indices), rank=0, world_size=1, pad="none",
                          batch_size=batch_size)
     return Partition(places=len(dataset), rank=options["rank"],
@@ -151,10 +153,10 @@ def _partition(options: Dict[str, Any], dataset: DatasetInfo,
 
 def save(position: Position, dataset: DatasetInfo,
          options: Dict[str, Any]) -> Dict[str, Any]:
-    """Makes a dict of plain values of a position.
+    """Returns a position as a dict of plain values.
 
     Args:
-      options: of _options.build.
+      options: the result of _options.build.
     """
     position.settle()
     partition = _partition(options, dataset, position.indices)
@@ -175,7 +177,7 @@ def save(position: Position, dataset: DatasetInfo,
         if position.indices.dtype.kind == "O":
             raise errors.Unsupported(
                 "a sampler whose keys are not numbers has no state to be saved")
-        # The state stores a sampler's order, which no seed yields.
+        # The state stores a sampler's order, because it cannot be computed from a seed.
         state["indices"] = position.indices.astype("<i8").tobytes()
     if position.portion is not None:
         state["position"] = position.first + position.samples
@@ -211,7 +213,7 @@ def _bytes(state: Mapping[str, Any], key: str) -> Optional[bytes]:
 
 
 def _check_version(state: Mapping[str, Any]) -> None:
-    """Checks that the state was saved with this package."""
+    """Checks that this package has saved the state."""
     if not isinstance(state, Mapping):
         raise errors.StateError(
             f"a state is a dict, not {reprlib.repr(state)}")
@@ -237,7 +239,8 @@ def seed_of(state: Any, dataset: DatasetInfo) -> Optional[int]:
 
 def _check_origin(state: Mapping[str, Any], dataset: DatasetInfo,
                   options: Dict[str, Any]) -> None:
-    """Checks that the state was saved with this package, dataset, seed and order."""
+    """Checks that this package has saved the state, with this dataset, seed and
+    order."""
     _check_version(state)
     version = state.get("dataset_version")
     if not isinstance(version, str) or version != dataset.version:
@@ -259,8 +262,8 @@ def _check_origin(state: Mapping[str, Any], dataset: DatasetInfo,
 
 
 def _indices(state: Mapping[str, Any], size: int) -> Any:
-    """Returns the sampler's order in a state: NumPy int64, (M,); None if it was not
-    drawn yet."""
+    """Returns the sampler's order from a state: NumPy int64, (M,). None if the order
+    was not drawn yet."""
     saved = _bytes(state, "indices")
     if saved is None:
         _number(state, "position", 0)
@@ -276,7 +279,8 @@ def _indices(state: Mapping[str, Any], size: int) -> Any:
 
 
 def _sizes(state: Mapping[str, Any], indices: Any) -> Any:
-    """Returns the sizes of a batch sampler's batches; None without such a sampler."""
+    """Returns the sizes of a batch sampler's batches; None if there is no batch
+    sampler."""
     saved = _bytes(state, "batch_sizes")
     if saved is None:
         return None
@@ -291,11 +295,11 @@ def _sizes(state: Mapping[str, Any], indices: Any) -> Any:
 
 def load(state: Mapping[str, Any], dataset: DatasetInfo,
          options: Dict[str, Any], samples_per_epoch: int) -> Position:
-    """Returns the position of which `save` made the state.
+    """Returns the position that `save` stored in `state`.
 
     Args:
-      options: of _options.build.
-      samples_per_epoch: of this rank.
+      options: the result of _options.build.
+      samples_per_epoch: the number of this rank's samples in an epoch.
 
     Raises:
       errors.StateError: the state is damaged, or belongs to another dataset,
@@ -339,8 +343,8 @@ def _load_portion(state: Mapping[str, Any], epoch: int) -> Position:
 
 
 def _generators(state: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
-    """Returns the random generators before an epoch's first key; None if no epoch has
-    begun."""
+    """Returns the states of the random generators before an epoch's first key. None if
+    no epoch has begun."""
     generators = state.get("generators")
     if not isinstance(generators, (dict, type(None))):
         raise errors.StateError(
@@ -350,14 +354,14 @@ def _generators(state: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
 
 
 def save_counted(position: Position, options: Dict[str, Any]) -> Dict[str, Any]:
-    """Makes a dict of plain values of a position that tells only how many samples,
-    or batches, were taken."""
+    """Returns, as a dict of plain values, a position that has only the number of
+    samples, or batches, that were taken."""
     return {"version": _VERSION, "seed": options["seed"], "epoch": position.epoch,
             "position": position.first + position.samples}
 
 
 def load_counted(state: Mapping[str, Any], options: Dict[str, Any]) -> Position:
-    """Returns the position of which `save_counted` made the state.
+    """Returns the position that `save_counted` stored in `state`.
 
     Raises:
       errors.StateError: the state is damaged, or has another seed.

@@ -14,7 +14,8 @@ def _stack(values: Sequence[Any]) -> Any:
     first = values[0]
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(first, torch.Tensor):
-        # A batch of a subclass, such as torchvision's images, is a plain tensor.
+        # If samples are of a subclass, such as torchvision's images, their batch is
+        # still a plain tensor.
         return torch.stack([value.as_subclass(torch.Tensor) for value in values])
     import numpy
     if hasattr(first, "getbands"):  # a PIL image
@@ -55,8 +56,7 @@ def _to_array(row: Any) -> Any:
     return numpy.asarray(row)
 
 
-# The functions that turn an array (H, W, C), or a tensor, into the input of ops of a
-# kind.
+# For each kind of input, a function that makes it of an array (H, W, C) or a tensor.
 INPUTS = {"pil": _to_pil, "tensor": _to_tensor, "array": _to_array}
 
 
@@ -71,15 +71,17 @@ class PostProcessing:
                  target_transform: Optional[Callable] = None,
                  batch_transform: Optional[Callable] = None,
                  pin_memory: bool = False):
-        """The steps, in the order in which they run.
+        """Sets the steps, which run in the order of the arguments.
 
         Args:
           framework: "torch", "numpy" or "dlpack", the batches' kind of array.
           trailing: the ops for each image.
-          input_kind: the input of the first of them: see _translate.Translation.
-          image: the field of the images that the ops are for; None: all image fields.
+          input_kind: the kind of input of the first op in `trailing`: see
+            _translate.Translation.
+          image: the field on whose images the ops in `trailing` run; None: all image
+            fields.
           target_transform: a function of each label, an int.
-          batch_transform: a function of the whole batch, whose fields are its
+          batch_transform: a function of the whole batch. The batch's fields are its
             arguments.
           pin_memory: whether to copy tensors to page-locked memory.
         """
@@ -93,7 +95,7 @@ class PostProcessing:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it leaves batches as they are."""
+        """Whether this object leaves batches unchanged."""
         return not (self._trailing or self._target_transform or
                     self._batch_transform or self._pin)
 
@@ -105,7 +107,7 @@ class PostProcessing:
         return value
 
     def _places(self, batch: Any) -> Sequence[int]:
-        """Returns the indices of the fields that trailing ops are for."""
+        """Returns the indices of the fields on which the trailing ops run."""
         if self._image is None or len(batch.image_places) == 1:
             return batch.image_places
         return [batch.place_of(self._image)]
@@ -133,7 +135,7 @@ def can_pin(framework: str) -> bool:
     """Whether tensors can be page-locked; warns if torch finds no GPU.
 
     Raises:
-      errors.Unsupported: there are no tensors.
+      errors.Unsupported: the framework is not torch.
     """
     if framework != "torch":
         raise errors.Unsupported(

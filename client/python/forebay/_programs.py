@@ -21,6 +21,6 @@ def forebayd() -> None:
 
 def forebayctl() -> None:
     """Replaces this process by forebayctl, with the same arguments."""
-    # forebayctl runs its verb `inspect` by this Python, which has the package.
+    # forebayctl runs its verb `inspect` with this Python, because it has the package.
     os.environ.setdefault("FOREBAY_PYTHON", sys.executable)
     _become("forebayctl")

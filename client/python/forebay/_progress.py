@@ -1,4 +1,4 @@
-"""A loader's current epoch and its next one, and how a state stores them."""
+"""A loader's current epoch and its next epoch, and their form in a state."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ def _reference(iterator: Any) -> Callable[[], Any]:
 class Progress:
     """Leads a loader from epoch to epoch.
 
-    A single thread at a time uses it, except for the samples of the running position.
+    A single thread at a time may use it, but another thread may change the running
+    position's `samples`.
 
     Attributes:
-      keeps_shards: whether the workers of an iterable dataset stay between epochs.
+      keeps_shards: whether workers of an iterable dataset stay alive between epochs.
     """
 
     keeps_shards = False
@@ -39,30 +40,31 @@ class Progress:
                  dataset: DatasetInfo):
         """
         Args:
-          options: of _options.build.
+          options: the result of _options.build.
         """
         self._sampling = sampling
         self._options = options
         self._dataset = dataset
         self._next = self._state = Position(0)
-        # True until a state is loaded, or an epoch follows one of which samples were
-        # returned.
+        # True until a state is loaded, or until an epoch begins after samples of an
+        # earlier epoch were returned.
         self._is_new = True
         self._begun = -1  # the epoch that began last
-        # The running epoch's position, and its `samples` when _state was set.
+        # The running epoch's position, and the value of its `samples` when _state was
+        # set.
         self._running: Optional[Position] = None
         self._samples_before = 0
-        # The running epoch's iterator; None if it is gone, and no other epoch was
-        # asked for.
+        # Returns the running epoch's iterator; None if that iterator is gone and no
+        # other epoch was asked for.
         self._iterator: Callable[[], Any] = lambda: self
-        self._ignored_epoch: Optional[int] = None  # the sampler's, if it has no effect
+        self._ignored_epoch: Optional[int] = None  # sampler's, without effect
         self._drawn: Any = None  # the last indices of a listed order
-        self._loads = 0  # the number of states loaded, and of changes of the dataset
+        self._loads = 0  # counts loaded states and changes of the dataset
 
     @property
     def is_new(self) -> bool:
-        """Whether nobody relies on the dataset's version yet: no sample was
-        returned, no state loaded, and the dataset not opened again."""
+        """Whether nobody relies on the dataset's version yet: no sample was returned,
+        no state was loaded, and the dataset was not opened again."""
         running = self._running
         return self._is_new and (running is None or running.samples == 0)
 
@@ -72,25 +74,26 @@ class Progress:
         return self._begun >= 0
 
     def set_options(self, options: Dict[str, Any]) -> None:
-        """Goes on with other options, of _options.build."""
+        """Sets other options, which _options.build made."""
         self._options = options
 
     def set_reopened(self) -> None:
-        """Notes that the dataset was opened again, which is allowed once."""
+        """Records that the dataset was opened again, which is allowed once."""
         self._is_new = False
 
     @property
     def state(self) -> Position:
-        """The position for a state_dict: after the samples that next() has returned,
-        or where the next iter() begins if that was set since."""
+        """The position for a state_dict: after the samples that next() has returned. If
+        the next iter()'s position was set since then, it is that position."""
         running = self._running
         if running is not None and running.samples != self._samples_before:
             return running
         return self._state
 
     def batches(self, per_epoch: int) -> int:
-        """Returns the number of batches in an epoch: the daemon's, or the sampler's if
-        it lists samples. Raises TypeError if the number is not known beforehand."""
+        """Returns the number of batches in an epoch: `per_epoch`, the daemon's number,
+        or the sampler's if the sampler lists samples. Raises TypeError if the number is
+        not known beforehand."""
         if _lengths.vary(self._options):
             raise TypeError("with max_tokens or max_seconds, the number of batches is "
                             "known when the epoch ends")
@@ -104,15 +107,16 @@ class Progress:
         """Returns the number of batches that the running epoch still has.
 
         Args:
-          samples_per_epoch: the samples of this rank, if no sampler lists them.
+          samples_per_epoch: the number of this rank's samples, if no sampler lists
+            them.
         """
         running = self._running
         return 0 if running is None else self.batches_behind(
             running, samples_per_epoch)
 
     def batches_behind(self, position: Position, samples_per_epoch: int) -> int:
-        """Returns the number of batches that a position's epoch still has; for the
-        argument see batches_left."""
+        """Returns the number of batches that a position's epoch still has.
+        samples_per_epoch: see batches_left."""
         if _lengths.vary(self._options):
             raise TypeError("with max_tokens or max_seconds, nobody knows how many "
                             "batches are left")
@@ -128,7 +132,7 @@ class Progress:
         return whole + (rest > 0 and not self._options["drop_last"])
 
     def set_epoch(self, epoch: int) -> None:
-        """Sets the next epoch, also in the sampler."""
+        """Sets the next epoch, in the sampler as well."""
         number = operator.index(epoch)
         _check_epoch(number)
         self._sampling.set_epoch(number)
@@ -139,15 +143,15 @@ class Progress:
         before = self._next
         if epoch != before.epoch:
             self._next = Position(epoch, generator=before.generator)
-            if before.first == 0:  # a state amid an epoch fits that epoch alone
+            if before.first == 0:  # a state in mid-epoch fits only that epoch
                 self._next.shards = before.shards
         self._state = self._next
         if self._running is not None:
             self._samples_before = self._running.samples
 
     def next_position(self, stacklevel: int) -> Position:
-        """Returns the position at which iter() begins: in the sampler's epoch, if the
-        sampler has one."""
+        """Returns the position at which iter() begins. If the sampler has an epoch, it
+        is in that epoch."""
         if self._has_taken_nothing() and self._iterator() is None:
             assert self._running is not None
             self._next = self._running
@@ -159,8 +163,8 @@ class Progress:
                 warn_of_repeated(self._sampling.sampler, told, stacklevel + 1)
             self._move_to(told)
         if self._sampling.listed:
-            # The indices are drawn once, so that an epoch that fails to begin is the
-            # same at the next try.
+            # The indices are drawn only once. If the epoch fails to begin, the next try
+            # has the same indices.
             self._sampling.complete(self._next, len(self._dataset),
                                     self._options["batch_size"])
             self._drawn = self._next.indices
@@ -172,7 +176,7 @@ class Progress:
 
     @property
     def coming_epoch(self) -> int:
-        """The epoch that the next iter() begins, or goes on with."""
+        """The epoch that the next iter() begins or continues."""
         told = self._sampling.epoch
         if told is not None and told != self._ignored_epoch:
             return told
@@ -186,18 +190,18 @@ class Progress:
         return self._begun >= 0 or not self._is_new
 
     def follow(self, present: Progress) -> None:
-        """Goes on with the dataset object as it is now.
+        """Continues with the dataset object in its present state.
 
         Args:
-          present: the progress that was made of the object, for the same loader.
+          present: a Progress of the same loader, made for the object's present state.
 
         Raises:
-          errors.StateError: a state was loaded, for another number of samples. The
-            epoch begins again at the next iter().
+          errors.StateError: a state was loaded that is for another number of samples.
+            The next iter() begins the epoch anew.
         """
         sizes = len(self._dataset), len(present._dataset)
         sampler = self._sampling.sampler
-        self._loads += 1  # ends running iterators, which are of the object as it was
+        self._loads += 1  # ends iterators over the object's earlier state
         self._sampling, self._options = present._sampling, present._options
         self._dataset, self.keeps_shards = present._dataset, present.keeps_shards
         if isinstance(sampler, EpochOrder):
@@ -217,7 +221,7 @@ class Progress:
 
     @property
     def sampler(self) -> Any:
-        """The sampler that says which epoch is next."""
+        """The sampler that determines the next epoch."""
         return self._sampling.sampler
 
     def _has_taken_nothing(self) -> bool:
@@ -225,12 +229,12 @@ class Progress:
         return self._running is not None and self._running.samples == 0
 
     def begin(self, position: Position, iterator: Any = None) -> None:
-        """Makes this position's epoch the running one.
+        """Makes the epoch of this position the running epoch.
 
         Args:
-          iterator: the epoch's iterator. Once it is gone, an epoch of which it has
-            returned nothing begins again at the next iter(), as training frameworks
-            call iter() just to see whether it works.
+          iterator: the epoch's iterator. If the iterator is dropped before it has
+            returned anything, the next iter() begins the same epoch again. Training
+            frameworks call iter() just to see whether it works.
         """
         self._is_new = self.is_new
         position.loads = self._loads
@@ -242,7 +246,7 @@ class Progress:
         self._samples_before = 0
 
     def move_on(self, position: Position) -> bool:
-        """Makes the next portion of a long sampler's epoch the position's. Returns
+        """Moves the position to the next portion of a long sampler's epoch. Returns
         False if there is no further portion."""
         if not self._sampling.move_on(position, self._options["batch_size"]):
             return False
@@ -251,13 +255,13 @@ class Progress:
         return True
 
     def goes_on(self, position: Position) -> bool:
-        """Whether an epoch that began may go on: no state was loaded since, and the
-        dataset is the same."""
+        """Whether the epoch of `position` may continue: since it began, no state was
+        loaded and the dataset has not changed."""
         return position.loads == self._loads
 
     def branch(self, position: Position) -> Progress:
-        """Returns the progress of another loader, which runs this position's epoch
-        alone."""
+        """Returns the Progress of another loader, which runs only this position's
+        epoch."""
         made = Progress(self._sampling, self._options, self._dataset)
         made._is_new = False
         made.begin(position)
@@ -265,7 +269,7 @@ class Progress:
 
     def end(self, position: Position) -> None:
         """Ends a position's epoch, which is complete. Does nothing if another epoch is
-        the running one by now."""
+        running by now."""
         if self._running is not position:
             return
         self._is_new = self.is_new
@@ -278,14 +282,14 @@ class Progress:
         return _position.save(self.state, self._dataset, self._options)
 
     def load(self, state: Dict[str, Any], samples_per_epoch: int) -> None:
-        """Goes on where `save` was called; see _position.load."""
+        """Continues at the position of a state; see _position.load."""
         position = _position.load(state, self._dataset, self._options,
                                   samples_per_epoch)
         self._sampling.set_generator_state(position.generator)
         self.go_to(position)
 
     def go_to(self, position: Position) -> None:
-        """Goes on at a position whose epoch has given no batch yet."""
+        """Continues at a position whose epoch has given no batch yet."""
         self._running = None
         self._next = self._state = position
         self._loads += 1

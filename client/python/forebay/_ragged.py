@@ -1,4 +1,5 @@
-"""Arrays of a batch whose first axis differs from sample to sample."""
+"""The arrays of a batch, if the length of their first axis differs from sample to
+sample."""
 
 from __future__ import annotations
 
@@ -12,10 +13,10 @@ from . import _gpu, _native, errors
 
 
 class Ragged(NamedTuple):
-    """Arrays that differ in length, one behind the other.
+    """Arrays that differ in length, one after the other.
 
     Attributes:
-      values: (sum of lengths, ...).
+      values: the elements, of shape (sum of lengths, ...).
       offsets: int64 (N + 1,). Sample i is values[offsets[i]:offsets[i + 1]].
     """
 
@@ -27,8 +28,8 @@ class Padded(NamedTuple):
     """Arrays that differ in length, each padded at its end to the longest.
 
     Attributes:
-      values: (N, the greatest length, ...).
-      lengths: int64 (N,).
+      values: the elements, of shape (N, largest length, ...).
+      lengths: the lengths before padding, int64 (N,).
     """
 
     values: Any
@@ -51,8 +52,8 @@ def form(name: Optional[str], padding: Any, framework: str) -> Form:
     """Checks DataLoader's arguments `ragged` and `padding_value`.
 
     Raises:
-      errors.InvalidArgument: a value is not one that the argument may have.
-      errors.Unsupported: this framework has no such form.
+      errors.InvalidArgument: an argument has a value that is not allowed.
+      errors.Unsupported: the framework does not have this form.
     """
     if not isinstance(padding, bool) and isinstance(padding, numbers.Real):
         padding = getattr(padding, "item", lambda: padding)()  # a NumPy number
@@ -117,13 +118,13 @@ def maker(way: Form, view: Callable, name: str, dtype: int, shape: tuple, count:
 
     Args:
       way: the form of the arrays.
-      view: the framework: see _batch.py.
-      name: of the field.
-      dtype: of the arrays.
-      shape: of the part at one index of the first axis.
+      view: the framework, a function: see _batch.py.
+      name: the field's name.
+      dtype: the arrays' type.
+      shape: the shape of one row (the elements at one index of the first axis).
       count: the number of samples.
       splits_offset: the offset of the row splits in the memory.
-      gpu: the GPU to which torch's tensors go; None leaves them on the host.
+      gpu: the GPU to which torch's tensors are copied; None: they stay on the host.
 
     Raises:
       errors.InvalidArgument: the padding does not fit the dtype.
@@ -148,8 +149,8 @@ def _same(value: Any) -> Any:
     return value
 
 
-# Each function below makes the result of one form, from the values, the splits as an
-# array, and the splits as numbers.
+# Each function below makes the result of one form. Its arguments are the values, the
+# row splits as an array, and the row splits as a list of numbers.
 
 
 def _list(values: Any, splits: Any, bounds: Tuple[int, ...],
@@ -165,7 +166,7 @@ def _offsets(values: Any, splits: Any, bounds: Tuple[int, ...],
 def _nested(values: Any, splits: Any, bounds: Tuple[int, ...],
             padding: float) -> Any:
     import torch
-    module: Any = torch  # the type checker sees an older torch, without this function
+    module: Any = torch  # the type checker does not know nested tensors
     if hasattr(module.nested, "nested_tensor_from_jagged"):
         return module.nested.nested_tensor_from_jagged(values, splits)
     return module.nested.as_nested_tensor(

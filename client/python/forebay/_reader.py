@@ -15,7 +15,7 @@ MAX_FETCH = 1024  # the most samples of one fetch
 class Reader:
     """A native reader, open at one daemon.
 
-    A single thread at a time uses it, in the process that created it.
+    A single thread at a time may use it, in the process that created it.
 
     Attributes:
       dataset_version: bytes.
@@ -24,7 +24,7 @@ class Reader:
     """
 
     def __init__(self, options, transform, decode):
-        """Opens the reader; waits until the dataset is indexed.
+        """Opens the reader, and waits until the dataset is indexed.
 
         Args:
           options: dict of fields of _native.LoaderOptions.
@@ -50,7 +50,7 @@ class Reader:
         self.dataset_version = bytes(info.dataset_version)
         self.dataset_size = info.dataset_size
         self._fields = range(info.field_count)
-        self._names = options["fields"]  # the fields of tar shards, which may be JSON
+        self._names = options["fields"]  # of tar shards, which may have JSON
         self._decode = decode
         self.classes = _native.class_names(
             self._lib.forebay_reader_class_name, self._handle, info.class_count)
@@ -60,15 +60,15 @@ class Reader:
         values for each sample.
 
         Raises:
-          errors.ForebayError: the reason why the first sample that failed did.
+          errors.ForebayError: the error of the first sample that failed.
         """
         self._ask(samples)
         return [tuple(self._value(at, number, field) for field in self._fields)
                 for at, number in enumerate(samples)]
 
     def _ask(self, samples):
-        """Returns when the samples are in the reader's memory. Raises as `fetch` does;
-        samples that did not fail are in the memory all the same."""
+        """Waits until the samples are in the reader's memory. Raises as `fetch` does,
+        but all samples that did not fail are in the memory."""
         numbers = (c.c_int64 * len(samples))(*samples)
         self._is_asked = True
         try:
@@ -84,8 +84,8 @@ class Reader:
         self._is_asked = False
 
     def is_usable(self):
-        """False in a forked child, once the daemon is gone, and after an answer
-        that was not awaited."""
+        """Whether the reader can be used. It cannot be used in a forked child, or if an
+        answer was not awaited because the daemon has gone, for example."""
         return self._pid == os.getpid() and not self._is_asked
 
     def _value(self, at, number, index):

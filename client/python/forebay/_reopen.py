@@ -1,7 +1,7 @@
-"""The check whether a dataset that turns out to be out of date may be opened again.
+"""Checks whether a dataset that has changed may be opened again.
 
-A stored index may not show that files were edited in place; the first read of
-such a file does. Until a sample was returned, nobody relies on the version.
+A stored index may not show that files were edited in place. The first read of such a
+file then shows it. Until a sample was returned, nobody relies on the old version.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ def announce(error: errors.StateError) -> None:
 
 
 def check_successor(uri: str, before, opened, is_new: bool) -> None:
-    """Checks that a reader of `before` may go on with `opened`.
+    """Checks that a user of `before` may continue with `opened`.
 
     Args:
-      uri: of the dataset.
+      uri: the dataset's URI.
       before, opened: objects with dataset_version, dataset_size and classes.
-      is_new: whether no sample was returned: the version may then differ.
+      is_new: whether no sample was returned yet. If so, the version may differ.
 
     Raises:
       errors.StateError: the samples or the classes differ.

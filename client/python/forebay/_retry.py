@@ -1,8 +1,8 @@
-"""The waits of a loader while its daemon or its dataset cannot be reached.
+"""Waits while a loader's daemon or dataset cannot be reached.
 
-The library keeps what it needs to go on: the socket's place, the dataset's
-folders, the position. This module waits, starts a daemon where this package may
-do so, and logs both.
+The library keeps what it needs to continue: the socket's directory, the dataset's
+folders and the position. This module waits, starts a daemon if this package may do
+that, and logs what it does.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _VARIABLE = "FOREBAY_REATTACH_SECONDS"
 _DEFAULT_SECONDS = 60.0
 _FIRST_PAUSE, _LAST_PAUSE = 0.05, 5.0
 _LAST_RETRY_PAUSE = 1.0  # as in the library
-_MAX_SOCKET_PATH = 107  # bytes; sockaddr_un has 108, with the final zero (unix(7))
+_MAX_SOCKET_PATH = 107  # bytes; sockaddr_un has 108, one for a zero (unix(7))
 _Result = TypeVar("_Result")
 Errors = Tuple[Type[errors.ForebayError], ...]
 
 
 def reattach_seconds() -> float:
-    """Returns how many seconds to wait for a batch: $FOREBAY_REATTACH_SECONDS, or 60 if
-    that is not set.
+    """Returns for how many seconds to wait for a batch: $FOREBAY_REATTACH_SECONDS, or
+    60 if that is not set.
 
     Raises:
       errors.InvalidArgument: the variable is not a number of seconds.
@@ -65,15 +65,15 @@ def until_available(what: str, attempt: Callable[[], _Result],
                     start_daemon: Optional[Callable[[], None]],
                     seconds: Optional[float] = None,
                     passing: Errors = errors.PASSING) -> _Result:
-    """Returns what `attempt()` returns; repeats it, as Retry does, while it
-    raises an error that may pass.
+    """Returns what `attempt()` returns. Calls it again, as Retry does, while it raises
+    an error that may pass.
 
     Args:
       what, start_daemon, seconds, passing: see Retry.
 
     Raises:
-      errors.DaemonUnavailable, errors.SourceUnavailable: no try succeeded for
-        so long.
+      errors.DaemonUnavailable, errors.SourceUnavailable: no try has succeeded in
+        `seconds`.
     """
     try:
         return attempt()
@@ -98,7 +98,7 @@ def until_available(what: str, attempt: Callable[[], _Result],
 
 
 def _check_directory(why: errors.DaemonUnavailable) -> None:
-    """Raises the error again if no wait can help: if no daemon was ever started in the
+    """Raises the error again if waiting is useless: no daemon was ever started in the
     directory, or none can listen there."""
     directory = _native.runtime_dir()
     bytes_of_path = len(os.fsencode(os.path.join(directory, "session.sock")))
@@ -111,11 +111,11 @@ def _check_directory(why: errors.DaemonUnavailable) -> None:
 
 
 class Retry:
-    """Tries to go on while no batch comes, because the daemon is away or cannot
-    reach the dataset.
+    """Tries to continue while no batch comes because the daemon is away or cannot reach
+    the dataset.
 
-    Logs a line when the waiting begins, and another when it ends. One thread at a
-    time uses it.
+    Logs a line when the waiting begins, and another when it ends. One thread at a time
+    may use it.
     """
 
     def __init__(self, what: str, attach: Callable[[], bool],
@@ -124,11 +124,12 @@ class Retry:
                  passing: Errors = errors.PASSING):
         """
         Args:
-          what: the thing that is read, for messages.
-          attach: a function that tries briefly to go on. It returns True if it does,
-            False to be called again, and raises one of `passing` to be tried later.
-          start_daemon: starts a daemon if none listens; None if this process is
-            not to start one.
+          what: the name of what is read, for messages.
+          attach: a function that tries briefly to continue. It returns True if it
+            succeeded, and False if it should be called again at once. It raises one of
+            `passing` if it should be called again after a pause.
+          start_daemon: a function that starts a daemon if none listens; None if this
+            process must not start one.
           seconds: how long to wait; None: `reattach_seconds()`.
           passing: the errors that may pass. All other errors are final, as are errors
             of the user's own code.
@@ -143,15 +144,15 @@ class Retry:
         self._began: Optional[float] = None
 
     def wait(self, error: errors.ForebayError) -> None:
-        """Returns when the loader goes on; `error` is why it stopped.
+        """Waits until the loader can continue. `error` is the reason why it stopped.
 
         Raises:
           errors.DaemonUnavailable, errors.SourceUnavailable: no batch came for
             `reattach_seconds()`.
-          errors.ForebayError: the next daemon cannot go on; final.
+          errors.ForebayError: the next daemon cannot continue. This error is final.
         """
-        # This object keeps the words of the error, not the exception: an exception
-        # keeps its frames alive, and so the batches that they hold.
+        # This object keeps the error's message, and not the exception. An exception
+        # would keep its frames alive, and with them batches.
         kind, why = type(error), str(error)
         del error
         if self._began is None:
@@ -160,8 +161,8 @@ class Retry:
                 _log.warning("%s: %s: waiting up to %g s to go on", self._what,
                              why, self._seconds)
         while True:
-            # The time also runs out for a loader that always goes on at once, but stops
-            # again each time.
+            # The time also runs out for a loader that continues each time, but always
+            # stops again.
             if time.monotonic() - self._began >= self._seconds:
                 raise self._given_up(kind, why) from None  # its message has the cause
             try:
@@ -186,7 +187,7 @@ class Retry:
         try:
             self._start_daemon()
         finally:
-            # A daemon that exits at once is started again only after a pause.
+            # If a daemon exits at once, the next one is started only after a pause.
             self._next_start = time.monotonic() + next(self._pauses)
 
     def done(self) -> None:

@@ -16,15 +16,16 @@ _TORCH = "torch.utils.data"
 
 
 class Sampling(NamedTuple):
-    """An order, and the part of it that this process reads.
+    """The order of an epoch, and the part of the order that this process reads.
 
     Attributes:
       shuffle: DataLoader's argument.
-      seed: the order's seed; None takes DataLoader's.
-      rank, world_size: the part of the order; None takes DataLoader's.
-      pad: the rule for samples that do not divide; None takes DataLoader's.
-      listed: whether the sampler's own indices make each epoch.
-      sampler: the argument, or an EpochOrder.
+      seed: the order's seed; None: DataLoader's.
+      rank, world_size: the part of the order; None: DataLoader's.
+      pad: the rule for samples that do not divide evenly among ranks; None:
+        DataLoader's.
+      listed: whether the sampler's own indices are the samples of each epoch.
+      sampler: the sampler that the user gave, or an EpochOrder.
     """
 
     shuffle: Union[bool, str]
@@ -37,7 +38,7 @@ class Sampling(NamedTuple):
 
     def completed(self, seed: int, rank: int, world_size: int,
                   pad: str) -> Sampling:
-        """Fills in DataLoader's arguments where the sampler leaves them open.
+        """Returns a copy in which DataLoader's arguments replace None.
 
         Raises:
           errors.InvalidArgument: an argument contradicts the sampler.
@@ -74,7 +75,7 @@ class Sampling(NamedTuple):
 
     def count(self, drawn: Any) -> int:
         """Returns the number of samples in a listed epoch: the sampler's length. If the
-        sampler has no length, it is that of `drawn`, the last indices."""
+        sampler has no length, returns the length of `drawn`, the last indices."""
         try:
             return len(self.sampler)
         except TypeError:
@@ -83,13 +84,14 @@ class Sampling(NamedTuple):
             return len(drawn)
 
     def _numbered(self, indices: Any, size: int) -> Any:
-        """Returns the sampler's indices as numbers of samples: NumPy int64, (M,).
+        """Converts the sampler's indices, which may be negative, to numbers of samples:
+        NumPy int64, (M,).
 
         Args:
-          size: of the dataset.
+          size: the number of samples in the dataset.
 
         Raises:
-          errors.InvalidArgument: an index is not one of the dataset's.
+          errors.InvalidArgument: the dataset does not have an index.
         """
         indices[indices < 0] += size
         outside = (indices < 0) | (indices >= size)
@@ -101,10 +103,10 @@ class Sampling(NamedTuple):
 
     def complete(self, position: Position, size: int, batch_size: int) -> None:
         """Draws the indices of a position's epoch, or of a portion of a long epoch,
-        unless that was done before.
+        unless they were drawn before.
 
         Args:
-          size: of the dataset.
+          size: the number of samples in the dataset.
 
         Raises:
           errors.InvalidArgument: the sampler yields something other than indices.
@@ -118,8 +120,8 @@ class Sampling(NamedTuple):
             self.sampler, lambda indices: self._numbered(indices, size),
             position.origin)
         portion = source.draw(before.start if before else 0, position.first, batch_size)
-        # The generator's state is set before the indices, so that a call that was
-        # interrupted has set both, or draws again.
+        # The generator's state is set before the indices. If a signal interrupts this
+        # between the two, the next call draws again.
         position.generator = self._generator_state()
         if portion.is_last and not before:
             position.indices = portion.indices
@@ -171,10 +173,10 @@ def read(sampler: Any, size: Optional[int], shuffle: Union[bool, str, None],
     """Reads the order from DataLoader's arguments.
 
     Args:
-      sampler: one of torch's, any iterable of the dataset's indices, or None.
-      size: of the dataset that the sampler was made for; None if not known yet.
+      sampler: one of torch's samplers, any iterable of the dataset's indices, or None.
+      size: the number of samples in the sampler's dataset; None if it is not known yet.
       shuffle: DataLoader's argument.
-      generator: a torch.Generator whose seed becomes the order's, or None.
+      generator: a torch.Generator whose initial seed becomes the order's seed, or None.
 
     Raises:
       errors.InvalidArgument: the arguments contradict one another.

@@ -1,10 +1,10 @@
-"""A cgroup of its own for a daemon that a trainer starts.
+"""Gives a daemon that a trainer starts its own cgroup.
 
 A daemon that a trainer starts also serves later trainers. In the cgroup of the first
-trainer, the daemon would end with that trainer's session and be charged to it. The
-daemon leaves that cgroup only in a login session, or beneath the user's own systemd.
-Containers, batch schedulers and system services rely on their processes staying in
-place.
+trainer, the daemon would end with that trainer's session, and its resources would be
+charged to the trainer. The daemon leaves this cgroup only in a login session, or under
+the user's own systemd. Containers, batch schedulers and system services rely on it that
+their processes stay in their cgroups.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Callable, Mapping, Optional
 
 _CONTAINER_FILES = (".dockerenv", "run/.containerenv", "run/systemd/container",
                     "run/host/container-manager")
-# The variables that containers and jobs of batch schedulers have.
+# Environment variables by which containers and jobs of batch schedulers are recognised.
 _FOREIGN_VARIABLES = (
     "container", "KUBERNETES_SERVICE_HOST", "SLURM_JOB_ID", "PBS_JOBID",
     "LSB_JOBID", "SGE_TASK_ID", "_CONDOR_SCRATCH_DIR", "FLUX_JOB_ID",
@@ -45,8 +45,8 @@ def _least_quota(texts: list[str]) -> str:
     return f"{100 * min(parts):.2f}%"
 
 
-# For the file of each limit: systemd's name of the limit, and the function that chooses
-# among several values, of which the innermost cgroup's comes first.
+# For the file of each limit: systemd's name of the limit, and a function that chooses
+# one of the values of several cgroups. The innermost cgroup's value comes first.
 _LIMITS: dict[str, tuple[str, Callable[[list[str]], str]]] = {
     "memory.max": ("MemoryMax", _least),
     "memory.high": ("MemoryHigh", _least),
@@ -56,15 +56,15 @@ _LIMITS: dict[str, tuple[str, Callable[[list[str]], str]]] = {
     "cpuset.cpus": ("AllowedCPUs", _innermost),
     "cpuset.mems": ("AllowedMemoryNodes", _innermost),
 }
-# The file of limits of single devices, which are not carried over.
+# The file with the limits of single devices. These limits are not carried over.
 _DEVICE_LIMIT = "io.max"
 
 
 def _levels(root: pathlib.Path, uid: int) -> Optional[list[pathlib.Path]]:
-    """Returns this process's cgroup and the cgroups above it, below the user's slice.
+    """Returns this process's cgroup, and all cgroups between it and the user's slice.
 
-    Returns None unless cgroup version 2 alone is in use, and this process is in
-    the user's slice.
+    Returns None if cgroup version 1 is in use, too, or if this process is not in the
+    user's slice.
     """
     mount = root / "sys/fs/cgroup"
     lines = _read(root / "proc/self/cgroup").splitlines()
@@ -79,7 +79,7 @@ def _levels(root: pathlib.Path, uid: int) -> Optional[list[pathlib.Path]]:
 
 
 def _limits_of(levels: list[pathlib.Path]) -> dict[str, list[str]]:
-    """Returns the limits that these cgroups set, by file."""
+    """Returns, by file, the limits that these cgroups set."""
     found = {}
     for file in (*_LIMITS, _DEVICE_LIMIT):
         texts = [_read(level / file) for level in levels]
@@ -98,16 +98,16 @@ def _delegated(root: pathlib.Path, uid: int) -> set[str]:
 
 def launcher(environment: Mapping[str, str], uid: int,
              root: str = "/") -> list[str]:
-    """Returns the words to put before a command to give it a scope of its own, with
+    """Returns the words to put before a command so that it runs in its own scope, with
     the limits of this process's cgroup.
 
     Args:
-      environment: of this process.
+      environment: the environment of this process.
       uid: the user.
       root: the folder that contains proc, run and sys.
 
     Returns:
-      An empty list if the command is to stay in this process's cgroup.
+      The words, or an empty list if the command must stay in this process's cgroup.
     """
     top = pathlib.Path(root)
     if any(environment.get(name) for name in _FOREIGN_VARIABLES):

@@ -1,5 +1,5 @@
-"""The samples of an epoch that were seen, for orders in which a count does not tell
-which they were."""
+"""The set of an epoch's samples that were seen. Needed for orders in which the number
+of samples seen does not identify them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import errors
 
 
 class Seen:
-    """A set of samples out of 0 to size - 1. One thread at a time uses it."""
+    """A set of sample numbers from 0 to size - 1. One thread at a time may use it."""
 
     def __init__(self, size: int):
         import numpy
@@ -48,7 +48,7 @@ class Seen:
 
     @classmethod
     def from_text(cls, text: Any, size: int) -> Seen:
-        """Returns the set of which to_text made the text.
+        """Returns the set for a text that to_text made.
 
         Raises:
           errors.StateError: the text is not that of a set of this size.

@@ -1,8 +1,8 @@
-"""The sources of a dataset's samples, as data for the daemon.
+"""Descriptions of where a dataset's samples come from, as data for the daemon.
 
-A source is a tree: its leaves are folders, lists of files, .npy files, LMDB
-environments and arrays, the nodes above them concatenations and subsets. Sample
-numbers are those of torch's datasets of the same kind.
+A source is a tree. Its leaves are folders, lists of files, .npy files, LMDB
+environments and arrays; its other nodes are concatenations and subsets. Samples have
+the same numbers as in torch's datasets of the same kind.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Folder(NamedTuple):
 
 
 class LabelledFiles(NamedTuple):
-    """Image files, in the order of a list, with a label each.
+    """A list of image files, each with a label.
 
     Attributes:
-      path: str, the folder that has all of them, in it or below it.
+      path: str, the folder in which, or below which, all files lie.
       names: list of str, the files' paths below `path`.
       labels: numpy int64 array, (N,).
     """
@@ -48,7 +48,7 @@ class NpyClasses(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The rows of .npy files, one file behind the other.
+    """The rows of .npy files, one file after the other.
 
     Attributes:
       path: str or os.PathLike, with braces and wildcards, or a URI that the
@@ -59,7 +59,7 @@ class Rows(NamedTuple):
 
 
 class Arrays(NamedTuple):
-    """Samples in this process's memory; the daemon gets one copy.
+    """Samples in this process's memory. The daemon gets one copy of them.
 
     Attributes:
       fields: tuple of (name, kind, array): the fields of a batch, in order. The

@@ -7,9 +7,9 @@ from typing import Dict
 from . import _message_codec
 from ._messages import MESSAGES
 
-# The names of statistics whose counters have other names.
+# The names of statistics that differ from their counters' names.
 _NAMES = {"trainer_wait_nanos": "wait_nanos"}
-# The statistics that are present numbers rather than totals.
+# The statistics that are present values, and not totals.
 _LEVELS = ("batches_held",)
 
 
@@ -21,7 +21,7 @@ def of(counters: bytes) -> Dict[str, int]:
 
 
 def none() -> Dict[str, int]:
-    """Returns all statistics, each of which is 0."""
+    """Returns all statistics with the value 0."""
     return of(b"")
 
 

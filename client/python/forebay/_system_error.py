@@ -1,4 +1,4 @@
-"""Errors of the operating system, in this package's exceptions and words."""
+"""Turns errors of the operating system into this package's exceptions and messages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REMEDIES = {
 
 
 def reason(error: OSError) -> str:
-    """Returns the error in words, and what to do about it."""
+    """Returns a text that says what the error is, and what to do about it."""
     text = error.strerror or str(error)
     number = error.errno
     if number == errno.EMFILE:

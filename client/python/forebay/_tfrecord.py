@@ -1,4 +1,4 @@
-"""TFRecord files: which features of their records a batch is made of."""
+"""TFRecord files, and the features of their records that batches have."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class TFRecords:
     """The result of `tfrecord`, for DataLoader.
 
     Attributes:
-      path: of the files, with braces and wildcards.
+      path: the files' path, with braces and wildcards.
       fields: dict of str, the type of each feature; a str, the type of the whole
-        record; or None: they are guessed.
+        record; or None: the daemon guesses the features.
     """
 
     def __init__(self, path, fields):
@@ -28,17 +28,17 @@ class TFRecords:
 
 def tfrecord(path: Union[str, "os.PathLike[str]"], *,
              fields: Union[None, str, Mapping[str, str]] = None) -> TFRecords:
-    """A dataset of the records of TFRecord files: a DataLoader's `dataset`.
+    """Describes the records of TFRecord files as a dataset.
 
     The daemon reads the files in their order; each record is a sample. It checks
     the checksum of every record that it reads.
 
     Args:
-      path: of the files, a path or a URI, with braces ("{000..127}") and
-        wildcards ("train-*-of-01024").
-      fields: dict of str, the type of each feature of the records'
-        tf.train.Example or SequenceExample that is wanted, by its name, of at
-        most 31 bytes. A batch has the features as fields.
+      path: the files' path or URI, with braces ("{000..127}") and wildcards
+        ("train-*-of-01024").
+      fields: a dict of the wanted features of the records' tf.train.Example or
+        SequenceExample: each feature's type, by its name of at most 31 bytes. Batches
+        have these features as fields.
 
         - "image", "jpg", "png": an image file
         - "int64": an integer
@@ -51,8 +51,8 @@ def tfrecord(path: Union[str, "os.PathLike[str]"], *,
           all records once when it indexes them. A missing feature is empty
         - "float32": a number
 
-        A str is the type of the whole record, as the field "record". With None,
-        fields are guessed from the first records.
+        A str is the type of the whole record, as the field "record". With None, the
+        daemon guesses the fields from the first records.
 
     Returns:
       A TFRecords, to pass to DataLoader as `dataset`.
@@ -89,7 +89,7 @@ def checked_fields(fields: Any, wanted: str) -> Union[None, str, Dict[str, str]]
 
 
 def is_passable(text: str) -> bool:
-    """Whether the daemon gets a whole text: it ends a text at a 0 byte."""
+    """Whether a text can be passed to the daemon as a whole: a 0 byte would end it."""
     try:
         return b"\0" not in text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Files of tokens: which windows of them are samples."""
+"""Files of tokens, and the windows in them that are samples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Tokens:
     """The result of `tokens`, for DataLoader.
 
     Attributes:
-      path: of the files, with braces and wildcards.
+      path: the files' path, with braces and wildcards.
       settings: dict of str, the settings that the native options have.
     """
 
@@ -34,27 +34,29 @@ def tokens(path: Union[str, "os.PathLike[str]"], *, length: Optional[int],
            stride: Optional[int] = None, dtype: Any = None,
            documents: str = "cross", tail: str = "drop",
            targets: bool = False) -> Tokens:
-    """A dataset of windows of files of tokens: a DataLoader's `dataset`.
+    """Describes the windows of files of tokens as a dataset.
 
     A batch has the field "tokens", of the files' own integer type. Files follow one
-    another; no window reaches from one into the next.
+    another. No window crosses the end of a file.
 
     Args:
-      path: of the files, a path or a URI, with braces ("{000..127}.bin") and
-        wildcards. `.npy` files have one axis. `.bin` files are Megatron-LM's, with an
-        `.idx` file beside each. The path of the `.idx` file, or a path without the
-        ending, means the same files. With dtype=, files have no header, as nanoGPT's.
+      path: the files' path or URI, with braces ("{000..127}.bin") and wildcards. `.npy`
+        files have one axis. `.bin` files are Megatron-LM's, with an `.idx` file beside
+        each. The path of the `.idx` file, or a path without the ending, means the same
+        files. With dtype=, files have no header, like those of nanoGPT.
       length: tokens of a window; None: each document is a sample.
-      stride: tokens from the start of one window to that of the next; None: `length`.
-        With 1 and shuffle=True, windows are nanoGPT's random ones, but each once.
-      dtype: of files without a header, such as "uint16", little-endian.
-      documents: "cross": windows run across documents. "each": no window does. Only
-        Megatron-LM's files have several documents.
-      tail: "drop": the tokens behind the last whole window are left out. "keep": they
-        are a shorter window, so that samples differ in length (see DataLoader's
+      stride: tokens from the start of one window to the start of the next; None:
+        `length`. With stride=1 and shuffle=True, windows begin at random tokens, as in
+        nanoGPT, but each window comes once.
+      dtype: the type of tokens in files without a header, such as "uint16". Tokens are
+        little-endian.
+      documents: "cross": windows may cross the ends of documents. "each": no window
+        does. Only Megatron-LM's files have several documents.
+      tail: "drop": the tokens after the last whole window are left out. "keep": these
+        tokens are a shorter window, so samples differ in length (see DataLoader's
         ragged).
-      targets: whether a batch also has the field "targets": the same window, one
-        token further on. A window takes one token more then.
+      targets: whether a batch also has the field "targets": the same window, one token
+        further on. A window then needs one token more.
 
     Returns:
       A Tokens, to pass to DataLoader as `dataset`.

@@ -1,4 +1,4 @@
-"""The attributes of torch's DataLoader, and copies of loaders."""
+"""Gives loaders the attributes of torch's DataLoader, and copies loaders."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, Callable, Dict, FrozenSet, Optional
 from . import errors
 from ._epoch_order import BatchOrder, EpochOrder
 
-# The attributes that only the arguments decide.
+# The attributes that follow from the arguments alone.
 _FIXED = ("batch_size", "batch_sampler", "collate_fn", "dataset", "drop_last",
           "persistent_workers", "sampler")
 
 
 def _prefetch_factor(given: Any, has_workers: bool) -> Any:
-    """Returns the value that torch's loader has. Without workers, torch takes only its
-    default, which depends on its version."""
+    """Returns the value that torch's loader would have. Without workers, torch allows
+    only the default, which depends on torch's version."""
     torch = sys.modules.get("torch")
     if has_workers:
         return 2 if given is None else given
@@ -28,16 +28,16 @@ def _prefetch_factor(given: Any, has_workers: bool) -> Any:
 
 
 class TorchAttributes:
-    """A loader has the public attributes of torch's DataLoader.
+    """The public attributes of torch's DataLoader, which a loader has as well.
 
     Attributes:
       collate_fn, generator, pin_memory, pin_memory_device, in_order, worker_init_fn:
-        the arguments; without a collate_fn, the framework's default.
-      sampler: the argument; without one, an EpochOrder.
-      batch_sampler: the argument; without one, a BatchOrder. None without batching, and
-        if the lengths of samples decide the batches.
+        the arguments. Without the argument collate_fn, the framework's default.
+      sampler: the argument, or an EpochOrder if there is none.
+      batch_sampler: the argument, or a BatchOrder if there is none. None without
+        batching, or if the lengths of samples decide the batches.
       timeout, prefetch_factor, persistent_workers, multiprocessing_context: the
-        arguments; where no worker runs, torch's defaults.
+        arguments, or torch's defaults if no worker runs.
     """
 
     batch_sampler: Any
@@ -56,7 +56,7 @@ class TorchAttributes:
     _has_open_seed: bool
     _kind: type  # the class that the user has called
     _arguments: Dict[str, Any]
-    _own_names: FrozenSet[str] = frozenset()  # attributes at initialisation's end
+    _own_names: FrozenSet[str] = frozenset()  # the attributes after initialisation
 
     def _note(self, arguments: Dict[str, Any]) -> None:
         """Begins the initialisation of a loader with these arguments."""
@@ -69,8 +69,7 @@ class TorchAttributes:
         self._own_names = frozenset()
 
     def _keep_order(self, sampler: EpochOrder) -> None:
-        """Goes on with the `sampler` that the loader had before it was initialized
-        anew."""
+        """Keeps the `sampler` that the loader had before it was initialized anew."""
         names = self._own_names
         self._forget()
         sampler.follow(self)
@@ -88,7 +87,7 @@ class TorchAttributes:
           given: DataLoader's arguments.
           has_workers: whether workers run the user's code.
           collate_fn: the function that makes batches of samples.
-          context: of multiprocessing, for workers.
+          context: the context of multiprocessing, for workers.
         """
         self.generator = given["generator"]
         self.pin_memory = bool(given["pin_memory"])
@@ -109,7 +108,8 @@ class TorchAttributes:
         """Sets the attributes of order and batches.
 
         Args:
-          batch_size: None: there is no batching, or the lengths of samples decide.
+          batch_size: None: there is no batching, or the lengths of samples decide the
+            batches.
         """
         if given["sampler"] is None and isinstance(sampler, EpochOrder):
             sampler.follow(self)
@@ -139,11 +139,11 @@ class TorchAttributes:
 
 def _copy(kind: Any, arguments: Dict[str, Any], epoch: int, told: Optional[int],
           has_open_seed: bool, users: Dict[str, Any]) -> Any:
-    """Makes a loader that equals another one that has not begun.
+    """Makes a copy of a loader. The copy has not begun an epoch.
 
     Args:
       epoch: the next epoch.
-      told: the epoch that the loader's own sampler was told, if any.
+      told: the epoch to which the loader's own sampler was set, or None.
       has_open_seed: whether a loaded state may set the seed.
       users: the attributes that the user has added.
     """

@@ -1,6 +1,7 @@
 """Reads datasets of torch and torchvision by their class names and attributes.
 
-Imports neither library: a caller that passes such an object has imported it.
+This module imports neither library; whoever passes such an object has imported its
+library.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _SEQUENCES = (list, tuple, dict, range)
 _IN_MEMORY = {"CIFAR10": 3, "CIFAR100": 3, "EMNIST": 1, "FashionMNIST": 1, "KMNIST": 1,
               "MNIST": 1, "SEMEION": 1, "STL10": 3, "SVHN": 3, "USPS": 1}
 _CHANNELS_FIRST = ("STL10", "SVHN")
-_UNCUT = ("CIFAR10", "CIFAR100")  # give labels as they are; the others use int()
+_UNCUT = ("CIFAR10", "CIFAR100")  # these return labels unchanged; all others use int()
 _PATTERNS = "{}*?[]"
 
 
@@ -38,11 +39,11 @@ class TorchData(NamedTuple):
       size: the number of samples.
       transform: the dataset's own function of each image, or None.
       target_transform: the dataset's own function of each label, or None.
-      channels: of the images; 0 if there are no images.
-      extent: (height, width) that all images have, or None.
+      channels: the number of the images' channels; 0 if there are no images.
+      extent: the (height, width) that all images have, or None if they differ.
       classes: list of str, or None.
-      form: the types and shapes of labels and tensors, as text; equal for parts that
-        can be concatenated.
+      form: the types and shapes of labels and tensors, as text. Parts that can be
+        concatenated have equal texts.
       places: folders and environments of the source, with the number of samples that
         each must have. If the daemon finds another number, `read` must list samples.
     """
@@ -59,7 +60,7 @@ class TorchData(NamedTuple):
 
 
 def is_object(dataset: Any) -> bool:
-    """Whether a dataset is an object like torch's, rather than a path, a URI or a
+    """Whether a dataset is an object like torch's datasets, and not a path, a URI or a
     source of this package."""
     kind = type(dataset)
     return (not isinstance(dataset, _OURS) and
@@ -76,7 +77,7 @@ def _plain(dataset: Any, package: str, *names: str) -> bool:
 
 
 def has_own_code(dataset: Any) -> bool:
-    """Whether only the dataset's own __getitem__ knows its samples."""
+    """Whether only the dataset's own __getitem__ can make its samples."""
     if not is_object(dataset):
         kind = type(dataset)
         return kind in _SEQUENCES or any(
@@ -95,10 +96,10 @@ def read(dataset: Any, is_listed: bool = False) -> TorchData:
     """Reads the contents of a dataset object.
 
     Args:
-      is_listed: whether each place has to be given as a list of its samples.
+      is_listed: whether each place must be described by a list of its samples.
 
     Raises:
-      errors.Unsupported: only the object's own code knows its samples.
+      errors.Unsupported: only the object's own code can make its samples.
       errors.InvalidArgument: the object contradicts itself.
     """
     return _first(_read(dataset, is_listed), len(dataset), dataset)
@@ -119,7 +120,7 @@ def _first(found: TorchData, length: int, dataset: Any) -> TorchData:
 
 
 def _read(dataset: Any, is_listed: bool) -> TorchData:
-    """Reads the contents, without regard to the length that the object says it has."""
+    """Reads the contents, and ignores the object's len()."""
     if _plain(dataset, "torch.utils.data", "Subset"):
         return _subset(dataset, is_listed)
     if _plain(dataset, "torch.utils.data", "ConcatDataset"):
@@ -244,7 +245,8 @@ def _files(found: _torch_files.Samples) -> TorchData:
 
 
 def _lsun(dataset: Any, is_listed: bool) -> TorchData:
-    """Reads an LMDB environment for each class; the class's number is the label."""
+    """Reads an LSUN dataset: an LMDB environment for each class, whose number is the
+    label."""
     parts = dataset.dbs
     if is_listed or not parts or not all(_is_in_order(part) for part in parts):
         raise errors.Unsupported(
@@ -268,7 +270,8 @@ def _lsun(dataset: Any, is_listed: bool) -> TorchData:
 
 
 def _is_in_order(part: Any) -> bool:
-    """Whether a part of LSUN has all of its environment's entries, by their keys."""
+    """Whether a part of LSUN has all entries of its environment, in the order of their
+    keys."""
     keys = part.keys
     return (_plain(part, "torchvision.datasets", "LSUNClass") and
             len(keys) == part.length and all(map(operator.lt, keys, keys[1:])))

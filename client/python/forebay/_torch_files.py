@@ -1,7 +1,7 @@
 """Reads torchvision's datasets whose samples are image files with targets.
 
-This module knows where each class keeps its paths and targets. It imports nothing: a
-dataset tells its class and its attributes.
+This module knows in which attributes each class keeps its paths and targets. It does
+not import torchvision.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from ._counterpart import is_plainly
 from ._source import LabelledFiles
 
 _PACKAGE = "torchvision.datasets"
-# The functions that read files as RGB images; the last one is a method of LFW's.
+# The functions that read files as RGB images. The last one is a method of LFW.
 _LOADERS = ("default_loader", "pil_loader", "accimage_loader", "_loader")
-_JOINT = ("OxfordIIITPet", "Places365")  # these call `transforms`, not its parts
+_JOINT = ("OxfordIIITPet", "Places365")  # these call only `transforms`
 _GRAY = ("Omniglot",)
 _DOUBLED = re.compile("//+")
 
@@ -27,10 +27,10 @@ class Samples(NamedTuple):
     """The samples of a dataset.
 
     Attributes:
-      files: the images, with a label each.
-      transform: of each image, or None.
-      target_transform: of each label, or None.
-      channels: of the images.
+      files: the images, each with a label.
+      transform: the function of each image, or None.
+      target_transform: the function of each label, or None.
+      channels: the number of the images' channels.
       classes: list of str, or None.
     """
 
@@ -42,8 +42,8 @@ class Samples(NamedTuple):
 
 
 class Targets:
-    """Makes a sample's target from the sample's number, which the daemon gives as the
-    label."""
+    """Returns a sample's target for the sample's number. The daemon sends that number
+    as the label."""
 
     def __init__(self, targets: Sequence[Any], transform: Optional[Callable]):
         self._targets = targets
@@ -55,7 +55,8 @@ class Targets:
 
 
 class _Rows:
-    """The targets of CelebA: a row of a tensor, or a row of each of several tensors."""
+    """The targets of CelebA. A target is a row of one tensor, or one row of each of
+    several tensors."""
 
     def __init__(self, tensors: Sequence[Any]):
         self._tensors = tensors
@@ -90,7 +91,8 @@ def _pairs(name: str) -> Callable[[Any], _Found]:
 
 def _columns(dataset: Any, types: Sequence[str],
              known: Dict[str, Any]) -> List[Any]:
-    """Returns the columns of the target types that a dataset has."""
+    """Returns, for each target type of a dataset, the column of `known` with that
+    name."""
     if not types or any(name not in known for name in types):
         raise _refusal(dataset, f"has targets of the types {list(types)}, but the "
                        f"daemon gives {sorted(known)} alone")
@@ -176,8 +178,8 @@ def _class_of(dataset: Any) -> Optional[str]:
 
 
 def knows(dataset: Any) -> bool:
-    """Whether a dataset is one of these, or of a class that is derived from one
-    without another __getitem__."""
+    """Whether a dataset's class is one of these, or is derived from one of these and
+    does not override __getitem__."""
     return _class_of(dataset) is not None
 
 
@@ -224,7 +226,8 @@ def labelled(dataset: Any, paths: Sequence[Any],
     labels = _labels(dataset, targets)
     here = os.getcwd()
     texts = [_DOUBLED.sub("/", os.path.join(here, os.fspath(path))) for path in paths]
-    # All texts between the first and the last in sorted order begin as these two do.
+    # A prefix that the first and the last text in sorted order share is a prefix of all
+    # texts.
     alike = os.path.commonprefix([min(texts), max(texts)])
     end = alike.rindex("/")
     return LabelledFiles(alike[:end] or "/", [text[end + 1:] for text in texts], labels)

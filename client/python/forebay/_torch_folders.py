@@ -1,7 +1,7 @@
 """Reads torchvision's datasets of class folders: each sample is a file, labelled by
 its folder.
 
-This module imports nothing: a dataset tells its class and its attributes.
+This module does not import torchvision: it reads a dataset's class name and attributes.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ IMAGE_EXTENSIONS = {".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif",
 
 
 def knows(dataset: Any) -> bool:
-    """Whether a dataset is one of these, or of a class that is derived from one
-    without another __getitem__."""
+    """Whether a dataset's class is one of these, or is derived from one of these and
+    does not override __getitem__."""
     return is_plainly(dataset, _PACKAGE, _NAMES, "__getitem__")
 
 
 def read(dataset: Any, is_listed: bool) -> Tuple[Source, int]:
-    """Reads a dataset that `knows` knows: its samples, and the channels of images (0 if
-    there are none).
+    """Reads a dataset for which `knows` is true. Returns its samples, and the number of
+    the images' channels (0 if there are no images).
 
     Args:
-      is_listed: whether the folders have other files than the dataset lists.
+      is_listed: whether the folders' files differ from those that the dataset lists.
 
     Raises:
       errors.Unsupported: the daemon cannot read its samples; the message says why.
@@ -63,8 +63,8 @@ def _listed(dataset: Any) -> LabelledFiles:
 
 
 def _root(dataset: Any) -> str:
-    """Returns the folder of class folders, which some datasets have below their own
-    root."""
+    """Returns the folder that contains the class folders. In some datasets, it lies
+    below the dataset's own root."""
     if is_plainly(dataset, _PACKAGE, ("Country211",), "__getitem__"):
         return os.path.join(dataset._base_folder, dataset._split)
     if is_plainly(dataset, _PACKAGE, ("EuroSAT",), "__getitem__"):
@@ -81,8 +81,8 @@ def _check_extensions(dataset: Any, root: str, extensions: Set[str]) -> None:
 
 
 def _is_in_order(samples: Any, root: str) -> bool:
-    """Whether samples have the labels of their class folders, and stand in the order
-    of the folders, each once. If there are as many samples as files, the samples are
+    """Whether samples have the labels of their class folders, and come in the order of
+    the folders, each once. If there are as many samples as files, the samples then are
     the files."""
     start = os.path.join(root, "")
     folders = sorted(entry.name for entry in os.scandir(root) if entry.is_dir())

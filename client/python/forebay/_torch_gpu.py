@@ -1,4 +1,4 @@
-"""Batches on a GPU: torch's tensors, made of batches that the daemon copied there."""
+"""Makes torch's tensors of batches that the daemon has copied to a GPU."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any, Callable, Dict
 from . import _native, errors
 from ._gpu import Gpu
 
-_MAX_KEPT = 256  # the most static tensors of pieces
+_MAX_KEPT = 256  # the largest number of static tensors for pieces
 
 
 class TorchGpu(Gpu):
-    """Makes tensors in memory of torch's, ready for its current stream."""
+    """Makes tensors in torch's memory, ready for torch's current stream."""
 
     def __init__(self, number: str, static_buffers: bool = False):
         """
         Args:
-          number: torch's number of the GPU; "" is the current one.
+          number: torch's number of the GPU; "" is torch's current GPU.
           static_buffers: whether all batches of one shape are written into the
             same tensors.
 
         Raises:
           errors.InvalidArgument: there is no such GPU.
-          errors.Unsupported: torch has no CUDA here.
+          errors.Unsupported: torch cannot use CUDA here.
         """
         import torch
         name = "cuda" + (":" + number if number else "")
@@ -90,7 +90,8 @@ class TorchGpu(Gpu):
         return make
 
     def _piece(self, piece: Any, make: Callable[[], Any]) -> Any:
-        """Returns the static tensor of a piece, which `make` makes if there is none."""
+        """Returns the static tensor of a piece. Calls `make` to make it if there is
+        none yet."""
         if not self._static:
             return make()
         key = piece.number, piece.dtype, piece.shape, piece.order
@@ -131,8 +132,8 @@ class TorchGpu(Gpu):
 
 
 def _shaped(tensor: Any, piece: Any) -> Any:
-    """Returns the tensor with its dimensions as the user's code had them; the piece
-    has them in the order of memory."""
+    """Returns the tensor with its dimensions in the order that the user's code gave
+    them. The piece has the dimensions in the order of memory."""
     if piece.order is not None:
         places = sorted(range(len(piece.order)), key=piece.order.__getitem__)
         tensor = tensor.permute(places)

@@ -1,4 +1,5 @@
-"""The labels of torchvision's datasets in memory, as torch's DataLoader gives them."""
+"""Reads the labels of torchvision's in-memory datasets, with the values and types that
+torch's DataLoader would give."""
 
 from __future__ import annotations
 
@@ -8,16 +9,16 @@ from . import _native, errors
 
 
 def read(dataset: Any, labels: Any, count: int, is_cut: bool) -> Tuple[str, Any]:
-    """Returns the kind of the field of labels, see _source.Arrays, and the labels as a
+    """Returns the kind of the labels' field (see _source.Arrays), and the labels as a
     NumPy array.
 
     Args:
       labels: the dataset's labels: a sequence, an array or a tensor.
       count: the number of samples in the dataset.
-      is_cut: whether the dataset's own code makes integers of labels by int().
+      is_cut: whether the dataset's own code converts labels by int().
 
     Raises:
-      errors.Unsupported: only that code knows the labels that it returns.
+      errors.Unsupported: only the dataset's code can tell its labels.
     """
     import numpy
     try:
@@ -40,7 +41,7 @@ def read(dataset: Any, labels: Any, count: int, is_cut: bool) -> Tuple[str, Any]
 
 
 def _cut(dataset: Any, array: Any) -> Any:
-    """Returns the integers that int() makes of labels."""
+    """Converts labels to integers as int() does."""
     import numpy
     if array.dtype.kind == "f" and not (abs(array) < 2. ** 63).all():
         raise _refusal(dataset, "are not integers of 64 bits")

@@ -1,4 +1,4 @@
-"""The seed that a script has given torch, for loaders without a seed argument."""
+"""Takes a loader's seed from torch if the loader has no seed argument."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any, Dict
 
 from . import _job, errors
 
-# torch seeds itself at random, by 64 bits. Seeds that users choose are below 2^32, as
-# NumPy takes no larger ones.
+# torch seeds itself with 64 random bits. Seeds that users choose are below 2^32,
+# because NumPy does not take larger ones.
 _LEAST_RANDOM = 1 << 32
 
 
 def is_open(given: Dict[str, Any]) -> bool:
-    """Whether DataLoader's arguments leave the seed open.
+    """Whether DataLoader's arguments do not determine the seed.
 
     Args:
       given: DataLoader's arguments.
@@ -24,11 +24,10 @@ def is_open(given: Dict[str, Any]) -> bool:
 
 def draw(given: Dict[str, Any]) -> int:
     """Returns the seed of a loader without a seed argument. If the script has seeded
-    torch's generator, the seed is drawn from it, which moves it on by one number. If
-    not, the seed is 0.
+    torch's generator, the seed is the generator's next number. If not, the seed is 0.
 
-    The ranks of a job may have generators of their own, whose seeds would not make one
-    order: such loaders get 0.
+    Each rank of a job may have another generator, but all ranks need the same order.
+    Loaders of several ranks therefore get 0.
 
     Args:
       given: DataLoader's arguments.

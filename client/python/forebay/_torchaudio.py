@@ -1,8 +1,8 @@
 """Reads torchaudio's transforms by class names and attributes.
 
-This module imports nothing: a transform tells its class and arguments. torchaudio's
-(channel, time) is (time, channel) here, and its (channel, frequency, time) is (time,
-channel, frequency).
+This module does not import torchaudio: a transform's attributes tell its arguments.
+torchaudio's shape (channel, time) is (time, channel) here. Its (channel, frequency,
+time) is (time, channel, frequency).
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _WINDOWS: Dict[str, Callable[[float], float]] = {
 
 
 def _window_of(op: Any) -> str:
-    """Returns the name of the function that made a spectrogram's window, of which the
-    op keeps only the values."""
+    """Returns the name of the function that made a spectrogram's window. The op keeps
+    only the window's values."""
     values = op.window.tolist()
     size = len(values)
     for name, value_at in _WINDOWS.items():
@@ -86,8 +86,8 @@ def _mfcc(op: Any) -> T.Transform:
 
 
 def _whole(number: Any) -> Any:
-    """Returns an integer for a float with an integer's value, as torchaudio takes
-    such floats, too."""
+    """Converts a float with an integer value to an integer, because torchaudio also
+    takes such floats."""
     return int(number) if isinstance(number, float) and (
         number.is_integer()) else number
 

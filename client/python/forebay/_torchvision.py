@@ -1,6 +1,7 @@
 """Reads torchvision's transforms, v1 and v2, by class names and attributes.
 
-This module imports nothing: a transform tells its class and arguments.
+This module does not import torchvision: a transform's attributes tell its class and
+arguments.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Pixels:
 
     Attributes:
       tensor: bool, whether the pixels are a tensor (C, H, W) or a PIL image.
-      dtype: str, of the tensor.
+      dtype: str, the tensor's type.
       channels: int.
     """
 
@@ -36,8 +37,8 @@ class Pixels:
         return "tensor" if self.tensor else "pil"
 
     def beginning(self) -> List[T.Transform]:
-        """Returns the ops that turn the daemon's three channels into the pixels'
-        own."""
+        """Returns the ops that turn the daemon's three channels into the channels that
+        these pixels have."""
         return [T.Grayscale(1)] if self.channels == 1 else []
 
     @property
@@ -46,16 +47,18 @@ class Pixels:
         return self.dtype == "uint8"
 
     def take(self, result: Any, behind: Sequence[Any]) -> bool:
-        """Takes the state of the pixels that the user's code returned, a _code.Result.
-        Returns False if the ops behind that code cannot take the pixels."""
+        """Sets the state to that of `result`, a _code.Result that the user's code
+        returned. Returns False if the ops `behind` that code cannot take such
+        pixels."""
         self.tensor = result.kind == "tensor"
-        if result.kind == "array":  # ops take arrays as they take PIL images
+        if result.kind == "array":  # some ops take arrays like PIL images
             return bool(behind) and type(behind[0]).__name__ in ("ToTensor",
                                                                  "ToImage")
         return result.kind != ""
 
     def ending(self, trailing: bool) -> List[T.Transform]:
-        """Returns the daemon's last ops: PIL images are made of rows of pixels."""
+        """Returns the daemon's last ops. PIL images are made of rows of pixels, so
+        their channels come last."""
         return [T.ToImage("NHWC")] if trailing and not self.tensor else []
 
 
@@ -136,7 +139,7 @@ def _to_image(op: Any, pixels: Pixels) -> List[T.Transform]:
 
 def _dtype(dtype: Any, scale: bool, pixels: Pixels) -> List[T.Transform]:
     if not pixels.tensor:
-        return []  # torchvision leaves PIL images as they are, too
+        return []  # torchvision does not convert PIL images either
     made = T.ToDtype(_transform_values.image_dtype(dtype), scale)
     pixels.dtype = made.dtype
     return [made]
@@ -176,7 +179,7 @@ _COUNTERPARTS: Dict[str, Callable[[Any, Pixels], List[T.Transform]]] = {
 
 
 def owns(transform: Any) -> bool:
-    """Whether a transform is torchvision's, or a Sequential of torch's."""
+    """Whether a transform belongs to torchvision, or is torch's Sequential."""
     return comes_from(transform, _PACKAGE) or _is_sequence(transform)
 
 

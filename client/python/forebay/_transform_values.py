@@ -1,4 +1,4 @@
-"""Checks arguments of transforms and finds what the messages of ops have for them."""
+"""Checks the arguments of transforms, and finds their values in the messages of ops."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def padding_message(sides: Tuple[int, ...], fill: Fill, mode: str) -> Dict[str, 
 
 def jitter(value: Any, name: str, center: float, low: float,
            high: float, clip: bool) -> Optional[Tuple[float, float]]:
-    """Returns the range that a ColorJitter argument means; None if it changes
+    """Returns the range for an argument of ColorJitter; None if the argument changes
     nothing."""
     if value is None:
         return None

@@ -22,15 +22,15 @@ class Translation(NamedTuple):
     """A pipeline in two parts.
 
     Attributes:
-      transform: the daemon's ops; None if it only decodes, to uint8 NCHW.
+      transform: the daemon's ops; None if the daemon only decodes, to uint8 NCHW.
       trailing: ops of another library that the trainer then runs on each
         sample.
-      input_kind: the input of the first of these: "pil", "tensor" (C, H, W), or
-        "array" (H, W, C) by the name `image`.
-      code: ops that workers run between ops of the daemon's, or None. With a `code`,
-        `transform` is None: the daemon's ops are in `code`.
-      is_opaque: whether no op has a counterpart, and the first one takes the image
-        as the dataset has it.
+      input_kind: the input of the first trailing op: "pil", "tensor" (C, H, W), or
+        "array" (H, W, C), which is passed as the argument `image`.
+      code: the ops that workers run between the daemon's ops, or None. If there is a
+        `code`, it also has the daemon's ops, and `transform` is None.
+      is_opaque: whether no op has a counterpart, and the first op takes the image as it
+        is in the dataset.
     """
 
     transform: Optional[Transform]
@@ -65,14 +65,14 @@ def translate(transform: Any, channels: int = 3,
     """Splits a pipeline into the daemon's part and the trainer's.
 
     Args:
-      transform: of forebay.transforms, torchvision.transforms, its v2, or
+      transform: a transform of forebay.transforms, torchvision.transforms (v1 or v2) or
         Albumentations; any other callable, which runs in the trainer; or None.
-      channels: of the images that the pipeline is for.
-      extent: (height, width) of all images, or None if they may differ.
+      channels: the number of the images' channels.
+      extent: the (height, width) of all images, or None if images may differ.
 
     Raises:
-      errors.Unsupported: an op without a counterpart comes before one that has
-        one, and no worker can run it; the message names both.
+      errors.Unsupported: an op without a counterpart comes before an op with one, and
+        no worker can run it; the message names both ops.
     """
     if isinstance(transform, Transform):
         return Translation(_sized(transform, extent))
@@ -105,7 +105,7 @@ def translate(transform: Any, channels: int = 3,
 
 def _sized(transform: Optional[Transform],
            extent: Optional[Tuple[int, int]]) -> Optional[Transform]:
-    """Adds an op that tells the daemon that all images have one size."""
+    """Adds an op that tells the daemon the size that all images have."""
     if extent is None:
         return transform
     whole = CenterCrop(extent)
@@ -113,7 +113,8 @@ def _sized(transform: Optional[Transform],
 
 
 def makes_one_size(transform: Optional[Transform]) -> bool:
-    """Whether a transform makes images of any size one size."""
+    """Whether the transform's results all have one size, whatever the sizes of the
+    images."""
     if isinstance(transform, Compose):
         return any(map(makes_one_size, transform.transforms))
     return (isinstance(transform, (CenterCrop, RandomCrop, RandomResizedCrop)) or

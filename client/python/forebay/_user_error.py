@@ -1,5 +1,5 @@
-"""Exceptions of the user's own code. They may be of this package's classes, as a
-dataset may read its files by forebay.open. Another try does not help, and the epoch
+"""Marks exceptions of the user's own code. They may be of this package's classes,
+because a dataset may read files by forebay.open. Trying again does not help; the epoch
 goes on after the sample."""
 
 from __future__ import annotations

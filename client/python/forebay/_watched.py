@@ -1,8 +1,8 @@
 """Tells whether a dataset object has changed since a loader was opened for it.
 
 This module notes the parts of the object and of its transforms on which a loader's plan
-can depend. Objects of the user's own classes count by their identity alone: the trainer
-and the workers run their code as it is.
+can depend. Objects of the user's own classes are compared only by identity: the trainer
+and the workers run their code as it is at present.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from typing import Any, Dict, List, Optional, Set, Tuple, Type
 
 from . import _memory_digest
 
-# The bytes of the largest array whose numbers are compared: a change in place of a
-# larger array is not noticed.
+# The size in bytes of the largest array whose numbers are compared. If a larger array
+# changes in place, nothing notices it.
 MAX_BYTES = 256 << 20
 _PLAIN: Tuple[Type[Any], ...] = (type(None), bool, int, float, complex, str, bytes,
                                  range, pathlib.PurePath)
 _Seen = Set[Tuple[int, int]]
 _DATASETS = ("torch.utils.data", "torchvision.datasets")
-# The modules of objects that a loader can translate. torch's two have Sequential and
-# Identity.
+# The modules of objects that a loader can translate. The two modules of torch have
+# Sequential and Identity.
 _MODULES = (*_DATASETS, "torchvision.transforms", "torchaudio.transforms",
             "torch.nn.modules.container", "torch.nn.modules.linear", "albumentations",
             "forebay")
 
 
 class Watched:
-    """A record of objects, which tells whether they have changed since it was made. One
-    thread at a time uses it."""
+    """A record of objects, which tells whether they have changed since the record was
+    made. One thread at a time may use it."""
 
     def __init__(self, *things: Any):
         self._things = things
@@ -41,21 +41,22 @@ class Watched:
         self._root = self._notes.of(things)
 
     def has_changed(self) -> bool:
-        """Whether one of the objects is no longer as it was."""
+        """Whether one of the objects has changed."""
         return not self._root.is_of(self._things, set())
 
 
 class _Note:
-    """The note of a thing as it was: its identity, or its value if it is plain."""
+    """The record of one object's earlier state: its identity, or its value if it is a
+    plain value."""
 
     def __init__(self, thing: Any):
         self._thing = thing
 
     def is_of(self, present: Any, seen: _Seen) -> bool:
-        """Whether a thing is as the noted thing was.
+        """Whether `present` is in the recorded state.
 
         Args:
-          seen: notes and things, by their ids, that were compared already.
+          seen: the ids of pairs of note and object that were compared already.
         """
         key = id(self), id(present)
         if key in seen:
@@ -72,7 +73,7 @@ class _Note:
 
 
 class _Plain(_Note):
-    """The note of a list or tuple of values that cannot change."""
+    """The record of a list or tuple of values that cannot change."""
 
     def __init__(self, items: Any, is_flat: bool):
         super().__init__(tuple(items))
@@ -90,10 +91,10 @@ class _Plain(_Note):
 
 
 class _Parts(_Note):
-    """The note of a thing that has parts, by name or in order.
+    """The record of an object that has parts, by name or in order.
 
     Attributes:
-      names, parts: the parts' names and notes; set once all parts are noted.
+      names, parts: the parts' names and notes; set once all parts are recorded.
     """
 
     names: Optional[List[Any]] = None
@@ -113,9 +114,9 @@ class _Parts(_Note):
 
 
 class _Numbers(_Note):
-    """The note of a NumPy array without objects, or of a tensor of torch's, by its
-    numbers. If there are too many numbers, or they lie on a GPU, the thing's identity
-    counts instead, and a tensor's version."""
+    """The record of the numbers of a NumPy array without objects, or of a torch tensor.
+    If there are too many numbers, or they lie on a GPU, records the identity instead,
+    and for a tensor also its version counter."""
 
     def __init__(self, thing: Any):
         super().__init__(None)
@@ -129,7 +130,7 @@ class _Numbers(_Note):
 
 
 class _Notes:
-    """Makes notes of things, one note for each thing."""
+    """Makes notes of objects, one note for each object."""
 
     def __init__(self) -> None:
         self._known: Dict[int, _Note] = {}
@@ -156,8 +157,8 @@ class _Notes:
 
 
 def _constant(items: Any) -> Optional[_Plain]:
-    """Returns the note of a list or tuple of values that cannot change, or of tuples of
-    such values. None for other things."""
+    """Returns the record of a list or tuple of values that cannot change, or of tuples
+    of such values. Returns None for other objects."""
     kinds = set(map(type, items))
     if _are_plain(kinds):
         return _Plain(items, True)
@@ -188,7 +189,7 @@ def _has_parts(thing: Any) -> bool:
 
 
 def _parts_of(thing: Any) -> Tuple[Optional[List[Any]], List[Any]]:
-    """Returns the names of a thing's parts, if they have names, and the parts."""
+    """Returns the names of an object's parts, if they have names, and the parts."""
     if isinstance(thing, (list, tuple)):
         return None, list(thing)
     if _has_objects(thing):
@@ -204,7 +205,7 @@ def _is_array(thing: Any) -> bool:
 
 
 def _has_objects(thing: Any) -> bool:
-    """Whether a thing is a NumPy array of objects."""
+    """Whether `thing` is a NumPy array of objects."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and type(thing) is numpy.ndarray and thing.dtype == object
 
@@ -215,8 +216,9 @@ def _is_tensor(thing: Any) -> bool:
 
 
 def _state_of(thing: Any) -> Any:
-    """Returns the comparable state of an array or tensor. Its last item is the digest
-    of the numbers, a list, if there is one. None for other things."""
+    """Returns the state of an array or tensor, in a form that can be compared. If there
+    is a digest of the numbers, a list, it is the last item. Returns None for other
+    objects."""
     if _is_array(thing):
         return (type(thing), thing.dtype, thing.shape, thing.strides,
                 _memory_digest.of(thing) if thing.nbytes <= MAX_BYTES else None)

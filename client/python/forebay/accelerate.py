@@ -6,9 +6,9 @@
     loader = forebay.DataLoader("/data/train", 32, shuffle=True, distributed=True)
     model, optimizer, loader = prepare(accelerator, model, optimizer, loader)
 
-`Accelerator.prepare` itself knows torch's DataLoader only. It returns other loaders
-as they are: the last batch of an epoch then does not end the accumulation of
-gradients, and a checkpoint does not have the loader's position.
+`Accelerator.prepare` itself knows only torch's DataLoader, and returns other loaders
+unchanged. The last batch of an epoch then does not end the accumulation of gradients,
+and a checkpoint does not have the loader's position.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from .loader import DataLoader
 class PreparedLoader(DataLoaderStateMixin):
     """A loader whose progress an Accelerator follows.
 
-    Batches come on the accelerator's device. Other attributes are the loader's.
+    Batches come on the accelerator's device. All other attributes are those of
+    `loader`.
 
     Attributes:
       loader: the forebay.DataLoader.
-      total_batch_size: int, of all processes together.
+      total_batch_size: int, the batch size summed over all processes.
     """
 
     def __init__(self, accelerator: Any, loader: DataLoader,
@@ -51,13 +52,14 @@ class PreparedLoader(DataLoaderStateMixin):
                 f"accelerator has rank {accelerator.process_index} of {ranks}: make "
                 "the loader after it, with distributed=True")
         self.loader = loader
-        # The state before the batch that was read ahead; None if no batch was.
+        # The state before the batch that was read ahead; None if no batch was read
+        # ahead.
         self._state: Optional[Dict[str, Any]] = None
         self.gradient_state = GradientState()
         batch_size = shard.batch_size if shard is not None else loader.batch_size
         self.total_batch_size = (batch_size or 1) * ranks
-        # gather_for_metrics cuts off the samples that shards have added, and must not
-        # cut if they have added none.
+        # gather_for_metrics cuts off samples that shards have added. If shards add
+        # none, it must not cut anything.
         self._drop_last = (loader.drop_last or (ranks > 1 and shard is None) or
                            (shard is not None and shard.drop_last))
         self._device = accelerator.device if accelerator.device_placement else None
@@ -80,7 +82,7 @@ class PreparedLoader(DataLoaderStateMixin):
         return self.loader.state_dict() if self._state is None else self._state
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
-        """Goes on at a position; see DataLoader.load_state_dict."""
+        """Continues at a position; see DataLoader.load_state_dict."""
         self.loader.load_state_dict(state)
 
     def batches_before(self) -> int:
@@ -91,12 +93,12 @@ class PreparedLoader(DataLoaderStateMixin):
         try:
             return len(loader) - progress.batches_behind(
                 progress.state, loader._samples_per_epoch())
-        except TypeError:  # the length is unknown: batches are counted
+        except TypeError:  # if the length is unknown, positions count batches
             return progress.state.first
 
     def _batches_left(self) -> Optional[int]:
-        """Returns the number of batches left in the running epoch; None if it is not
-        known before the end."""
+        """Returns the number of batches left in the running epoch; None if that number
+        is not known."""
         try:
             len(self.loader)
         except TypeError:
@@ -138,22 +140,23 @@ def _counted(batches: Iterator[Any], left: int) -> Iterator[Tuple[Any, bool]]:
 
 
 def prepare(accelerator: Any, *objects: Any) -> Any:
-    """Accelerator.prepare for models, optimizers, schedulers and loaders, of torch
-    and of Forebay.
+    """Does what Accelerator.prepare does, for models, optimizers, schedulers, and
+    loaders of torch and of Forebay.
 
     Each forebay.DataLoader becomes a PreparedLoader, whose position
-    `accelerator.save_state` and `load_state` keep, too. Make it with
-    `distributed=True` if there are several processes: its ranks share one order,
-    which depends on its seed alone. `gather_for_metrics` then does not know which
-    samples two ranks have had, so measure with a dataset that divides, or with
-    pad="drop".
+    `accelerator.save_state` and `load_state` also keep. If there are several processes,
+    make the loader with `distributed=True`: its ranks then share one order, which
+    depends only on the loader's seed. `gather_for_metrics` does not know which samples
+    several ranks have had. Therefore compute metrics with a dataset whose size the
+    ranks divide evenly, or with pad="drop".
 
     Args:
       accelerator: an accelerate.Accelerator.
       objects: the arguments of Accelerator.prepare.
 
     Returns:
-      The prepared objects, in order; a single object by itself.
+      The prepared objects, in order. A single object is returned as it is, not in a
+      list.
 
     Raises:
       errors.InvalidArgument: a loader was not made for this process's rank.

@@ -6,7 +6,7 @@ class ForebayError(Exception):
 
 
 class InvalidArgument(ForebayError, ValueError):
-    """An argument is invalid, as this package or the daemon has found."""
+    """An argument is invalid."""
 
 
 class NotFound(ForebayError, FileNotFoundError):
@@ -14,7 +14,7 @@ class NotFound(ForebayError, FileNotFoundError):
 
 
 class IsADirectory(ForebayError, IsADirectoryError):
-    """A directory is where a file is wanted."""
+    """A path names a directory, but a file is needed."""
 
 
 class PermissionDenied(ForebayError, PermissionError):

@@ -6,9 +6,9 @@
     forebay://https/host/train.csv             https://host/train.csv
     forebay::gs://bucket/train.csv             the same, chained
 
-Needs fsspec, which finds this file system by itself if Forebay is installed. From
-a checkout, import this module first. A chained URL needs fsspec's own file system
-for its last part, such as gcsfs or s3fs, and so does listing a bucket.
+Needs fsspec, which finds this file system by itself if Forebay is installed. In a
+source checkout, import this module first. For a chained URL, and for listing a bucket,
+fsspec also needs its own file system for that store, such as gcsfs or s3fs.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class ForebayFileSystem(fsspec.AbstractFileSystem):
     """Files of this host, of buckets and of web servers, for reading.
 
     This process lists local folders; fsspec's own file systems list buckets and web
-    servers. All bytes come from the daemon. Threads and forks may use files in the same
-    way as files of forebay.open.
+    servers. All bytes come from the daemon. Threads and forked processes may use files
+    in the same way as those of forebay.open.
 
     Args:
-      fo, target_protocol, target_options: the URL that this one is chained to;
-        paths lie below it. The options are for the file system that lists.
+      fo, target_protocol, target_options: the URL to which this one is chained; paths
+        lie below it. The options are for the file system that lists.
       root, autostart: see forebay.open.
-      block_size: a hint: the next power of two is used, 64 KiB to 16 MiB.
+      block_size: a hint. The next power of two from 64 KiB to 16 MiB is used.
     """
 
     protocol = "forebay"
@@ -79,7 +79,7 @@ class ForebayFileSystem(fsspec.AbstractFileSystem):
         return stripped or ("/" if path else cls.root_marker)
 
     def _uri(self, path: str) -> str:
-        """Returns the path or URI as forebay.open takes it."""
+        """Returns the path or URI in the form that forebay.open takes."""
         path = self._strip_protocol(path)
         if self._base is not None:
             return posixpath.join(self._base, path) if path else self._base
@@ -93,7 +93,7 @@ class ForebayFileSystem(fsspec.AbstractFileSystem):
             ", ".join(f"{scheme}/" for scheme in _SCHEMES))
 
     def _open(self, path, mode="rb", **kwargs):
-        # Files share the cache's blocks only if they have one size of blocks.
+        # Files share blocks in the cache only if their block sizes are equal.
         return _open_file(self._uri(path), mode, root=self._root,
                           block_size=self._block_size,
                           autostart=self._autostart)
@@ -123,7 +123,8 @@ class ForebayFileSystem(fsspec.AbstractFileSystem):
                 "mtime": found.st_mtime, "ino": found.st_ino}
 
     def _lister(self, uri):
-        """Returns fsspec's file system that lists a URI, and the path in it."""
+        """Returns fsspec's file system that can list a URI, and the URI's path in that
+        file system."""
         scheme = uri.partition("://")[0]
         try:
             target = fsspec.filesystem(scheme, **self._target_options)
@@ -165,7 +166,7 @@ class ForebayFileSystem(fsspec.AbstractFileSystem):
                 found.append(self._local_info(self._joined(path, name),
                                               os.path.join(uri, name)))
             except FileNotFoundError:
-                pass  # a link to nowhere, or removed meanwhile
+                pass  # a link to nowhere, or a file that was removed meanwhile
         return found
 
     def exists(self, path, **kwargs):
@@ -190,7 +191,7 @@ class ForebayFileSystem(fsspec.AbstractFileSystem):
 
 
 def _base_of(fo, protocol):
-    """Returns the path or URI that a chained URL leads to."""
+    """Returns the path or URI to which a chained URL leads."""
     schemes = {scheme: scheme for scheme in _SCHEMES}
     schemes.update(gcs="gs", s3a="s3")
     if protocol in ("file", "local"):

@@ -30,40 +30,40 @@ from .loader import DataLoader
 _log = logging.getLogger("forebay")
 # The file of the loader's position in a checkpoint's folder.
 _STATE_FILE = "forebay_loader.pt"
-# From version 5 on, transformers counts the batches that it skips as read, and makes
-# an epoch's last step of what is left.
+# From version 5 on, transformers counts batches that it skips as read. The epoch's last
+# step consists of the batches that are left.
 _COUNTS_SKIPPED = hasattr(transformers.Trainer, "_run_epoch")
 
 
 class Trainer(transformers.Trainer):
     """A transformers.Trainer whose batches Forebay makes.
 
-    Worker processes run the dataset's code and `data_collator`, once for all equal
-    runs of this user's on this machine. There are at most `dataloader_num_workers` of
-    them; 0, the default, means as many as there are CPUs. Random order and augmentation
-    depend on `data_seed` alone, or on `seed` if `data_seed` is not set.
+    Worker processes run the dataset's code and `data_collator`, once for all equal runs
+    of this user's on this machine. There are at most `dataloader_num_workers` workers;
+    0, the default, means as many as there are CPUs. Random order and augmentation
+    depend only on `data_seed`, or on `seed` if `data_seed` is not set.
 
     A dataset may be a forebay.DataLoader: its batches are the model's keyword
     arguments, so let `batch_transform` return a dict. With several processes, each
-    needs the loader of its rank: make it with `distributed=True`, after the
-    TrainingArguments.
+    process needs the loader for its rank: make the loader with `distributed=True`,
+    after the TrainingArguments.
 
-    Checkpoints hold the loader's position: training goes on with the very next
-    sample, without reading the samples before. Without a position, the epoch begins
-    again. torch's loaders stay in use for training orders that cannot be split
-    among ranks here: group_by_length, samplers of a subclass and IterableDataset,
-    with several processes; dispatch_batches; split_batches.
+    Checkpoints hold the loader's position: training goes on with the very next sample,
+    without reading the samples before. Without a position, the epoch begins again.
+    torch's loaders are still used with dispatch_batches or split_batches. With several
+    processes, they are also used with group_by_length, samplers of a subclass and
+    IterableDataset, because Forebay cannot split these orders among ranks.
     """
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self._training: Optional[_TrainingLoader] = None
-        self._checkpoint: Optional[str] = None  # the checkpoint to go on from
+        self._checkpoint: Optional[str] = None  # checkpoint to resume from
         self._run_trial: Any = None  # the trial of a hyperparameter search
         # The dataset, its loader's arguments and the loader, by the dataset's id.
         self._evaluation: Dict[int, Tuple[Any, Dict[str, Any], PreparedLoader]] = {}
         self.add_callback(_SavePosition(self))
-        # This callback comes before all others, which are to see the corrected epoch.
+        # This callback comes first, so that all others see the corrected epoch.
         self.callback_handler.callbacks.insert(0, _CountEpoch(self))
 
     def __getstate__(self) -> Dict[str, Any]:
@@ -148,8 +148,8 @@ class Trainer(transformers.Trainer):
             dataset, "training", batch_size=self._train_batch_size, **order))
 
     def _evaluation_loader(self, dataset: Any) -> PreparedLoader:
-        """Returns the loader of a dataset: the last one, unless the arguments have
-        changed since."""
+        """Returns the loader of a dataset. Uses the last one again, unless the
+        arguments have changed since."""
         args = self.args
         if isinstance(dataset, DataLoader):
             return PreparedLoader(self.accelerator, dataset)
@@ -164,8 +164,8 @@ class Trainer(transformers.Trainer):
         return known[2]
 
     def _own_sampler(self, dataset: Any) -> Any:
-        """Returns the sampler that a subclass, or an argument, asks for in evaluation;
-        None: the dataset's own order."""
+        """Returns the sampler for evaluation that a subclass or an argument asks for.
+        None: evaluation has the dataset's own order."""
         sampler = self._get_eval_sampler(dataset)
         return None if type(sampler) is SequentialSampler else sampler
 
@@ -175,7 +175,7 @@ class Trainer(transformers.Trainer):
         if args.world_size == 1:
             return PreparedLoader(self.accelerator, self._loader(
                 dataset, "evaluation", **given))
-        # The shards repeat samples so that ranks have equally many; gather_for_metrics
+        # Shards repeat samples so that all ranks have equally many. gather_for_metrics
         # drops the repeats.
         batches = BatchSamplerShard(
             BatchSampler(SequentialSampler(dataset), args.eval_batch_size,
@@ -207,7 +207,7 @@ class Trainer(transformers.Trainer):
         self._save_position(checkpoint_dir)
 
     def _save_position(self, run: str) -> None:
-        """Puts the training loader's position into the last checkpoint in a run's
+        """Writes the training loader's position into the last checkpoint in a run's
         folder."""
         if self._training is None or not self.args.should_save:
             return
@@ -236,9 +236,9 @@ class Trainer(transformers.Trainer):
 class _TrainingLoader(PreparedLoader):
     """The training batches, from a checkpoint's position on.
 
-    transformers begins in the epoch that it computes from the checkpoint's steps. If an
-    epoch's batches are not whole steps, this may be a later epoch than the position's.
-    If transformers does not know the epoch's length, it may be an earlier one.
+    transformers computes the first epoch from the checkpoint's steps. If an epoch's
+    batches do not make whole steps, the computed epoch may be later than the
+    position's. If transformers does not know the epoch's length, it may be earlier.
     """
 
     def __init__(self, accelerator: Any, loader: DataLoader):
@@ -248,7 +248,7 @@ class _TrainingLoader(PreparedLoader):
         self._first = 0  # the position's epoch
         self._read = 0  # the number of that epoch's batches before the position
         self._asked = 0  # transformers' first epoch
-        self._ahead = 0  # the number of epochs by which transformers counts too few
+        self._ahead = 0  # the number of epochs by which transformers' count is too low
 
     def go_on(self, state: Dict[str, Any]) -> None:
         """Begins at the position of this state."""
@@ -258,7 +258,8 @@ class _TrainingLoader(PreparedLoader):
         self._read = self.batches_before()
 
     def is_end_of(self, steps: int, batches_per_step: int) -> bool:
-        """Whether the position lies where transformers sees the end of these steps."""
+        """Whether transformers computes from `steps` the same position as this loader
+        has."""
         try:
             steps_per_epoch = math.ceil(len(self) / batches_per_step)
         except TypeError:  # the length is unknown
@@ -267,8 +268,8 @@ class _TrainingLoader(PreparedLoader):
         return (epoch, steps_in_epoch * batches_per_step) == (self._first, self._read)
 
     def skip(self) -> _TrainingLoader:
-        """Returns the loader that goes on at the position, where transformers would
-        skip batches."""
+        """Returns this loader, which continues at its position. transformers would skip
+        batches instead."""
         self._is_resumed = False
         return self
 
@@ -284,7 +285,7 @@ class _TrainingLoader(PreparedLoader):
         if not self._is_resumed or self._read < _length(self, self._read + 1):
             yield from super().__iter__()
         if self._is_resumed:
-            # A run without a break has also read these epochs when transformers' epoch
+            # An uninterrupted run has also read these epochs when transformers' epoch
             # ends.
             for epoch in range(self._first + 1, self._asked + 1):
                 super().set_epoch(epoch)
@@ -295,7 +296,8 @@ class _TrainingLoader(PreparedLoader):
         self._is_resumed = False
 
     def undisturbed(self, epoch: float, batches: int) -> float:
-        """Returns the epoch of a run without a break, where transformers says `epoch`.
+        """Returns the epoch that an uninterrupted run would have, where transformers
+        says `epoch`.
 
         Args:
           batches: the number of an epoch's batches, as transformers counts them.
@@ -307,7 +309,7 @@ class _TrainingLoader(PreparedLoader):
 
 
 class _CountEpoch(transformers.TrainerCallback):
-    """Tells the epoch of a run without a break to all other callbacks."""
+    """Gives all other callbacks the epoch that an uninterrupted run would have."""
 
     def __init__(self, trainer: Trainer):
         self._trainer = trainer
@@ -325,7 +327,7 @@ class _CountEpoch(transformers.TrainerCallback):
 
 def _skip_first_batches(loader: Any, *args: Any, **kwargs: Any) -> Any:
     """Replaces accelerate.skip_first_batches, which would read the batches that it
-    skips: a loader with a position need not."""
+    skips: a loader with a position need not read them."""
     if isinstance(loader, _TrainingLoader):
         return loader.skip()
     return accelerate.skip_first_batches(loader, *args, **kwargs)
@@ -345,7 +347,7 @@ def _length(loader: Any, unknown: int) -> int:
 
 
 class _SavePosition(transformers.TrainerCallback):
-    """Puts the training loader's position into each checkpoint."""
+    """Writes the training loader's position into each checkpoint."""
 
     def __init__(self, trainer: Trainer):
         self._trainer = trainer

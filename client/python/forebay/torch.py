@@ -15,12 +15,12 @@ from .loader import DataLoader
 
 
 def install() -> List[str]:
-    """Puts forebay.DataLoader in the place of torch.utils.data.DataLoader.
+    """Replaces torch.utils.data.DataLoader by forebay.DataLoader.
 
-    Code that is imported afterwards gets it, as does code that looks up the attribute
-    at each use. Loaders that exist stay as they are. A module that was imported before
-    may hold torch's class under a name of its own, or one that derives from it: it goes
-    on with that, and a warning names it.
+    Code that is imported afterwards gets forebay.DataLoader, and so does code that
+    looks up the attribute at each use. Existing loaders stay as they are. A module that
+    was imported before may hold torch's class, or a class that derives from it, under
+    its own name. Such a module still uses that class, and a warning names the module.
 
     Returns:
       The names under which modules hold such a class, as "module.name".
@@ -30,8 +30,8 @@ def install() -> List[str]:
     """
     import torch.utils.data as data
     import torch.utils.data.dataloader as original
-    # The methods of torch's class look up their class in the module that defines it, so
-    # the name stays there.
+    # The methods of torch's class look up the class's name in the module that defines
+    # it. Therefore that module keeps torch's class.
     theirs = original.DataLoader
     held = sorted(f"{name}.{key}" for name, module in list(sys.modules.items())
                   if name.partition(".")[0] != "torch"
@@ -47,5 +47,6 @@ def install() -> List[str]:
 
 def _is(value: Any, kind: type) -> bool:
     """Whether a value is the class `kind`, or derives from it."""
-    # isinstance() would load modules for which objects stand in until they are used.
+    # isinstance() would load lazy modules: objects that load their module at the first
+    # use.
     return issubclass(type(value), type) and kind in type.mro(value)

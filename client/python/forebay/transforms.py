@@ -1,9 +1,9 @@
 """Transforms with the names, defaults and numerics of torchvision.transforms.v2.
 
-They are data, which the daemon executes. Sizes are pixels; images are H x W
-pixels of C channels. Slice, RandomWindow, Transpose, ToDtype and Normalize are for
-arrays: DataLoader's transform={"npy": ...}. A negative axis counts from the last.
-Ops of audio are for arrays, too, with torchaudio.transforms' names and numerics.
+Transforms are data; the daemon executes them. Sizes are in pixels. Images are H x W
+pixels of C channels. Slice, RandomWindow, Transpose, ToDtype and Normalize also take
+arrays: DataLoader's transform={"npy": ...}. A negative axis counts from the last. Ops
+of audio take arrays, too, with torchaudio.transforms' names and numerics.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ class Compose(Transform):
 
 
 class Resize(Transform):
-    """Resizes to (h, w); one number is the length of the shorter edge.
+    """Resizes to (h, w). A single number is the length of the shorter edge.
 
-    max_size bounds the longer edge, and needs a size of one number. With
-    antialias, pixels equal PIL's. Without antialias, each pixel is computed from the
-    four around its place, as torchvision does for tensors, and OpenCV does.
+    max_size bounds the longer edge; it needs a single number as size. With antialias,
+    pixels equal PIL's. Without antialias, each pixel is computed from the four pixels
+    around its place, as by torchvision for tensors and by OpenCV.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Resize(Transform):
 
 
 class CenterCrop(Transform):
-    """Takes the middle (h, w) of the image, padded with 0 if it is smaller."""
+    """Takes the middle (h, w) of the image. A smaller image is padded with 0."""
 
     def __init__(self, size: Size) -> None:
         self.size = _values.height_width(size)
@@ -146,8 +146,8 @@ class RandomCrop(Transform):
 
 
 class RandomResizedCrop(Transform):
-    """Crops a part with a random area (a fraction of the image's) and a random ratio (w
-    / h); resizes the part to (h, w)."""
+    """Crops a part with a random area (a fraction of the image's area) and a random
+    ratio (w / h), and resizes it to (h, w)."""
 
     def __init__(
             self, size: Size, scale: Sequence[float] = (0.08, 1.0),
@@ -186,14 +186,15 @@ class ColorJitter(Transform):
     def _op(self) -> Dict[str, Any]:
         ranges = {"brightness": self.brightness, "contrast": self.contrast,
                   "saturation": self.saturation, "hue": self.hue}
-        # A jitter of nothing adds nothing, so later ops keep their random streams.
+        # A jitter that changes nothing is not added, so later ops keep their random
+        # streams.
         set_ranges = {name: {"min": pair[0], "max": pair[1]}
                       for name, pair in ranges.items() if pair is not None}
         return {"color_jitter": set_ranges} if set_ranges else {}
 
 
 class Grayscale(Transform):
-    """Converts to luma, as 1 channel or as 3 equal ones."""
+    """Converts to luma, as 1 channel or as 3 equal channels."""
 
     def __init__(self, num_output_channels: int = 1) -> None:
         if num_output_channels not in (1, 3):
@@ -208,12 +209,12 @@ class Grayscale(Transform):
 class Normalize(Transform):
     """Computes (x - mean) / std per channel; needs a floating type.
 
-    For arrays, mean and std have one value, or one for each index of `axis`.
+    For arrays, mean and std have a single value, or one value for each index of `axis`.
     """
 
     def __init__(self, mean: Sequence[float], std: Sequence[float],
                  inplace: bool = False, *, axis: Optional[int] = None) -> None:
-        del inplace  # the daemon writes each pixel once in any case
+        del inplace  # the daemon always writes each pixel only once
         self.mean = [float(v) for v in mean]
         self.std = [float(v) for v in std]
         if not self.mean or not self.std:
@@ -240,10 +241,11 @@ class Slice(Transform):
 
 
 class RandomWindow(Transform):
-    """Takes `length` successive elements of an array's axis, from a random place on.
+    """Takes `length` successive elements of an array's axis, beginning at a random
+    place.
 
     The place is uniformly random. All arrays of a sample that have the same length are
-    cut at the same place. If an array has several windows, each has a place of its own.
+    cut at the same place. If a pipeline has several windows, each draws its own place.
     Shorter arrays are an error; with pad_if_needed, they get zeros at their end.
     """
 
@@ -261,7 +263,7 @@ class RandomWindow(Transform):
 
 
 class Transpose(Transform):
-    """Reorders an array's axes, as numpy.transpose."""
+    """Reorders an array's axes, like numpy.transpose."""
 
     def __init__(self, axes: Sequence[int]) -> None:
         self.axes = tuple(_values.index(axis, "an axis") for axis in axes)
@@ -273,7 +275,7 @@ class Transpose(Transform):
 
 
 class ToImage(Transform):
-    """Converts to a tensor: layout "NCHW", as torchvision, or "NHWC"."""
+    """Converts to a tensor. The layout is "NCHW", as in torchvision, or "NHWC"."""
 
     def __init__(self, layout: str = "NCHW") -> None:
         if layout not in _LAYOUTS:

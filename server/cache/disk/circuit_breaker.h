@@ -14,7 +14,7 @@ namespace forebay::cache::disk {
 // errors.
 class CircuitBreaker {
  public:
-  // Creates a breaker that `tolerated` failures in a row do not open.
+  // Creates a breaker that stays closed for `tolerated` failures in a row.
   explicit CircuitBreaker(int tolerated) : tolerated_(tolerated) {}
   // Returns whether the disk is not to be used now.
 

@@ -10,7 +10,7 @@
 namespace forebay::cache::disk {
 namespace {
 
-// The bytes of unused buffers that are kept for the next reads.
+// How many bytes of unused buffers are kept for the next reads.
 constexpr std::size_t kSpareBytes = std::size_t{8} << 20;
 
 // Returns the key of the bytes that a request asks for. The key refers to
@@ -65,7 +65,7 @@ void DiskCache::Read(absl::Span<storage::ReadRequest> requests) {
     storage::ReadRequest request = std::move(taken);
     const auto root =
         request.root == nullptr ? nullptr : request.root->lasting_identity();
-    // These requests are not served from the disk. An object without a version,
+    // Some requests are not served from the disk. An object without a version,
     // which some servers do not send, may change unnoticed. A record has no
     // field for a transaction id. A caller that sets `unless` already has the
     // bytes, so they are hardly ever read again.

@@ -27,7 +27,7 @@
 namespace forebay::cache::disk {
 
 // The cache's second tier. Caches bytes that came from other hosts on a disk of
-// this host, over restarts of the daemon and the host. Only bytes below roots
+// this host, across restarts of the daemon and the host. Only bytes below roots
 // with a lasting identity are cached; roots on a disk of this host have none,
 // because caching them would gain nothing. Before the tier gives bytes out, it
 // checks that their record is the one that the request asks for. If the disk
@@ -39,7 +39,7 @@ namespace forebay::cache::disk {
 //
 // Read does not block, except in the root's StillHas. Create and the destructor
 // block for the disk. The destructor waits for the reads in flight, on the disk
-// and below.
+// and in the source below.
 //
 // Errors are those of the source below. Create returns RESOURCE_EXHAUSTED (the
 // budget has no room) or UNAVAILABLE (the volume cannot be read).
@@ -73,8 +73,9 @@ class DiskCache final : public storage::ByteSource {
   void Tick() { IsTooSlow(); }
 
   // Serves the hits that are queued; later hits get CANCELLED. Afterwards only
-  // callers of Read cause reads below. The source below may therefore be
-  // destroyed before this tier, once nobody calls Read. Call it on one thread.
+  // callers of Read cause reads of the source below. The source below may
+  // therefore be destroyed before this tier, once nobody calls Read. Call it on
+  // one thread.
   void Stop();
 
   disk::DiskSnapshot Snapshot() const;
@@ -104,9 +105,10 @@ class DiskCache final : public storage::ByteSource {
   // Returns the request with a `done` that also inserts the bytes into the
   // store.
   storage::ReadRequest CachingRequest(storage::ReadRequest request);
-  // Reads the hits that the disk does not give from the source below.
+  // Reads, from the source below, the hits that the disk does not give.
   void ReadBelow(absl::Span<ReadThreads::Read> hits);
-  // Returns the purposes that joined the hit, and stops collecting them.
+  // Returns the purposes of the readers that joined the hit, and stops
+  // collecting them.
   std::vector<storage::ReadPurpose> TakeJoined(std::uint64_t ticket);
 
   // Counts a read, for which the destructor waits until EndRead.
@@ -122,8 +124,9 @@ class DiskCache final : public storage::ByteSource {
   mutable base::Mutex mutex_;
   base::CondVar all_reads_done_;
   std::uint64_t reads_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
-  // The purposes that joined each hit in flight, by ticket. If the hit is read
-  // below instead, they are passed to Share of the source below.
+  // The purposes of the readers that joined each hit in flight, by ticket. If
+  // the hit is read from the source below instead, the purposes are passed to
+  // Share of that source.
   std::unordered_map<std::uint64_t, std::vector<storage::ReadPurpose>> joined_
       ABSL_GUARDED_BY(mutex_);
   SlowDiskDetector slow_disk_ ABSL_GUARDED_BY(mutex_);

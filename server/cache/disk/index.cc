@@ -10,10 +10,10 @@ namespace forebay::cache::disk {
 Index::Index(std::uint64_t records)
     : capacity_(records),
       refs_(0, FingerprintHash{this}, FingerprintEqual{this}) {
-  // The table gets its final size at once, because a table that grows exists
-  // twice meanwhile. A third of the slots is spare, so the table stays below
-  // 25/32 full. Up to 25/32, abseil's table clears erased entries in place
-  // instead of growing.
+  // The table gets its final size at once, because a table takes its memory
+  // twice while it grows. A third of the slots is spare, so the table stays
+  // below 25/32 full. Up to 25/32, abseil's table clears erased entries in
+  // place instead of growing.
   refs_.reserve(records + records / 3);
 }
 

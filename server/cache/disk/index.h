@@ -27,7 +27,8 @@ class Index {
 
   using SegmentId = std::uint32_t;  // valid until its segment is removed
 
-  // A record that was found. Its file stays open as long as this lives.
+  // A record that was found. The record's file stays open as long as this
+  // object lives.
   struct Found {
     std::shared_ptr<const SegmentFile> file;
     RecordLocation location;

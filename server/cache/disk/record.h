@@ -37,8 +37,8 @@ constexpr std::uint64_t RoundUp(std::uint64_t bytes, std::uint64_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-// Identifies bytes on the disk, over restarts of the daemon and the host. A key
-// is valid as long as the strings that it refers to. Lookups ignore the
+// Identifies bytes on the disk, across restarts of the daemon and the host. A
+// key is valid as long as the strings that it refers to. Lookups ignore the
 // version's revision, which only the record has.
 struct Key {
   std::string_view root;  // its lasting identity

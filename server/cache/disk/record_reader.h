@@ -36,10 +36,10 @@ struct WholeRecord {
   absl::Span<const std::uint8_t> data;
 };
 
-// Returns the record at a location, whatever its key, for writing it again.
-// Blocks for the disk. UNAVAILABLE: the disk failed. DATA_LOSS: another record
-// lies there, or the record is damaged. OUT_OF_RANGE: `scratch` is too small
-// for it.
+// Returns the record at a location, whatever its key, so that it can be written
+// again. Blocks for the disk. UNAVAILABLE: the disk failed. DATA_LOSS: another
+// record lies there, or the record is damaged. OUT_OF_RANGE: `scratch` is too
+// small for it.
 absl::StatusOr<WholeRecord> ReadWholeRecord(Volume& volume,
                                             const Index::Found& found,
                                             const PageBuffer& scratch);

@@ -29,7 +29,7 @@ struct Recovered {
 // Logs what it removes and ignores.
 //
 // Call it before other threads use the volume. Blocks for the disk.
-// UNAVAILABLE: the volume cannot be listed, or a segment not removed.
+// UNAVAILABLE: the volume cannot be listed, or a segment cannot be removed.
 absl::StatusOr<std::vector<Recovered>> Recover(Volume& volume,
                                                std::uint64_t capacity);
 

@@ -60,13 +60,13 @@ std::optional<std::uint64_t> FooterBytesAt(
     absl::Span<const std::uint8_t> last_page, std::uint64_t serial,
     std::uint64_t segment_bytes);
 // Reads `length` bytes, at most kFooterPieceBytes, at `offset` of a segment.
-// The bytes are valid until the next call; none if the disk fails.
+// The bytes are valid until the next call. Returns no bytes if the disk fails.
 using ReadPiece = std::function<absl::Span<const std::uint8_t>(
     std::uint64_t offset, std::size_t length)>;
 inline constexpr std::size_t kFooterPieceBytes = std::size_t{64} << 10;
-// Returns whether the footer that ends with `last_page` has its checksum.
-// FooterBytesAt has returned a value for this page. Reads the footer piece by
-// piece, so that a damaged number of records takes no memory.
+// Returns whether the footer that ends with `last_page` matches its checksum.
+// Call it only if FooterBytesAt has returned a value for this page. Reads the
+// footer piece by piece, so that a damaged number of records takes no memory.
 bool HasFooterChecksum(absl::Span<const std::uint8_t> last_page,
                        std::uint64_t segment_bytes, const ReadPiece& read);
 // Returns the locations of the records that `footer`, a whole footer, lists.

@@ -11,10 +11,11 @@ namespace forebay::cache::disk {
 
 // Detects a disk that is too slow to be useful. A disk is too slow in two
 // cases, where "usual time" is the median time of reads from the source below:
-// - most recent reads took longer than 100 ms and twice the usual time;
-// - a read has been in flight for longer than a second and twice the usual
-//   time. A disk that hangs completes no reads that could be counted.
-// Time in the queue does not count.
+// - most of the recent reads took longer than both 100 ms and twice the usual
+// time;
+// - a read has been in flight for longer than both a second and twice the usual
+//   time. A disk that hangs completes no reads that could be counted. Time in
+//   the queue does not count.
 //
 // Not thread-safe: its owner locks. Callers pass the time. Never blocks. Has no
 // errors.

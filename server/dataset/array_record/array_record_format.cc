@@ -1,8 +1,8 @@
-// A record's extent is its chunk, and its place there is the number of earlier
-// records with the same extent. To read a record, the chunk is decompressed as
-// a whole, and the records before that record are skipped. If the chunk has
-// several records, ChunkRecordCache may already have their decompressed bytes,
-// or may keep these bytes now.
+// A record's extent is its chunk. The record's place in the chunk is the number
+// of earlier records with the same extent. To read a record, the chunk is
+// decompressed as a whole, and the records before the wanted one are skipped.
+// If the chunk has several records, ChunkRecordCache may have their
+// decompressed bytes already, or may keep these bytes now.
 //
 // Where possible, values point into the chunk as it was read, so that nothing
 // is copied. All other values point into memory that ValueBuffers keeps.
@@ -109,9 +109,9 @@ absl::StatusOr<Bytes> ArrayRecordFormat::FindPayload(
       return copy;
     }
   }
-  // The last bound is that of the decompressed bytes of a chunk. If a chunk has
-  // changed since the scan, this bound limits the memory that decompressing it
-  // may take.
+  // The last item of bounds() has the most decompressed bytes of a chunk. If a
+  // chunk has changed since the scan, this limits the memory that decompressing
+  // it may take.
   const std::uint64_t most =
       index.bounds().empty() ? 0 : index.bounds().back().longest;
   FOREBAY_ASSIGN_OR_RETURN(

@@ -27,14 +27,14 @@ namespace forebay::dataset::array_record {
 // and its records are decompressed, unless ChunkRecordCache already has the
 // decompressed records.
 //
-// Threads, ownership, blocking and errors are as RecordFormat says.
+// For threads, ownership, blocking and errors, see RecordFormat.
 class ArrayRecordFormat final : public records::RecordFormat {
  public:
   // Takes the memory of kept chunks from `budget`, which outlives the format.
   // If `budget` is null, no chunk is kept.
   ArrayRecordFormat(tfrecord::RecordFields fields, base::MemoryBudget* budget);
-  // Makes the format whose text() is `text`. Fails with DATA_LOSS if `text` is
-  // that of another format.
+  // Makes the format whose text() is `text`. DATA_LOSS: `text` is not the text
+  // of an ArrayRecordFormat.
   static absl::StatusOr<std::shared_ptr<const RecordFormat>> Parse(
       std::string_view text, base::MemoryBudget* budget);
 
@@ -59,7 +59,7 @@ class ArrayRecordFormat final : public records::RecordFormat {
 
   const tfrecord::RecordFields fields_;
   const std::string text_;
-  mutable ChunkRecordCache chunks_;  // a cache, which locks itself
+  mutable ChunkRecordCache chunks_;  // a thread-safe cache
 };
 
 }  // namespace forebay::dataset::array_record

@@ -3,8 +3,8 @@
 // decompressed only to measure values whose lengths vary. Chunks to measure
 // that lie close together share a read of up to most_read_ bytes.
 //
-// The bounds of a chunk that is not measured are 0 and the bytes of all its
-// records. Every value in the chunk is within them.
+// For a chunk that is not measured, the bounds of lengths are 0 and the bytes
+// of all its records. The lengths of all its values are within these bounds.
 #include "server/dataset/array_record/array_record_parser.h"
 
 #include <algorithm>
@@ -20,8 +20,8 @@ namespace {
 
 using proto::FieldKind;
 
-// Whether the field's values vary in length, so that batches reserve room for
-// the longest one.
+// Whether the field's values vary in length. If so, batches reserve room for
+// the longest value.
 bool Varies(const tfrecord::TfrecordField& field) {
   const FieldKind kind = field.type.kind;
   return kind != FieldKind::kImage && kind != FieldKind::kLabel &&
@@ -124,8 +124,8 @@ absl::Status ArrayRecordParser::Proceed() {
   measured_.clear();
   while (next_.has_value()) {
     if (IsMeasured(*next_)) {
-      // The read would become too long with this chunk. The next call begins
-      // with it.
+      // With this chunk, the read would become too long. The next call begins
+      // with this chunk.
       if (!measured_.empty() &&
           next_->end - measured_.front().first.begin > most_read_)
         return absl::OkStatus();
@@ -143,8 +143,9 @@ absl::Status ArrayRecordParser::Add(const ListedChunk& chunk) {
   FOREBAY_RETURN_IF_ERROR(memory_->MakeRoom(records_.ends, chunk.records));
   FOREBAY_RETURN_IF_ERROR(
       memory_->MakeRoom(records_.decompressed, chunk.records));
-  // Every record has the extent of its chunk. Until Measure sets a record's own
-  // decompressed length, it is that of all records of the chunk together.
+  // Every record has the extent of its chunk. The decompressed length of a
+  // record is at first that of all records of the chunk together. Measure
+  // replaces it by the record's own.
   records_.begins.insert(records_.begins.end(), chunk.records, chunk.begin);
   records_.ends.insert(records_.ends.end(), chunk.records, chunk.end);
   records_.decompressed.insert(records_.decompressed.end(), chunk.records,

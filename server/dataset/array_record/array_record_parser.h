@@ -23,21 +23,21 @@
 namespace forebay::dataset::array_record {
 
 // Finds the records of an ArrayRecord file in its list of chunks. A record's
-// extent is its chunk. In FileRecords::bounds, each field has the bounds of its
-// values' lengths. The item after the last field has the bounds of a chunk's
-// decompressed bytes.
+// extent is its chunk. FileRecords::bounds has an item for each field: the
+// bounds of the lengths of its values. A further item at the end has the bounds
+// of a chunk's decompressed bytes.
 //
-// The parser reads chunks only where the list does not tell the lengths of
-// values: if the fields have rows, or if some field varies in length and a
-// chunk has several records.
+// The parser reads a chunk only if the list does not tell the lengths of
+// values. This is so if a field has rows, or if a field varies in length and
+// the chunk has several records.
 //
-// Threads, ownership and blocking are as ObjectParser says. Errors name the
-// file. DATA_LOSS: it is not an ArrayRecord file, or is damaged. UNIMPLEMENTED:
-// its records are transposed.
+// For threads, ownership and blocking, see ObjectParser. Errors name the file.
+// DATA_LOSS: it is not an ArrayRecord file, or is damaged. UNIMPLEMENTED: its
+// records are transposed.
 class ArrayRecordParser final : public records::RecordParser {
  public:
   // Makes the parser of a file of `size` bytes. `fields` and `memory` outlive
-  // the parser. Fails with DATA_LOSS if no ArrayRecord file has that size.
+  // the parser. DATA_LOSS: no ArrayRecord file has that size.
   static absl::StatusOr<std::unique_ptr<records::RecordParser>> Create(
       std::string name, std::uint64_t size, const ReadSizes& read_sizes,
       const tfrecord::RecordFields* fields, base::WorkingMemory* memory);
@@ -55,11 +55,11 @@ class ArrayRecordParser final : public records::RecordParser {
   // Whether the parser must read the chunk to learn the lengths of its values.
   bool IsMeasured(const ListedChunk& chunk) const;
   absl::Status Parse(absl::Span<const std::uint8_t> bytes);
-  // Adds the records of listed chunks, up to the end of the list. Stops before
-  // a chunk that must be measured if it would make the next read too long.
+  // Adds the records of listed chunks, in order. Stops at the end of the list,
+  // or before a measured chunk with which the next read would be too long.
   absl::Status Proceed();
   // Adds the chunk's records. If the chunk is not measured, also adds bounds
-  // that hold whatever values the chunk contains.
+  // that are wide enough for any values in it.
   absl::Status Add(const ListedChunk& chunk);
   // Measures the values of a chunk, whose bytes in the file are `bytes`. Its
   // first record has the number `first` in the file.
@@ -73,8 +73,8 @@ class ArrayRecordParser final : public records::RecordParser {
   base::WorkingMemory* const memory_;
   const bool has_varying_;           // whether a field's values vary in length
   std::optional<ListedChunk> next_;  // the first chunk not added yet
-  // The chunks that the next read measures, each with the number in the file of
-  // its first record.
+  // The chunks to measure in the next read. With each chunk comes the number of
+  // its first record in the file.
   std::vector<std::pair<ListedChunk, std::size_t>> measured_;
   std::uint64_t largest_ = 0;  // bytes of records in the largest chunk
   records::FileRecords records_;

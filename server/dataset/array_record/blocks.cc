@@ -1,4 +1,4 @@
-// Positions without block headers are computed, so that no table of blocks is
+// Positions without block headers are computed, so no table of blocks is
 // needed. The content before an offset is the content of all earlier blocks,
 // plus the bytes between the header of the offset's own block and the offset.
 // The functions below convert in both directions.

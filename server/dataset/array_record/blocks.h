@@ -18,8 +18,8 @@ namespace forebay::dataset::array_record {
 inline constexpr std::uint64_t kBlockBytes = std::uint64_t{1} << 16;
 inline constexpr std::uint64_t kBlockHeaderBytes = 24;
 
-// Whether a chunk can begin at `offset` in a file: neither within a block
-// header nor right after it. A chunk at a block's start counts as beginning
+// Whether a chunk can begin at `offset` in a file. A chunk cannot begin within
+// a block header, or right after one: such a chunk begins at the block's start,
 // before the block header.
 constexpr bool CanBeginChunk(std::uint64_t offset) {
   const std::uint64_t in_block = offset % kBlockBytes;

@@ -19,11 +19,12 @@
 // each. A varint before each stream tells how many bytes it decompresses to.
 // Numbers that are not varints are little-endian.
 //
-// Read asks for one room and fills it from the front: the data, if a block
-// header interrupts it; the decompressed sizes; the decompressed values. For
-// each record, the sizes need at most as many bytes as a varint of
-// decoded_data_size. The header's numbers limit the room's size. header_hash
-// and `most` keep damaged numbers from asking for too much.
+// Read asks for one room (a buffer) and fills it from the front: the data, if a
+// block header interrupts it; the decompressed sizes; the decompressed values.
+// The size of each record takes at most as many bytes as a varint of
+// decoded_data_size. The room's size follows from the header's numbers.
+// header_hash and `most` keep a damaged header from asking for a room that is
+// too large.
 #include "server/dataset/array_record/chunk.h"
 
 #include <highwayhash/c_bindings.h>
@@ -140,7 +141,8 @@ absl::Status Malformed() {
 }
 
 // Decompresses a compressed part of a chunk to the front of `out`, and removes
-// that front from `out`. Returns `compressed` itself if there is no codec.
+// the filled bytes from `out`. Returns `compressed` itself if there is no
+// codec.
 absl::StatusOr<Bytes> Decompress(Codec codec, Bytes compressed, Room* out) {
   if (codec == Codec::kNone) return compressed;
   const auto length = TakeVarint(&compressed);

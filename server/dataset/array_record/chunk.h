@@ -14,22 +14,22 @@ namespace forebay::dataset::array_record {
 inline constexpr std::uint64_t kChunkHeaderBytes = 40;
 
 // Iterates over the records of a chunk of a Riegeli file. The records lie in
-// the file's bytes, or were decompressed. Used by one thread; points into the
-// bytes and the room that Read was given; never blocks. Only Read has errors.
-// Copies iterate independently.
+// the bytes passed to Read, or in the buffer into which Read decompressed them.
+// The chunk owns neither. Used by one thread. Never blocks. Only Read has
+// errors. Copies iterate independently.
 class Chunk {
  public:
   // Reads the chunk at the start of `bytes`, which lie in the file at `offset`.
   // The chunk may end before `bytes` do. Checks the hashes of its header and
   // its data. Calls `room` at most once: if the records are compressed, or if a
-  // block header interrupts the chunk's data. The room has to hold the
-  // decompressed lengths and records, and the chunk's data without block
-  // headers.
+  // block header interrupts the chunk's data. The room has to hold all that
+  // Read makes: the decompressed lengths and records, and the chunk's data
+  // without block headers.
   //
-  // Errors give the reason alone. DATA_LOSS: the chunk is damaged, is
-  // truncated, or has more than `most` bytes of records. UNIMPLEMENTED: its
-  // records are transposed, or compressed by an unknown codec. The errors of
-  // `room` are passed on.
+  // Errors do not name the file. DATA_LOSS: the chunk is damaged, is truncated,
+  // or has more than `most` bytes of records. UNIMPLEMENTED: its records are
+  // transposed, or compressed by an unknown codec. The errors of `room` are
+  // passed on.
   static absl::StatusOr<Chunk> Read(std::uint64_t offset,
                                     absl::Span<const std::uint8_t> bytes,
                                     std::uint64_t most, DecompressionRoom room);

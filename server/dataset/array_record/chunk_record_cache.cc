@@ -1,7 +1,7 @@
 // A kept chunk is one string: the number of records and their ends as u64, then
-// the records. Finding a record takes two loads. The digest of a chunk's bytes
-// is its key, so that a chunk of a changed file is never mistaken for the old
-// one.
+// the records. Finding a record takes two loads. The key is the digest of the
+// chunk's bytes in the file. So if a file changes, its new chunk is never
+// mistaken for the old one.
 #include "server/dataset/array_record/chunk_record_cache.h"
 
 #include <algorithm>

@@ -28,7 +28,7 @@ class ChunkRecords {
 
   // Number of records.
   std::uint64_t size() const { return NumberAt(0); }
-  // Returns record number `place` of the chunk, which is less than size().
+  // Returns record number `place` of the chunk. `place` is less than size().
   absl::Span<const std::uint8_t> At(std::uint64_t place) const;
 
  private:
@@ -36,19 +36,20 @@ class ChunkRecords {
   // `bytes_`.
   std::uint64_t NumberAt(std::uint64_t place) const;
 
-  // The bytes: the number of records and the end of each record (u64 each),
-  // then the records back to back. Ends count from the start of the first
+  // The number of records (u64), the end of each record (u64 each), and the
+  // records back to back. An end counts bytes from the start of the first
   // record.
   const std::shared_ptr<const std::string> bytes_;
 };
 
-// Keeps the decompressed records of some chunks, so that a chunk whose records
-// are read in order is not decompressed for each record. A chunk is kept when
-// it is read a second time, if its digest is still among the last 64 that were
-// recorded. Where samples are shuffled, few chunks are kept, and each read
-// costs only a digest more.
+// Keeps the decompressed records of some chunks. If records are read in order,
+// a chunk is then not decompressed again for each of its records. A chunk is
+// kept when it is read for the second time and fewer than 64 other chunks were
+// read in between. If samples are shuffled, few chunks are kept, and the only
+// cost is one digest for each read.
 //
-// Thread-safe; owns what it keeps. Blocks and fails as DecompressedCache does.
+// Thread-safe; owns what it keeps. Blocks as DecompressedCache does. Has no
+// errors.
 class ChunkRecordCache {
  public:
   // Takes its memory from `budget`. Keeps nothing if `budget` is null.
@@ -61,8 +62,8 @@ class ChunkRecordCache {
 
   // Returns the records of a kept chunk, or nothing if the chunk is not kept.
   std::optional<ChunkRecords> Find(const Version& digest);
-  // Keeps a chunk that Find did not find, if the chunk was read lately
-  // (WasReadLately). No record may have been taken from `chunk` before.
+  // Keeps a chunk that Find did not find, if it was read a short time ago
+  // (WasReadLately). `chunk` must still be at its first record.
   void Add(const Version& digest, Chunk chunk);
 
  private:
@@ -74,8 +75,8 @@ class ChunkRecordCache {
 
   DecompressedCache cache_;
   base::Mutex mutex_;
-  // The digests of the last chunks that were read and not found, as a ring.
-  // next_digest_ is the index of the oldest.
+  // A ring of the digests of the last chunks that were read and not found.
+  // next_digest_ is the index of the oldest digest.
   std::array<Version, 64> digests_ ABSL_GUARDED_BY(mutex_) = {};
   std::size_t next_digest_ ABSL_GUARDED_BY(mutex_) = 0;
 };

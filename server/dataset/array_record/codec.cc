@@ -23,8 +23,8 @@ absl::Status Damaged(std::string_view codec) {
                    std::string(codec), ", cannot be decompressed"));
 }
 
-// Decompresses one stream, which marks its own end but does not tell its
-// length.
+// Decompresses one stream. A Brotli stream marks its end, but does not state
+// its length.
 bool DecompressBrotli(Bytes compressed, Room out) {
   const std::unique_ptr<BrotliDecoderState,
                         decltype(&BrotliDecoderDestroyInstance)>
@@ -37,11 +37,11 @@ bool DecompressBrotli(Bytes compressed, Room out) {
   std::uint8_t* to = out.data();
   const BrotliDecoderResult result = BrotliDecoderDecompressStream(
       state.get(), &unseen, &next, &room, &to, nullptr);
-  // The stream must end with the input, and fill all of the room.
+  // The stream must end at the end of `compressed`, and fill all of `out`.
   return result == BROTLI_DECODER_RESULT_SUCCESS && unseen == 0 && room == 0;
 }
 
-// Decompresses the stream if the length that it tells is that of the room.
+// Decompresses the stream, if the length that it states is the size of `out`.
 bool DecompressSnappy(Bytes compressed, Room out) {
   const auto* const bytes = reinterpret_cast<const char*>(compressed.data());
   std::size_t length = 0;
@@ -51,7 +51,7 @@ bool DecompressSnappy(Bytes compressed, Room out) {
                                reinterpret_cast<char*>(out.data()));
 }
 
-// Decompresses all frames of the stream, which must fill the room.
+// Decompresses all frames of the stream. Together they must fill `out`.
 bool DecompressZstd(Bytes compressed, Room out) {
   const std::size_t length = ZSTD_decompress(
       out.data(), out.size(), compressed.data(), compressed.size());

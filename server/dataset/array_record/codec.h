@@ -8,7 +8,7 @@
 #include "absl/types/span.h"
 
 // The codecs of a Riegeli chunk (compression_type). Functions are thread-safe
-// and never block. Their errors give the reason alone.
+// and never block. Their errors do not name the file.
 
 namespace forebay::dataset::array_record {
 
@@ -23,10 +23,10 @@ enum class Codec : std::uint8_t {
 // if there is no such codec.
 absl::StatusOr<Codec> CodecOf(std::uint8_t byte);
 
-// Decompresses `compressed` into `out`, which the result fills exactly. Writes
-// nowhere else. If the call fails, the content of `out` is undefined. `codec`
-// is not kNone. Fails with DATA_LOSS if `compressed` is damaged or decompresses
-// to another size.
+// Decompresses `compressed` into `out`. The result must fill `out` exactly.
+// Writes nowhere else. If the call fails, the content of `out` is undefined.
+// `codec` must not be kNone. Fails with DATA_LOSS if `compressed` is damaged or
+// decompresses to another size.
 absl::Status Decompress(Codec codec, absl::Span<const std::uint8_t> compressed,
                         absl::Span<std::uint8_t> out);
 

@@ -15,9 +15,9 @@
 namespace forebay::dataset::array_record {
 namespace {
 
-// Bounds of what a guess of the fields reads. kMostBytes counts chunks as
-// stored and as decompressed. kMostDamaged is the number of damaged chunks that
-// are passed over before the file counts as damaged.
+// The most that is read to guess the fields. kMostBytes limits the stored and
+// the decompressed bytes of all chunks together. Damaged chunks are skipped,
+// but the search ends after kMostDamaged of them.
 constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 20;
 constexpr std::size_t kMostRecords = 64;
 constexpr std::size_t kMostDamaged = 16;
@@ -35,8 +35,8 @@ class Start {
         memory_(memory),
         stop_(stop) {}
 
-  // Returns the first records, or none if the file has none. Passes over some
-  // damaged chunks; the first damage is the error if no chunk can be read.
+  // Returns the first records, or no records if the file has none. Skips some
+  // damaged chunks. If no chunk can be read, returns the error of the first.
   absl::StatusOr<FirstArrayRecords> Read() const {
     auto finder = FooterFinder::Create(file_.version.size, 0, &memory_);
     if (!finder.ok()) return Named(finder.status());
@@ -54,7 +54,7 @@ class Start {
       const auto chunk = finder->footer()->Next();
       if (!chunk.ok()) return Named(chunk.status());
       if (!chunk->has_value()) break;
-      // A chunk costs its bytes as read and as decompressed.
+      // Both the stored and the decompressed bytes of a chunk count.
       const std::uint64_t bytes =
           (*chunk)->end - (*chunk)->begin + (*chunk)->decoded_bytes;
       if (!found.records.empty() && bytes > left) break;

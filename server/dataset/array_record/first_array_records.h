@@ -17,20 +17,22 @@ namespace forebay::dataset::array_record {
 
 // The first records of some files.
 struct FirstArrayRecords {
-  // The bytes that `records` point into: as read, or as decompressed.
+  // The bytes that `records` point into: those that were read, or those that
+  // were decompressed.
   std::vector<base::Bytes> read;
   ValueBuffers decompressed;
   std::vector<absl::Span<const std::uint8_t>> records;
 };
 
-// Reads the first records of the first file that has any, up to 64. Reads one
-// chunk, however long it is, and further chunks while all chunks together have
-// at most 4 MiB. Returns no records if no file has any. Counts the bytes read
-// and decompressed in `memory`, where they stay counted.
+// Reads up to 64 records from the start of the first file that has records.
+// Reads one chunk, however long it is. Reads further chunks while all chunks
+// together have at most 4 MiB, stored and decompressed. Returns no records if
+// no file has records. Counts the bytes read and decompressed in `memory`, and
+// leaves them counted there.
 //
-// Blocks for reads, but returns soon after `stop` is requested. Errors name the
-// file: those of the source, of Footer and of Chunk. RESOURCE_EXHAUSTED is the
-// error of `memory`.
+// Blocks for reads, but returns soon after `stop` is requested. Errors are
+// those of the source, of Footer and of Chunk, and name the file.
+// RESOURCE_EXHAUSTED: `memory` cannot grow; this error does not name the file.
 absl::StatusOr<FirstArrayRecords> ReadFirstRecords(
     storage::ByteSource& source,
     const std::shared_ptr<const storage::Root>& root,

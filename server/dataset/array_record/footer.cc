@@ -5,8 +5,8 @@
 // ArrayRecordFooter, the entry of a chunk: its offset, its number of records
 // and their bytes.
 //
-// A chunk ends where the next one begins. So Next returns a chunk only after it
-// has read the following entry. Entries must ascend, and all of them together
+// A chunk ends where the next chunk begins. So Next returns a chunk only after
+// it has read the next entry. Entries must ascend, and all of them together
 // must have exactly the number of records that the metadata tells.
 #include "server/dataset/array_record/footer.h"
 

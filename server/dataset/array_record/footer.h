@@ -16,7 +16,7 @@
 // all other chunks, and the postscript. The postscript lies in the last 64 KiB,
 // and tells where the footer begins.
 //
-// The file is untrusted. Errors give the reason alone.
+// The file is untrusted. Errors do not name the file.
 
 namespace forebay::dataset::array_record {
 
@@ -31,7 +31,7 @@ absl::StatusOr<std::uint64_t> FooterOffset(
 // start of the file.
 struct ListedChunk {
   std::uint64_t begin = 0;
-  std::uint64_t end = 0;            // after the chunk's padding
+  std::uint64_t end = 0;            // the end of its padding
   std::uint64_t records = 0;        // number of its records
   std::uint64_t decoded_bytes = 0;  // bytes of all its records, decompressed
 
@@ -39,14 +39,14 @@ struct ListedChunk {
 };
 
 // Iterates over the chunks that the footer of a file lists. Used by one thread;
-// owns the footer's bytes, which `memory` counts; never blocks. Errors give the
-// reason alone.
+// owns the footer's bytes, which `memory` counts; never blocks. Errors do not
+// name the file.
 class Footer {
  public:
   // Reads the footer from the start of `bytes`, which lie in the file at
   // `offset`. `memory` outlives the footer. DATA_LOSS: the chunk is not a
   // footer, or is damaged. UNIMPLEMENTED: the file has another version, or its
-  // records are transposed. RESOURCE_EXHAUSTED: the error of `memory`.
+  // records are transposed. RESOURCE_EXHAUSTED: `memory` cannot grow.
   static absl::StatusOr<Footer> Read(std::uint64_t offset,
                                      absl::Span<const std::uint8_t> bytes,
                                      base::WorkingMemory* memory);
@@ -67,13 +67,14 @@ class Footer {
   absl::Status ReadMetadata(absl::Span<const std::uint8_t> metadata);
   absl::StatusOr<std::optional<ListedChunk>> NextBegin();
 
-  const std::uint64_t offset_;  // of the footer in the file
+  const std::uint64_t offset_;  // the footer's offset in the file
   base::WorkingMemory* const memory_;
   std::uint64_t counted_ = 0;  // bytes that memory_ counts for this footer
-  // The footer's chunk as stored, and its records if they are compressed.
+  // The footer's chunk as the file has it. If the chunk's records are
+  // compressed, decompressed_ has the decompressed records.
   std::unique_ptr<std::uint8_t[]> compressed_;
   std::unique_ptr<std::uint8_t[]> decompressed_;
-  std::optional<Chunk> list_;        // the entries not taken yet
+  std::optional<Chunk> list_;        // the entries that Next has not taken
   std::uint64_t records_left_ = 0;   // number of records in the chunks not
                                      // taken yet
   std::uint64_t last_begin_ = 0;     // offset of the last chunk taken

@@ -15,15 +15,15 @@ namespace forebay::dataset::array_record {
 
 // Finds the footer of a file. The finder reads nothing itself: it tells the
 // caller which bytes it needs next. Used by one thread; owns the footer until
-// the caller moves it; never blocks. Errors give the reason alone, and end the
+// the caller moves it; never blocks. Errors do not name the file, and end the
 // search.
 class FooterFinder {
  public:
-  // Begins the search in a file of `size` bytes. The first read has the last
-  // `read_bytes` of the file, rounded down to whole blocks, but at least one
-  // block. If this read is long, it often contains the footer, too, which saves
-  // a second read. `memory` outlives the finder and the footer. Fails with
-  // DATA_LOSS if no ArrayRecord file has that size.
+  // Begins the search in a file of `size` bytes. The first read covers the last
+  // `read_bytes` bytes of the file, rounded down to whole blocks, but at least
+  // one block. A long first read often contains the footer, which saves a
+  // second read. `memory` outlives the finder and the footer. DATA_LOSS: no
+  // ArrayRecord file has that size.
   static absl::StatusOr<FooterFinder> Create(std::uint64_t size,
                                              std::uint64_t read_bytes,
                                              base::WorkingMemory* memory);

@@ -50,7 +50,7 @@ absl::StatusOr<std::vector<std::string_view>> ReadKeys(
   return keys;
 }
 
-// Copies the numbers into sealed memory, which is how clients send lists.
+// Copies the numbers into sealed memory, the form in which clients send lists.
 absl::StatusOr<std::shared_ptr<const base::SealedMemory>> Seal(
     absl::Span<const std::uint64_t> numbers, base::WorkingMemory& memory) {
   const std::string name(kWhat);

@@ -12,12 +12,13 @@
 namespace forebay::dataset::composed {
 
 // Returns the numbers of the samples of `whole` that have the keys in `list`,
-// in the form that IndexList takes. `list` has the lengths of `count` keys in
-// bytes, as little-endian 32-bit numbers; the keys follow, concatenated.
+// in the form that IndexList takes. `list` begins with the lengths of `count`
+// keys in bytes, as little-endian 32-bit numbers. The keys follow,
+// concatenated.
 //
 // Thread-safe; never blocks. INVALID_ARGUMENT: `list` is malformed, or the
-// dataset's samples have no keys; RESOURCE_EXHAUSTED: the budget has no room;
-// others, naming the dataset: those of FindKeys.
+// dataset's samples have no keys. RESOURCE_EXHAUSTED: the budget has no room.
+// Others: those of FindKeys, which name the dataset here.
 absl::StatusOr<std::shared_ptr<const base::SealedMemory>> NumbersOfKeys(
     const Dataset& whole, const base::SealedMemory& list, std::uint64_t count,
     base::MemoryBudget* budget);

@@ -111,7 +111,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Composer::OpenArrays(
       base::SealedMemory::Map(inputs.memory, budget_, "arrays in memory"));
   FOREBAY_ASSIGN_OR_RETURN(DatasetPtr dataset, memory::ArrayDataset::Create(
                                                    spec, std::move(memory)));
-  // If two loaders send equal arrays, the later one's copy is dropped here.
+  // If two loaders send equal arrays, the copy of the later loader is dropped
+  // here.
   base::MutexLock lock(&mutex_);
   std::erase_if(arrays_,
                 [](const auto& item) { return item.second.expired(); });

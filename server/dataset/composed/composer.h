@@ -38,7 +38,8 @@ class Composer {
   // Opens the dataset that `spec` describes. The client sent `inputs` with
   // `spec`. The other parameters and the errors are those of Catalog::Open.
   // Further errors: those of SealedMemory, IndexList, NumbersOfKeys,
-  // RecordLayout and Concatenation; INVALID_ARGUMENT: a part lacks an input.
+  // MemoryRecordLayout and Concatenation. INVALID_ARGUMENT: a part lacks an
+  // input.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const DatasetInputs& inputs, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
@@ -52,13 +53,13 @@ class Composer {
       const DatasetInputs& inputs, const proto::DatasetSpec& spec,
       storage::ByteSource& source, std::vector<std::string>* warnings,
       const Opening& opening);
-  // Makes a subset of `whole`. `inputs` has a list of `keys` keys, or of
-  // numbers if `keys` is 0.
+  // Makes a subset of `whole`. `inputs` has the list of its samples: `keys`
+  // keys, or numbers if `keys` is 0.
   absl::StatusOr<DatasetPtr> OpenSubset(DatasetPtr whole,
                                         const DatasetInputs& inputs,
                                         std::uint64_t keys);
   // Makes a dataset of arrays in memory. If an equal dataset is open, returns
-  // that one.
+  // that dataset.
   absl::StatusOr<DatasetPtr> OpenArrays(const DatasetInputs& inputs,
                                         const proto::DatasetSpec& spec);
 

@@ -10,12 +10,12 @@
 // A sample's part is found by binary search over the parts' ends, and calls are
 // forwarded to the part. Sources are numbered across all parts, in order:
 // first_sources_ has the number of each part's first source. So caches see the
-// same source samples as if the part were opened by itself.
+// same source samples as when the part is opened by itself.
 
 namespace forebay::dataset::composed {
 namespace {
 
-// A URI names at most this number of parts.
+// uri() names at most this number of parts.
 constexpr std::size_t kNamedParts = 3;
 
 // Whether two fields have the same name and type. Their lengths may differ.
@@ -59,8 +59,8 @@ const std::vector<std::string>& NoClasses() {
 
 }  // namespace
 
-// The number of samples must fit 64 bits, since ends_ has running sums of the
-// parts' sizes.
+// The number of samples must fit into 64 bits, because ends_ has running sums
+// of the parts' sizes.
 absl::StatusOr<std::shared_ptr<const Dataset>> Concatenation::Create(
     std::vector<std::shared_ptr<const Dataset>> parts) {
   if (parts.empty()) {

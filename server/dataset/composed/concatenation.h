@@ -13,15 +13,16 @@
 
 namespace forebay::dataset::composed {
 
-// Several datasets with equal fields, concatenated. Labels are those of the
-// parts. The concatenation has classes only if all parts have equal classes.
+// Several datasets with equal fields, concatenated. A sample keeps the label
+// that it has in its part. The concatenation has classes only if all parts have
+// equal classes.
 //
-// Threads, blocking and errors are as Dataset says. Shares the parts.
+// For threads, blocking and errors, see Dataset. Shares the parts.
 class Concatenation final : public Dataset {
  public:
-  // Concatenates `parts`. INVALID_ARGUMENT: there are no parts; or, naming a
-  // part, its fields differ from the first part's, or there are 2^64 samples or
-  // more.
+  // Concatenates `parts`. INVALID_ARGUMENT: there are no parts; a part has
+  // other fields than the first part; or there are 2^64 samples or more. The
+  // last two errors name the part.
   static absl::StatusOr<std::shared_ptr<const Dataset>> Create(
       std::vector<std::shared_ptr<const Dataset>> parts);
 
@@ -75,11 +76,13 @@ class Concatenation final : public Dataset {
   const std::vector<std::shared_ptr<const Dataset>> parts_;
   // For each part, the number of its last sample, plus 1.
   std::vector<std::uint64_t> ends_;
-  // For each part, the number that its first source has in sources().
+  // For each part, the index of its first source in sources().
   std::vector<std::size_t> first_sources_;
   std::vector<Field> fields_;
   std::uint64_t largest_sample_ = 0;
-  const std::vector<std::string>* classes_;  // of all parts, or an empty list
+  // The classes of all parts, or an empty list if the parts have different
+  // ones.
+  const std::vector<std::string>* classes_;
   Version version_;
 };
 

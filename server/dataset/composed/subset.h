@@ -13,12 +13,12 @@
 
 namespace forebay::dataset::composed {
 
-// A dataset of those samples of another dataset, the whole, that a list names.
-// The samples are in the list's order. A sample that the list names several
-// times is there several times. A sample's number is its position in the list.
+// Some samples of another dataset, the whole, as a list of their numbers there.
+// The samples are in the list's order. If a number is in the list several
+// times, the subset has that sample several times. In the subset, a sample's
+// number is its position in the list.
 //
-// Threads, blocking and errors are as Dataset says. Shares the whole and the
-// list.
+// For threads, blocking and errors, see Dataset. Shares the whole and the list.
 class Subset final : public Dataset {
  public:
   // All numbers in `list` are less than the size of `whole`.

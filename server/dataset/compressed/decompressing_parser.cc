@@ -28,7 +28,8 @@ using storage::compressed::CompressOrStore;
 using storage::compressed::DecompressedFile;
 using storage::compressed::ScanPoint;
 
-// The inner parser asks for short ranges, since its bytes are in memory anyway.
+// The inner parser asks for short ranges, because it gets bytes that are in
+// memory anyway.
 constexpr ReadSizes kInnerReads = {.min = 512, .max = 512};
 
 }  // namespace
@@ -67,8 +68,8 @@ absl::Status DecompressingParser::Take(absl::Span<const std::uint8_t> bytes) {
     FOREBAY_RETURN_IF_ERROR(Begin(bytes));
     if (scan_ == nullptr) {
       const auto first = inner_->next_read();
-      // `bytes` may not have the range that the inner parser wants first. That
-      // range is then read by a read of its own.
+      // `bytes` may lack the range that the inner parser wants first. Then the
+      // range is read by a read of its own.
       if (!first.has_value() || first->offset != 0 ||
           first->length > bytes.size())
         return absl::OkStatus();
@@ -99,7 +100,7 @@ absl::Status DecompressingParser::Decompress(
   // of all bytes.
   if (decompressed_file_.compression == storage::compressed::Compression::kZstd)
     whole_.Take(scan_->compressed_bytes(), compressed);
-  // The last error of the callbacks. It names the file already.
+  // The last error of the callbacks. This error names the file already.
   absl::Status failed;
   const absl::Status taken = scan_->Take(
       compressed,

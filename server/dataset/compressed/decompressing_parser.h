@@ -40,16 +40,19 @@ struct InnerFormat {
 
 // Parses a file that may be compressed. If the file is compressed, this parser
 // reads and decompresses all of it. In the same pass, it finds the access
-// points, and passes to an inner parser the bytes that the inner parser wants.
-// If the file is not compressed, the inner parser chooses the reads.
+// points, where later reads can begin to decompress. It also passes to an inner
+// parser the bytes that the inner parser wants. If the file is not compressed,
+// the inner parser chooses the reads.
 //
-// Threads and ownership are as ObjectParser says. Blocks only for the disk, to
-// which windows are written. `memory` counts the access points. `writer` and
-// `memory` outlive the parser. Errors are those of the inner parser, of
-// PointFileWriter, and, naming file and byte, of CompressedScan.
+// For threads and ownership, see ObjectParser. Blocks only for the disk, to
+// which it writes the windows of access points. `memory` counts the access
+// points. `writer` and `memory` outlive the parser. Errors are those of the
+// inner parser, of PointFileWriter and of CompressedScan. Those of
+// CompressedScan name the file and the byte.
 class DecompressingParser final : public ObjectParser {
  public:
-  // The most bytes that a format needs to tell a file's compression.
+  // The most bytes of a file's start that a format needs to tell how the file
+  // is compressed.
   static constexpr std::uint64_t kStartBytes = 512;
 
   // Begins to parse `file`. An empty file is complete at once. `read_sizes` are
@@ -108,9 +111,9 @@ class DecompressingParser final : public ObjectParser {
   PieceDigest pieces_;
   // The digest of all bytes, used if `decompressed_file_` has pieces.
   PieceDigest whole_;
-  // The number of decompressed bytes that have been passed so far.
+  // The number of decompressed bytes that Pass has taken so far.
   std::uint64_t passed_ = 0;
-  // The part of the passed bytes that is kept: from the start of the inner
+  // The bytes before passed_ that are kept: those from the start of the inner
   // parser's next read on.
   std::vector<std::uint8_t> wanted_;
 };

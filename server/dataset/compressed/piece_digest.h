@@ -15,8 +15,8 @@ namespace forebay::dataset::compressed {
 // mebibyte, and one at the file's end. The checksum tells whether a file whose
 // ctime changed is still the same: if the content differs at one place, all
 // compressed bits behind that place differ, too. If `whole` is set, the
-// checksum is of all bytes. This is needed where decompressed pieces are kept
-// and served in place of the file.
+// checksum covers all bytes. This is needed if decompressed pieces of the file
+// are kept and served in its place.
 //
 // Not thread-safe. Owns only its state. Never blocks. Has no errors.
 class PieceDigest {
@@ -43,12 +43,12 @@ class PieceDigest {
     }
   }
 
-  // Returns the checksum, once all pieces are digested.
+  // Returns the checksum. All pieces must be digested.
   std::uint32_t crc32c() const { return crc32c_; }
 
  private:
-  // The length of a piece, and the distance between the starts of two pieces,
-  // in bytes.
+  // The length of a piece, and the distance between the starts of successive
+  // pieces, in bytes.
   static constexpr std::uint64_t kPiece = 4096;
   static constexpr std::uint64_t kEach = std::uint64_t{1} << 20;
 
@@ -69,8 +69,8 @@ class PieceDigest {
   std::uint32_t crc32c_ = 0;
 };
 
-// Reads and digests only the pieces of a file. Threads, ownership, blocking and
-// errors are as ObjectParser says.
+// Reads and digests only the pieces of a file. For threads, ownership, blocking
+// and errors, see ObjectParser.
 class PieceParser final : public ObjectParser {
  public:
   explicit PieceParser(std::uint64_t size, bool whole = false)

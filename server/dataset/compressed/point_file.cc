@@ -39,7 +39,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == 48);
 
-// The bytes of the table's length at the file's end.
+// The number of bytes that the table's length takes at the file's end.
 constexpr std::uint64_t kLengthBytes = sizeof(std::uint64_t);
 // The largest table, in bytes. With a point of 32 bytes in each mebibyte, this
 // suffices for some 500 TB.

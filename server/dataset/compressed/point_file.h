@@ -19,10 +19,11 @@
 #include "server/storage/compressed/file_points.h"
 #include "server/storage/object_lister.h"
 
-// The file in which the daemon stores a dataset's access points. It has three
-// parts: the windows and pieces, concatenated; a table with everything else
-// about the points (index_file.h); and the table's length (u64). Opening such a
-// file reads only the table and its length.
+// The file in which the daemon stores a dataset's access points, with the
+// window or piece of each point (storage/compressed/access_point.h). The file
+// has three parts: the windows and pieces, concatenated; a table with
+// everything else about the points (index_file.h); and the table's length
+// (u64). Opening such a file reads only the table and its length.
 
 namespace forebay::dataset::compressed {
 
@@ -32,8 +33,8 @@ using PointsPtr = std::shared_ptr<const storage::compressed::FilePoints>;
 // to a file, or to memory if the file cannot be created or written.
 //
 // Used by one thread. Owns the file until it is complete. Blocks for the disk.
-// Errors: the disk's, which name the file. RESOURCE_EXHAUSTED: the error of
-// `memory`, or pieces would take too much of the disk.
+// Errors of the disk name the file. RESOURCE_EXHAUSTED: `memory` cannot grow,
+// or pieces would take too much of the disk.
 class PointFileWriter {
  public:
   // Pieces take at most a quarter of the bytes that are free on the disk when
@@ -49,13 +50,13 @@ class PointFileWriter {
   // returns. Returns the window's offset in the concatenated windows and
   // pieces.
   absl::StatusOr<std::uint64_t> Add(std::string_view window);
-  // Stores a piece in the same form. Returns the piece's offset in the
-  // concatenated windows and pieces.
+  // Stores a piece, in the same form as a window. Returns the piece's offset in
+  // the concatenated windows and pieces.
   absl::StatusOr<std::uint64_t> AddPiece(std::string_view piece);
 
   // Completes the file, and returns the access points of `files`.
   // `compressed_files` has the points of each compressed file. Returns null if
-  // no file is compressed. The points keep their part of the memory.
+  // no file is compressed. The points get their own reservation from `memory`.
   absl::StatusOr<PointsPtr> Finish(
       absl::Span<const storage::ListedObject> files,
       std::vector<std::optional<storage::compressed::DecompressedFile>>
@@ -77,23 +78,24 @@ class PointFileWriter {
   std::string windows_;  // windows and pieces, if there is no file
 };
 
-// Loads the points in the file at `path`. The points keep their part of
-// `memory`. Thread-safe; blocks for the disk. NOT_FOUND: there is no file.
-// DATA_LOSS: the file is damaged or of another version. Others: those of
-// OpenOwnFile.
+// Loads the points in the file at `path`. The points get their own reservation
+// from `memory`. Thread-safe; blocks for the disk. NOT_FOUND: there is no file.
+// DATA_LOSS: the file is damaged, or has another version of the file format.
+// Others: those of OpenOwnFile.
 absl::StatusOr<PointsPtr> LoadPoints(const std::string& path,
                                      base::WorkingMemory& memory);
 
-// Finds the access points of an index that has access points.
+// A function that loads the access points of an index. Called only if the index
+// has access points.
 using FindPoints = std::function<absl::StatusOr<PointsPtr>()>;
 
-// Appends to an index file the digest of its access points. Appends nothing if
-// no file is compressed.
+// Appends the digest of `points` to `bytes`, the content of an index file.
+// Appends nothing if `points` is null, since no file is compressed.
 void AppendPoints(std::string& bytes, const PointsPtr& points);
-// Takes the digest that AppendPoints wrote, at the end of the index file, and
-// finds the access points. Returns null if no file is compressed. DATA_LOSS:
-// the points have another digest, or the file is damaged. Others: those of
-// `find`.
+// Takes the digest that AppendPoints wrote at the end of the index file.
+// Returns the access points, which `find` loads, or null if no file is
+// compressed. DATA_LOSS: the points have another digest, or the file is
+// damaged. Others: those of `find`.
 absl::StatusOr<PointsPtr> TakePoints(IndexFileReader& file,
                                      const FindPoints& find);
 

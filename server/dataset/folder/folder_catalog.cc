@@ -20,8 +20,8 @@
 // still right. Otherwise it takes the index on disk, if that one is right.
 // Otherwise it scans or lists the root. The index of a local folder is compared
 // with the folder at each opening (IsUsable). If another caller made the index
-// while this caller waited, the index need not be settled: it is about as new
-// as the result of another scan would be.
+// while this caller waited, the index need not be settled
+// (FolderIndex::IsSettled): another scan would find about the same.
 //
 // If a read finds that an index is wrong, the index is marked stale in memory.
 // MarkStale must not block, so RemoveStale removes the index's file later.
@@ -32,7 +32,8 @@ namespace {
 
 using storage::local::LocalRoot;
 
-// A bit set in the keys of remote roots. No device has such a large number.
+// The bit that is set in the keys of all remote roots. No device has such a
+// large number.
 constexpr std::uint64_t kNoDevice = std::uint64_t{1} << 63;
 
 // Returns which files of the folder are samples.
@@ -56,7 +57,7 @@ absl::StatusOr<FolderKind> KindOf(const proto::DatasetSpec& spec,
   }
 }
 
-// Returns a number that tells the kinds of indexes of one root apart. The
+// Returns a number that is different for each kind of index of a root. The
 // number is saved in index files, so it must not change.
 std::uint32_t FormatOf(FolderKind kind) {
   if (kind == FolderKind::kImages) return proto::DatasetSpec::IMAGE_FOLDER;
@@ -106,9 +107,9 @@ std::uint64_t LinkContext(const LocalRoot& root,
   return XXH3_64bits(paths.data(), paths.size()) | 1;
 }
 
-// Whether an index may be used again: every change since its scan would show,
-// and none shows. `is_new` says that the index was made while the caller
-// waited.
+// Whether an index may be used again. Every change since its scan must be sure
+// to show, and no change may show. `is_new` says that the index was made while
+// the caller waited.
 bool IsUsable(const LocalRoot& root, const FolderIndex& index,
               std::uint64_t link_context, bool is_new,
               std::vector<std::string>* warnings, const std::stop_token& stop) {
@@ -172,8 +173,8 @@ absl::StatusOr<std::shared_ptr<const FolderIndex>> FolderCatalog::FindLocal(
   scan.threads = options_.scan_threads;
   scan.now_nanos = options_.wall_clock();
   auto scanned = ScanFolder(root, scan);
-  // If memory does not suffice for the former and the new index, the former is
-  // freed first.
+  // If there is not enough memory for the old and the new index, the old one is
+  // freed before the next scan.
   if (absl::IsResourceExhausted(scanned.status()) && start.item != nullptr) {
     start.item.reset();
     scanned = ScanFolder(root, scan);

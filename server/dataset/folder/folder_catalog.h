@@ -27,19 +27,20 @@ class DatasetSpec;
 
 namespace forebay::dataset::folder {
 
-// Opens datasets of class folders of images, and of folders of .npy files or
-// audio files, on this host's file systems and in buckets. Loaders of the same
-// root share its index in memory. A later loader finds the index on disk.
+// Opens datasets of folders, on this host's file systems and in buckets.
+// Samples are images in class folders, .npy files or audio files. Loaders of
+// the same root share its index in memory. A later loader finds the index on
+// disk.
 //
 // The index of a local folder is used again only if no directory has changed,
 // and the checked files have the sizes and times of the index (revalidation.h).
 // Only a new list tells whether a bucket has changed. A bucket's index is used
-// again while its list is recent. It is also used, at any age, if the bucket
-// cannot be listed: reads refuse objects of other versions.
+// again while its list is recent. If the bucket cannot be listed, its index is
+// used at any age: reads refuse objects of other versions.
 //
 // Thread-safe. Owns nothing that it hands out, and datasets may outlive it.
 // Open blocks for the disk or the network, and for another Open of the same
-// root. It returns soon after its stop is requested, unless other openings wait
+// root. It returns soon after `stop` is requested, unless other openings wait
 // for the same index. MarkStale does not block; RemoveStale blocks for the
 // disk.
 class FolderCatalog {
@@ -65,8 +66,9 @@ class FolderCatalog {
       std::shared_ptr<const storage::Root> root, const proto::DatasetSpec& spec,
       std::vector<std::string>* warnings, const std::stop_token& stop);
 
-  // Makes the next Open scan or list again. Called when a read found that a
-  // file differs from the index that has the version `version`.
+  // Makes the next call of Open scan or list the root again. To be called when
+  // a read has found that a file differs from the index. `version` is the
+  // version of that index.
   void MarkStale(const Version& version);
   // Removes the files of indexes that were marked stale. To be called
   // periodically.
@@ -76,14 +78,13 @@ class FolderCatalog {
   using IndexPtr = std::shared_ptr<const FolderIndex>;
   using Search = SingleFlight<FolderKey, FolderIndex>;
 
-  // Finds the index of a folder of this host. The caller has set the kind,
-  // link_context and stop of `scan`.
+  // Finds the index of a folder of this host. The caller has set scan.kind,
+  // scan.link_context and scan.stop.
   absl::StatusOr<IndexPtr> FindLocal(const storage::local::LocalRoot& root,
                                      const FolderKey& key, ScanOptions scan,
                                      Search::Start start,
                                      std::vector<std::string>* warnings) const;
-  // Finds the index of a bucket. The caller has set the kind and stop of
-  // `scan`.
+  // Finds the index of a bucket. The caller has set scan.kind and scan.stop.
   absl::StatusOr<IndexPtr> FindRemote(const storage::Root& root,
                                       const FolderKey& key, ScanOptions scan,
                                       const Search::Start& start,

@@ -14,9 +14,9 @@
 namespace forebay::dataset::folder {
 
 // A dataset of files, in class folders or directly in one folder: each file is
-// a sample. Datasets with roots of their own may share an index.
+// a sample. Several datasets, each with its own root, may share an index.
 //
-// Threads, ownership, blocking and errors are as Dataset says.
+// For threads, ownership, blocking and errors, see Dataset.
 class FolderDataset final : public Dataset {
  public:
   // `content` is the field whose values are the files' bytes. The constructor

@@ -23,7 +23,7 @@ namespace {
 // seconds.
 constexpr std::int64_t kTimeGranuleNanos = 2'000'000'000;
 
-// Whether a run of concatenated names has neither a slash nor a NUL.
+// Whether concatenated names contain neither a slash nor a NUL.
 bool HasNamesOnly(std::string_view run) {
   return run.find('/') == run.npos && run.find('\0') == run.npos;
 }
@@ -102,8 +102,8 @@ absl::Status FolderIndex::CheckDirectories() {
   return absl::OkStatus();
 }
 
-// The version digests the records as they lie in memory, with the offsets of
-// names, and then the names.
+// The version is a digest of the records as they lie in memory, with the
+// offsets of names, and then of the names.
 absl::Status FolderIndex::CheckRecords() {
   VersionDigest digest;
   smallest_sample_ = size() == 0 ? 0 : FolderFile::kLargestSize;
@@ -129,7 +129,7 @@ absl::Status FolderIndex::CheckNames(const DirectoryRecord& directory,
   std::uint64_t largest = largest_sample_;
   std::uint64_t smallest = smallest_sample_;
   // Names are mostly contiguous. A run of contiguous names is checked and
-  // digested at once, which is faster than name by name.
+  // digested at once: this is faster than name by name.
   std::uint64_t first = directory.first_sample;  // the run's first sample
   std::uint64_t run_begin = 0;
   std::uint64_t run_end = 0;
@@ -183,8 +183,8 @@ Sample FolderIndex::At(std::uint64_t id) const {
 }
 
 // A directory that changes twice within kTimeGranuleNanos may have the same
-// time after both changes. If the scan began longer than that after the last
-// known change, it saw both.
+// time after both changes. If the scan began more than kTimeGranuleNanos after
+// the last known change, it saw both changes.
 bool FolderIndex::IsSettled() const {
   const std::int64_t scanned = scanned_at_nanos_;
   return scanned > last_change_nanos_ &&

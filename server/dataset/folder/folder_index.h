@@ -34,7 +34,7 @@ struct DirectoryVersion {
 // names of its files. The path is relative to the root; the root's path is
 // empty.
 struct DirectoryRecord {
-  // The label of the root. The root is not a class.
+  // The label of the root, which is not a class.
   static constexpr std::uint32_t kNoLabel = UINT32_MAX;
 
   std::uint64_t path_offset = 0;  // bytes into the names
@@ -100,19 +100,19 @@ struct FolderIndexParts {
   // A digest of the absolute paths by which symbolic links were resolved; 0 if
   // there are no links.
   std::uint64_t link_context = 0;
-  // A reservation of at least FolderIndex::Bytes.
+  // A reservation of at least FolderIndex::Bytes() bytes.
   base::MemoryReservation reservation = {};
 };
 
 // The index of a dataset of files: the name, size, time and label of each
-// sample, compressed. It takes 20 bytes a sample and 56 a directory, plus the
-// names.
+// sample, in a compact form. It takes 20 bytes for each sample, 56 bytes for
+// each directory, and the bytes of the names.
 //
 // Thread-safe. Immutable except for scanned_at_nanos() and stale(). Holds a
 // reservation for its memory. Never blocks. Only Create has errors.
 class FolderIndex {
  public:
-  // Makes an index of its parts. Checks them, since they may come from a
+  // Makes an index from its parts. Checks the parts, since they may come from a
   // damaged file. DATA_LOSS: the parts do not fit together.
   static absl::StatusOr<std::shared_ptr<const FolderIndex>> Create(
       FolderIndexParts parts);
@@ -166,15 +166,16 @@ class FolderIndex {
     scanned_at_nanos_ = scanned_at_nanos;
     stale_ = false;
   }
-  // Records that a read found a file to differ from the index.
+  // Records that a read has found a file that differs from the index.
   void MarkStale() const { stale_ = true; }
-  // Whether MarkStale was called since the last scan that found these samples.
+  // Whether MarkStale was called after the last call of Confirm.
   bool stale() const { return stale_; }
 
-  // Whether every directory that was changed after the last scan began must
-  // show it by its times. This is so if all directories were last changed long
-  // before that scan. File systems may have coarse times. So a directory that
-  // changed just before the scan might change again and keep the same time.
+  // Whether the times of a directory are sure to differ if it was changed after
+  // the last scan began. They are sure to differ if all directories were last
+  // changed long before that scan. File systems may store coarse times: a
+  // directory that changed just before the scan might change again and keep the
+  // same time.
   bool IsSettled() const;
 
   // Whether `other` has the same samples, in directories of the same versions.

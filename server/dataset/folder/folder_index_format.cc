@@ -60,7 +60,8 @@ absl::StatusOr<FolderIndexParts> TakeFolderIndex(IndexFileReader& file,
   FOREBAY_ASSIGN_OR_RETURN(const Header header,
                            file.TakeHeader<Header>(TypeOf(format)));
   if (header.zero != 0) return DamagedIndexFile("is of another version");
-  // The counts of a damaged file are refused before memory is reserved by them.
+  // If the counts of a damaged file are too large, they are refused before
+  // memory is reserved for them.
   const std::uint64_t longest = file.left();
   if (header.directories > longest / sizeof(DirectoryRecord) ||
       header.samples > longest / sizeof(FolderFile) ||

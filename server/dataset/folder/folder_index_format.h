@@ -20,24 +20,25 @@
 //   samples      20 bytes each: name_offset, size_low, mtime_low, mtime_high
 //                u32; size_high, name_length u16
 //   names        bytes, see DirectoryRecord and FolderFile
-//   checksum     16 bytes: XXH3-128 of all before, in its canonical form
+//   checksum     16 bytes: XXH3-128 of all bytes before, in canonical form
 // See index_file.h.
 
 namespace forebay::dataset::folder {
 
 // Returns the content of the index's file. `format` is a number that tells
-// apart formats and kinds of folders; for images it is a
+// kinds of folders and other formats apart. For images it is a
 // proto::DatasetSpec::Format. Thread-safe; never blocks.
 std::string EncodeFolderIndex(const FolderIndex& index, std::uint32_t format);
 
-// Appends all of the file except its checksum. Thread-safe; never blocks.
+// Appends to `bytes` the content of the file without its checksum. Thread-safe;
+// never blocks.
 void AppendFolderIndex(std::string& bytes, const FolderIndex& index,
                        std::uint32_t format);
 
-// Reads the index in `file`. The index keeps its part of `memory`. DATA_LOSS:
-// the file is damaged, of another version, or of another `format`.
-// RESOURCE_EXHAUSTED: the error of `memory`. Others: those of reading.
-// Thread-safe; blocks for the disk.
+// Reads the index in `file`. The index gets its own reservation from `memory`.
+// DATA_LOSS: the file is damaged, has another version of the file format, or
+// has another `format`. RESOURCE_EXHAUSTED: `memory` cannot grow. Others: those
+// of reading. Thread-safe; blocks for the disk.
 absl::StatusOr<std::shared_ptr<const FolderIndex>> DecodeFolderIndex(
     IndexFileReader& file, std::uint32_t format, base::WorkingMemory& memory);
 

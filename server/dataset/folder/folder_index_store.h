@@ -13,10 +13,10 @@
 
 namespace forebay::dataset::folder {
 
-// Identifies an index: by its root directory, and the kind of its samples.
+// Identifies an index by its root directory and the kind of its samples.
 struct FolderKey {
-  std::uint64_t device = 0;  // of the root directory, like `inode`
-  std::uint64_t inode = 0;
+  std::uint64_t device = 0;  // device of the root directory
+  std::uint64_t inode = 0;   // inode of the root directory
   std::uint32_t format = 0;  // the `format` of DecodeFolderIndex
 
   friend auto operator<=>(const FolderKey&, const FolderKey&) = default;
@@ -36,14 +36,14 @@ class FolderIndexStore {
       : directory_(std::move(directory)), budget_(budget), probe_(directory_) {}
 
   // Loads an index. NOT_FOUND: there is no such index. DATA_LOSS: the file is
-  // damaged or of another version. PERMISSION_DENIED: the file belongs to
-  // another user. RESOURCE_EXHAUSTED: the budget has no room for the index.
-  // Others: the disk's.
+  // damaged, or has another version of the file format. PERMISSION_DENIED: the
+  // file belongs to another user. RESOURCE_EXHAUSTED: the budget has no room
+  // for the index. Others: errors of the disk.
   absl::StatusOr<std::shared_ptr<const FolderIndex>> Load(
       const FolderKey& key) const;
 
   // Saves an index, and then trims the directory (index_folder.h). The errors
-  // are those of Load; on failure the former index is still there.
+  // are those of Load. If saving fails, the old index stays.
   absl::Status Save(const FolderKey& key, const FolderIndex& index) const;
 
   // Removes an index. Also succeeds if there is no such index.

@@ -12,7 +12,7 @@
 namespace forebay::dataset::folder {
 namespace {
 
-// Names the memory in errors of the budget.
+// The purpose of the memory, as named in errors of the budget.
 constexpr char kWhat[] = "its index";
 
 // Returns the part of the tree where samples of the given kind may lie.

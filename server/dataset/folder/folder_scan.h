@@ -18,7 +18,7 @@ namespace forebay::dataset::folder {
 struct ScanOptions {
   FolderKind kind = FolderKind::kImages;
   int threads = 1;                 // at least 1
-  std::int64_t now_nanos = 0;      // wall clock, since the Unix epoch
+  std::int64_t now_nanos = 0;      // wall-clock time since the Unix epoch
   std::uint64_t link_context = 0;  // see FolderIndexParts
   std::stop_token stop;            // ends the scan early
   // The budget that counts the memory of the scan and of the index. It outlives
@@ -34,9 +34,9 @@ struct ScanOptions {
 // torchvision skips, and a link to a directory that contains the link, which
 // torchvision follows forever.
 //
-// Blocks for the disk until it is done or stopped. Errors name the path: those
-// of ScanTree and BuildFolderIndex; RESOURCE_EXHAUSTED: the budget has no room
-// for the index.
+// Blocks for the disk until it is done or stopped. Errors are those of ScanTree
+// and BuildFolderIndex, and name the path. RESOURCE_EXHAUSTED: the budget has
+// no room for the index.
 absl::StatusOr<std::shared_ptr<const FolderIndex>> ScanFolder(
     const storage::local::LocalRoot& root, const ScanOptions& options);
 
@@ -46,8 +46,8 @@ absl::StatusOr<std::shared_ptr<const FolderIndex>> ScanFolder(
 // slash are ignored: some tools create such objects to stand for folders.
 //
 // Blocks for the network, but returns soon after `options.stop` is requested.
-// Errors name the root: those of the lister and of BuildFolderIndex;
-// INVALID_ARGUMENT: a name is too long; RESOURCE_EXHAUSTED: a folder has too
+// Errors name the root. They are those of the lister and of BuildFolderIndex.
+// INVALID_ARGUMENT: a name is too long. RESOURCE_EXHAUSTED: a folder has too
 // many names, or the budget has no room.
 absl::StatusOr<std::shared_ptr<const FolderIndex>> ListFolder(
     storage::ObjectLister& lister, const storage::Root& root,

@@ -18,7 +18,7 @@
 namespace forebay::dataset::folder {
 namespace {
 
-// torchvision.datasets.folder.IMG_EXTENSIONS.
+// The suffixes of torchvision.datasets.folder.IMG_EXTENSIONS.
 constexpr std::string_view kImageExtensions[] = {
     ".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"};
 constexpr std::string_view kArrayExtensions[] = {".npy"};
@@ -63,7 +63,7 @@ bool EndsInOneOf(std::string_view name,
       });
 }
 
-// An error names at most this number of empty classes.
+// The most empty classes that an error names.
 constexpr std::size_t kNamedClasses = 10;
 
 // Returns the first component of a path, which names the class.
@@ -153,7 +153,7 @@ absl::Status ChooseFlat(const std::string& uri, FolderKind kind,
 }
 
 // Moves the directories' contents into the parts of an index. Frees each
-// directory after it was moved, so that little is in memory twice.
+// directory after it was moved, so that few bytes are in memory twice.
 absl::StatusOr<FolderIndexParts> Assemble(
     std::vector<ScannedDirectory> directories, base::WorkingMemory& memory) {
   FolderIndexParts parts;

@@ -55,11 +55,11 @@ class ObjectTree {
                       FolderKind kind = FolderKind::kImages)
       : memory_(memory), kind_(kind) {}
 
-  // Adds an object. Returns whether the object is a sample. If it is not, its
-  // name may still add a class. Callers add the samples of a directory in the
-  // order of their names. INVALID_ARGUMENT: the name is too long.
-  // RESOURCE_EXHAUSTED: the folder has too many names, or the error of
-  // `memory`.
+  // Adds an object. Returns whether the object is a sample. If the object is
+  // not a sample, its name may still add a class. Callers add the samples of a
+  // directory in the order of their names. INVALID_ARGUMENT: the name is too
+  // long. RESOURCE_EXHAUSTED: the folder has too many names, or `memory` cannot
+  // grow.
   absl::StatusOr<bool> Add(const storage::ListedObject& object);
   // Returns the directories, including the root. To be called once, at the end.
   std::vector<ScannedDirectory> Take();
@@ -79,10 +79,11 @@ class ObjectTree {
 
 // Builds the index of `directories`, which include the root. Each directory's
 // samples are in the order of their names. `scanned_at_nanos` and
-// `link_context` are those of FolderIndexParts. The index keeps its part of
-// `memory`. Errors name `uri`. NOT_FOUND: there are no classes, or a class has
-// no sample. INVALID_ARGUMENT: samples of kArrays lie both directly in the root
-// and in folders. RESOURCE_EXHAUSTED: the error of `memory`.
+// `link_context` are those of FolderIndexParts. The index gets its own
+// reservation from `memory`. Errors name `uri`. NOT_FOUND: there are no
+// classes, or a class has no sample. INVALID_ARGUMENT: samples of kArrays lie
+// both directly in the root and in folders. RESOURCE_EXHAUSTED: `memory` cannot
+// grow.
 absl::StatusOr<std::shared_ptr<const FolderIndex>> BuildFolderIndex(
     std::vector<ScannedDirectory> directories, const std::string& uri,
     std::int64_t scanned_at_nanos, std::uint64_t link_context,

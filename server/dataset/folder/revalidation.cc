@@ -44,8 +44,8 @@ class Revalidation {
   }
 
  private:
-  // Whether the file of sample next_ has the size and time in the index. If its
-  // stat fails, the file is taken for unchanged: a read will check it.
+  // Whether the file of sample next_ has the size and time in the index. If the
+  // stat fails, the file counts as unchanged: a read will check it.
   bool IsFileAsItWas(int directory, std::string_view path) const {
     const Sample sample = index_.At(next_);
     const auto stat =

@@ -24,14 +24,14 @@ struct RevalidationLimits {
   }
 };
 
-// Whether `root` is still as `index` says. Every directory must have the inode
-// and the times with which it was scanned. If so, nothing was added, removed or
-// renamed. A directory's times do not show files that changed in place. So some
-// files, evenly spread and at most as many as `limits` says, must have the
-// sizes and times in the index. Other files are checked when they are read. If
-// a file changed, adds a sentence to `warnings`. Also returns false if `stop`
-// is requested before the end. Thread-safe. Blocks for the disk: one open a
-// directory, one stat a checked file.
+// Whether `root` still is as `index` describes it. Every directory must have
+// the inode and the times that it had when it was scanned. Then nothing was
+// added, removed or renamed. A directory's times do not show files that changed
+// in place. So some files, evenly spread, must have the sizes and times in the
+// index. Their number is limited by `limits`. Other files are checked when they
+// are read. If a file changed, adds a sentence to `warnings`. Also returns
+// false if `stop` is requested before the end. Thread-safe. Blocks for the
+// disk: opens each directory, and stats each checked file.
 bool IsUnchanged(const storage::local::LocalRoot& root,
                  const FolderIndex& index, const std::stop_token& stop,
                  std::vector<std::string>* warnings,

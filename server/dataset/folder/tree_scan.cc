@@ -26,7 +26,7 @@
 // queues the directories in it. Threads are added only while directories wait,
 // so a hanging file system holds at most one thread for each directory. The
 // scan ends at the first error, or when the queue is empty and no thread is
-// busy. A stop is an error, too: busy threads notice it and wake the others.
+// busy. A stop counts as an error: busy threads notice it and wake the others.
 // Every directory points to its parent, so a link to an ancestor is noticed.
 
 namespace forebay::dataset::folder {
@@ -107,14 +107,14 @@ class Scan {
 
   const LocalRoot& root_;
   bool (*const wanted_)(std::string_view);
-  const std::size_t most_others_;  // besides the caller's
+  const std::size_t most_others_;  // threads besides the caller's
   base::WorkingMemory& memory_;
   const std::stop_token& stop_;
   const TreePart part_;
 
   base::Mutex mutex_;
   base::CondVar changed_;
-  std::deque<Node> nodes_ ABSL_GUARDED_BY(mutex_);  // never move
+  std::deque<Node> nodes_ ABSL_GUARDED_BY(mutex_);  // nodes never move
   std::deque<Node*> pending_ ABSL_GUARDED_BY(mutex_);
   int busy_ ABSL_GUARDED_BY(mutex_) = 0;
   bool has_links_ ABSL_GUARDED_BY(mutex_) = false;
@@ -221,7 +221,7 @@ absl::Status Scan::List(Node& node, Listing& listing) const {
   const std::string& path = node.directory.path;
   FOREBAY_RETURN_IF_ERROR(CheckNotStopped());
   FOREBAY_ASSIGN_OR_RETURN(base::Fd fd, root_.OpenDirectory(path));
-  // The version is read first, so a later check notices a change meanwhile.
+  // The version is read first. A later check then notices a change meanwhile.
   FOREBAY_ASSIGN_OR_RETURN(node.directory.version,
                            VersionOfDirectory(fd.get(), path));
   FOREBAY_RETURN_IF_ERROR(CheckNoLoop(node));
@@ -328,7 +328,7 @@ absl::Status Scan::FollowLink(const std::string& path, Entry& entry) const {
 
 absl::Status Scan::LookAtFiles(int fd, const std::string& path,
                                std::deque<Entry>& files) const {
-  // In this order, a disk that must seek does so in one direction.
+  // In the order of inodes, a disk that must seek moves in one direction.
   std::sort(files.begin(), files.end(),
             [](const Entry& a, const Entry& b) { return a.inode < b.inode; });
   for (Entry& entry : files) {

@@ -17,7 +17,8 @@ namespace forebay::dataset::folder {
 struct ScannedDirectory {
   std::string path;  // relative to the root; the root's path is empty
   DirectoryVersion version;
-  // The wanted files, in Python's order of their names, which `names` holds.
+  // The wanted files, in Python's order of their names. `names` holds the
+  // names.
   std::vector<FolderFile> records;
   std::string names;
 };
@@ -37,21 +38,22 @@ enum class TreePart {
 };
 
 // Lists all directories below `root`, including those that links lead to. Takes
-// the files in `part` whose names `wanted` accepts. It also takes entries that
-// are not regular files, and entries whose stat fails. If the size is unknown,
-// 0 is recorded. Reading such an entry later reports the error.
+// the files in `part` whose names `wanted` accepts. Also takes entries that are
+// not regular files, and entries whose stat fails. If the size is unknown, 0 is
+// recorded. Reading such an entry later reports the error.
 //
 // Lists up to `threads` directories at once, on threads that end before
 // ScanTree returns. Several threads may call `wanted` at once. Counts the
-// result in `memory`, where it stays counted. Blocks for the disk. After `stop`
-// is requested, it blocks only until each thread has ended its present system
-// call.
+// result in `memory`, and leaves it counted there. Blocks for the disk. After
+// `stop` is requested, blocks only until each thread has ended its present
+// system call.
 //
-// Errors name the path: INVALID_ARGUMENT: a link leads to a directory that
-// contains the link; PERMISSION_DENIED: a link that may lead to a directory
-// leads outside the root; RESOURCE_EXHAUSTED: too many directories; others: a
-// directory cannot be listed. Errors without a path: CANCELLED: stopped;
-// RESOURCE_EXHAUSTED: that of `memory`.
+// These errors name the path. INVALID_ARGUMENT: a link leads to a directory
+// that contains the link. PERMISSION_DENIED: a link that may lead to a
+// directory leads outside the root. RESOURCE_EXHAUSTED: there are too many
+// directories. Others: a directory cannot be listed. These errors do not name a
+// path. CANCELLED: the scan was stopped. RESOURCE_EXHAUSTED: `memory` cannot
+// grow.
 absl::StatusOr<ScannedTree> ScanTree(const storage::local::LocalRoot& root,
                                      bool (*wanted)(std::string_view name),
                                      int threads, base::WorkingMemory& memory,

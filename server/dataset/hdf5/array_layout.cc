@@ -47,14 +47,14 @@ absl::Status ReadShape(Bytes message, const Widths& widths,
   std::uint64_t bytes = array->type.size;
   for (std::uint64_t i = 0; i < rank; ++i) {
     array->shape.push_back(cursor.TakeLength());
-    // An extent of 0 leaves no elements. It counts as 1 here, so that the
-    // product of the other extents is bounded, too: row_bytes() leaves out the
-    // first axis.
+    // An extent of 0 counts as 1 here, so that the product of the other extents
+    // is bounded, too: row_bytes() leaves out the first axis.
     if (!Multiply(std::max<std::uint64_t>(1, array->shape.back()), &bytes))
       return Damaged("shape");
   }
   array->largest = array->shape;
-  // Bit 0 of the flags says that maximum sizes follow. All ones mean unlimited.
+  // Bit 0 of the flags says that maximum sizes follow. A size whose bits are
+  // all ones means "unlimited".
   for (std::uint64_t i = 0; i < rank && (flags & 1) != 0; ++i) {
     const std::uint64_t unlimited = UINT64_MAX >> (64 - 8 * widths.length);
     array->largest[i] = cursor.TakeLength();
@@ -65,9 +65,9 @@ absl::Status ReadShape(Bytes message, const Widths& widths,
 }
 
 // Reads a Fill Value message. The old message has only a size and a value. The
-// newer one first says whether a value is defined: versions 1 and 2 in a byte
-// of its own, version 3 in bit 5 of the flags. A value that has not the size of
-// an element is ignored, because the element type may have changed.
+// newer message first says whether a value is defined: versions 1 and 2 in a
+// byte of its own, version 3 in bit 5 of the flags. A value whose size is not
+// that of an element is ignored, because the element type may have changed.
 absl::Status ReadFill(const Message& message, ArrayLayout* array) {
   ByteCursor cursor(message.body);
   if (message.type == MessageType::kFillValue) {
@@ -86,8 +86,8 @@ absl::Status ReadFill(const Message& message, ArrayLayout* array) {
   return absl::OkStatus();
 }
 
-// Checks the shape of chunks, and removes its last number. In a message, that
-// number is the bytes of an element.
+// Checks the shape of chunks, and removes its last number. The message has the
+// bytes of an element in that place.
 absl::Status CheckChunk(ArrayLayout* array) {
   auto& chunk = array->chunk;
   if (chunk.size() != array->shape.size() + 1 ||
@@ -102,7 +102,7 @@ absl::Status CheckChunk(ArrayLayout* array) {
   return absl::OkStatus();
 }
 
-// Reads a layout message of version 1 or 2 from after its version number on.
+// Reads the part of a layout message that follows the version number 1 or 2.
 // The dimension sizes of contiguous and compact datasets repeat the Dataspace
 // message.
 absl::Status ReadOldLayout(ByteCursor& cursor, ArrayLayout* array) {
@@ -126,8 +126,8 @@ absl::Status ReadOldLayout(ByteCursor& cursor, ArrayLayout* array) {
   return absl::OkStatus();
 }
 
-// Reads a chunked layout of version 3, 4 or 5 from after its class on. Version
-// 3 has dimension sizes of 4 bytes, and a version 1 B-tree as its only index.
+// Reads the part of a chunked layout that follows the class. Version 3 has
+// dimension sizes of 4 bytes, and a version 1 B-tree as its only index.
 absl::Status ReadChunked(ByteCursor& cursor, std::uint64_t version,
                          ArrayLayout* array) {
   if (version == 3) {
@@ -276,7 +276,7 @@ absl::StatusOr<ArrayLayout> ReadArrayLayout(
   }
   ArrayLayout array;
   FOREBAY_ASSIGN_OR_RETURN(array.type, ParseElementType(type->body));
-  // A reference has the fixed size that the superblock's widths give it.
+  // The superblock's widths determine the size of a reference.
   if (array.type.is_variable() &&
       array.type.size != ReferenceBytes(file.widths()))
     return Damaged("datatype");
@@ -286,7 +286,7 @@ absl::StatusOr<ArrayLayout> ReadArrayLayout(
       filters != nullptr) {
     FOREBAY_ASSIGN_OR_RETURN(array.filters, ParseFilters(filters->body));
   }
-  // If a writer left both messages, the newer one counts.
+  // If there are both kinds of fill value message, the newer kind is used.
   const Message* fill = FindMessage(messages, MessageType::kFillValue);
   if (fill == nullptr) fill = FindMessage(messages, MessageType::kOldFillValue);
   if (fill != nullptr) FOREBAY_RETURN_IF_ERROR(ReadFill(*fill, &array));

@@ -29,8 +29,9 @@ enum class ChunkIndex : std::uint8_t {
 };
 
 // A dataset of an HDF5 file: type and shape of its elements, and where the file
-// stores them. It is read from the messages of the dataset's object header
-// (Dataspace, Datatype, Data Layout, Filter Pipeline, Fill Value).
+// stores them. ReadArrayLayout reads these facts from the messages of the
+// dataset's object header (Dataspace, Datatype, Data Layout, Filter Pipeline,
+// Fill Value).
 struct ArrayLayout {
   // The Layout Class says where the elements are: in the Data Layout message
   // itself, in one piece of the file, or in chunks of equal shape that an index
@@ -41,12 +42,13 @@ struct ArrayLayout {
   // Extents of the axes, the slowest first; at most kMostDimensions. The first
   // axis counts rows.
   std::vector<std::uint64_t> shape;
-  // Extents to which the axes can grow; UINT64_MAX if there is no limit. Fixed
-  // and extensible arrays number the chunks of this shape, and not of `shape`.
+  // Extents to which the axes can grow; UINT64_MAX if there is no limit. The
+  // indexes kFixedArray and kExtensibleArray number the chunks of this shape,
+  // not those of `shape`.
   std::vector<std::uint64_t> largest;
-  // Whether MakeWhole has made the whole dataset one row. `shape`, `largest`
-  // and `chunk` then begin with an axis of extent 1 that the file does not
-  // have.
+  // Whether MakeWhole was called: the whole dataset is then a single row.
+  // `shape`, `largest` and `chunk` then begin with an axis of extent 1 that the
+  // file does not have.
   bool is_whole = false;
   Kind kind = Kind::kContiguous;
   // The bytes of all elements of a compact dataset.
@@ -63,33 +65,33 @@ struct ArrayLayout {
   // filters.
   bool plain_edges = false;
   // Bytes of the only chunk in the file, and the chunk's filter mask. Set only
-  // if the index is kSingle and the chunk has filters. A set bit of the mask
-  // means that the writer left out the filter with that number.
+  // if the index is kSingle and the chunk has filters. If bit i of the mask is
+  // set, the writer left out filter i.
   std::uint64_t single_bytes = 0;
   std::uint32_t single_mask = 0;
   // Creation parameters of a fixed or extensible array, one byte each, as the
-  // layout message has them. The array's own header repeats them.
+  // layout message has them. The header of the array repeats them.
   std::uint8_t parameters[5] = {};
-  // The fill value: the bytes of an element that was not written. An empty fill
-  // value means zeros.
+  // The fill value: the bytes of each element that was not written. If it is
+  // empty, the bytes are zeros.
   std::string fill;
 
   // Number of rows; 0 for a scalar dataset.
   std::uint64_t rows() const { return shape.empty() ? 0 : shape.front(); }
-  // Returns the size of one row in bytes. The product cannot overflow, because
-  // kMostBytes bounds it.
+  // Returns the size of one row in bytes. The product of the extents cannot
+  // overflow, because kMostBytes bounds it.
   std::uint64_t row_bytes() const;
   // Returns the size in bytes of one chunk without filters.
   std::uint64_t chunk_bytes() const;
-  // Returns the number of chunks along an axis. A partial chunk at the edge
-  // counts.
+  // Returns the number of chunks along an axis, with the partial chunk at the
+  // edge.
   std::uint64_t chunks(std::size_t axis) const;
   // Returns the number of chunks that contain parts of one row.
   std::uint64_t chunks_of_row() const;
   // Whether each row lies in one piece: the dataset is not chunked, or a chunk
   // is as wide as a row.
   bool has_whole_rows() const;
-  // Prepends the axis of extent 1 that makes the whole dataset one row.
+  // Makes the whole dataset a single row, by prepending an axis of extent 1.
   void MakeWhole();
 };
 
@@ -100,10 +102,10 @@ inline constexpr std::size_t kMostDimensions = 32;
 inline constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 60;
 
 // Reads the layout of the object whose header has these messages. Thread-safe;
-// owns nothing; never blocks. Errors give the reason alone. NOT_FOUND: the
-// object is not a dataset. DATA_LOSS: it is damaged. UNIMPLEMENTED: it cannot
-// be read, such as a virtual dataset or one in an external file. The message is
-// worded to follow the dataset's name.
+// owns nothing; never blocks. NOT_FOUND: the object is not a dataset.
+// DATA_LOSS: the dataset is damaged. UNIMPLEMENTED: it cannot be read, for
+// instance because it is virtual or lies in an external file. Error messages
+// give the reason alone, worded to follow the dataset's name.
 absl::StatusOr<ArrayLayout> ReadArrayLayout(
     const FileView& file, const std::vector<Message>& messages);
 

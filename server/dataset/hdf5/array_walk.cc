@@ -12,13 +12,13 @@
 // data block of elements. A block with more elements than a page holds begins
 // with a bitmap of the pages that were written. Each page has its own checksum.
 //
-// An extensible array (VII.D) has an index block. It contains the first
+// An extensible array (VII.D) has an index block, which contains the first
 // elements, then the addresses of data blocks, then the addresses of super
 // blocks ("secondary blocks"). A super block has the addresses of further data
 // blocks. Super block s has 2^(s/2) data blocks of M * 2^((s+1)/2) elements
 // each, where M is the header's Data Block Minimum Elements, and divisions
-// round down. The data blocks of the first super blocks have their addresses in
-// the index block.
+// round down. The first super blocks are not blocks of the file: the index
+// block has the addresses of their data blocks.
 //
 // The walk keeps a stack of blocks to read. Each step reads one block and
 // pushes its children in reverse, so that blocks are read in the order of their
@@ -30,7 +30,8 @@ namespace {
 
 constexpr std::uint64_t kChecksum = 4;
 constexpr std::uint64_t kPrefix = 6;  // signature (4 bytes), version, Client ID
-// Bounds the number of elements in a page, because a page is read at once.
+// The most bits that the number of elements in a page may have. The number is
+// bounded because a page is read at once.
 constexpr std::uint64_t kMostPageBits = 24;
 
 absl::Status Damaged() {
@@ -65,8 +66,8 @@ absl::Status ArrayWalk::Step(FileView& file, Show show) {
   FOREBAY_RETURN_IF_ERROR(file.memory().MakeRoom(pending_, next.size()));
   pending_.insert(pending_.end(), next.rbegin(), next.rend());
   if (done()) {
-    // The item that the constructor added was not counted, because the
-    // constructor has no file whose memory could count it.
+    // The constructor had no FileView, so it did not count the item that it
+    // added.
     file.memory().Shrink((pending_.capacity() - 1) * sizeof(Item));
     std::vector<Item>().swap(pending_);
   }
@@ -144,7 +145,8 @@ absl::Status ArrayWalk::AddPages(FileView& file, const Item& block,
                                  std::uint64_t page, std::vector<Item>* next) {
   const std::uint64_t bytes = page_elements_ * element_bytes_ + kChecksum;
   // Each bit of the bitmap stands for a page, so a few damaged bytes could make
-  // many items. All pages of a block but the last are whole.
+  // many items. Only the last page of a block may be partial, and is not
+  // counted.
   pages_ += Pages(block.count, page_elements_) - 1;
   if (pages_ > file.size() / bytes) return Damaged();
   for (std::uint64_t first = 0; first < block.count;
@@ -249,8 +251,8 @@ std::uint64_t ArrayWalk::ElementsOf(std::uint64_t super) const {
 absl::Status ArrayWalk::ReadIndexBlock(FileView& file, const Item& item,
                                        Show show, std::vector<Item>* next) {
   const std::uint64_t address = file.widths().address;
-  // The index block has the data block addresses of this many super blocks:
-  // those with fewer than `least_blocks_` data blocks.
+  // The index block has the addresses of the data blocks of the first `direct`
+  // super blocks, which have fewer than `least_blocks_` data blocks each.
   const std::uint64_t direct = std::min(
       supers_,
       2 * (static_cast<std::uint64_t>(std::bit_width(least_blocks_)) - 1));
@@ -308,9 +310,9 @@ absl::Status ArrayWalk::ReadSuperBlock(FileView& file, const Item& item,
                      item.first + i * elements, elements, item.super};
     if (block.address == kNoAddress) continue;
     if (has_pages) {
-      // A block has at least a byte for each element. Without this check, pages
-      // beyond the file's end would make items until their bytes are found
-      // missing.
+      // A block has at least a byte for each element. Without this check, a
+      // damaged block could add an item for each of very many pages beyond the
+      // file's end.
       FOREBAY_RETURN_IF_ERROR(file.Locate(block.address, elements).status());
       FOREBAY_RETURN_IF_ERROR(
           Add(file, {Part::kPagedBlock, block.address, 0, 0, 0}, next));

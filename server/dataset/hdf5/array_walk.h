@@ -11,23 +11,23 @@
 
 namespace forebay::dataset::hdf5 {
 
-// An element of an array that indexes chunks: the address of one chunk.
+// An element of a fixed or extensible array; describes one chunk.
 struct ArrayElement {
   // Address of the chunk; kNoAddress if the chunk was never written.
   std::uint64_t address = kNoAddress;
-  // Bytes and filter mask of the chunk, as StoredChunk has them. Only arrays of
-  // chunks with filters have these two.
+  // Bytes and filter mask of the chunk, as in StoredChunk. Set only if the
+  // chunks have filters.
   std::uint64_t bytes = 0;
   std::uint32_t mask = 0;
 };
 
 // Walks through a Fixed Array or an Extensible Array of chunks, block by block
-// (HDF5 File Format Specification v3.0 VII.C and VII.D). If a chunk was not
-// written, its element may be shown with kNoAddress, or left out.
+// (HDF5 File Format Specification v3.0 VII.C and VII.D). An element whose chunk
+// was not written is shown with kNoAddress, or is left out.
 //
-// Used by one thread. Owns its list of pending blocks, and counts it in the
-// file's memory. Never blocks. Errors: those of FileView; DATA_LOSS: the array
-// is damaged.
+// Used by one thread. Owns its list of pending blocks, and counts it in
+// FileView::memory(). Never blocks. Errors: those of FileView; DATA_LOSS: the
+// array is damaged.
 class ArrayWalk {
  public:
   enum class Kind { kFixed, kExtensible };
@@ -40,21 +40,21 @@ class ArrayWalk {
   ArrayWalk(Kind kind, std::uint64_t address)
       : kind_(kind), pending_{{Part::kHeader, address, 0, 0, 0}} {}
 
-  // Whether all blocks were walked through.
+  // Whether all blocks were read.
   bool done() const { return pending_.empty(); }
-  // Whether elements have sizes and filter masks. Known after the first step,
+  // Whether elements have sizes and filter masks. Known after the first Step,
   // which reads the header.
   bool has_filters() const { return has_filters_; }
 
   // Reads the next block and shows its elements. UNAVAILABLE: bytes are
-  // missing, and no element was shown. The call can be repeated when the bytes
-  // have come. Must not be called once done() is true.
+  // missing, and no element was shown; the call can be repeated once `file` has
+  // the bytes. Must not be called once done() is true.
   absl::Status Step(FileView& file, Show show);
 
  private:
   // The kinds of blocks, as the specification names them. Pages are parts of a
-  // data block; each has a checksum of its own. kPagedBlock is what precedes
-  // the pages in a data block of an extensible array.
+  // data block; each has a checksum of its own. kPagedBlock is the part of an
+  // extensible array's data block that precedes the pages.
   enum class Part {
     kHeader,
     kIndexBlock,
@@ -71,7 +71,8 @@ class ArrayWalk {
     std::uint64_t first = 0;
     // Number of the block's elements.
     std::uint64_t count = 0;
-    // Number of the super block, or of the super block that has the data block.
+    // Number of this super block, or of the super block that this data block
+    // belongs to.
     std::uint64_t super = 0;
   };
 
@@ -88,7 +89,7 @@ class ArrayWalk {
   absl::Status ReadSuperBlock(FileView& file, const Item& item,
                               std::vector<Item>* next);
   absl::Status ReadDataBlock(FileView& file, const Item& item, Show show);
-  // Checks what precedes the pages of a data block, and has no elements.
+  // Checks the prefix of a data block with pages. The prefix has no elements.
   absl::Status ReadPagedBlock(FileView& file, const Item& item) const;
   absl::Status ReadPage(FileView& file, const Item& item, Show show);
   // Takes the elements of a block off `cursor` and shows them.
@@ -98,13 +99,13 @@ class ArrayWalk {
   // Sets has_filters_ and element_bytes_ accordingly.
   absl::Status SetElementBytes(FileView& file, std::uint64_t client,
                                std::uint64_t bytes);
-  // Adds a block to `next` and counts it in the file's memory. A block whose
-  // address is kNoAddress was never written, and is left out.
+  // Adds a block to `next` and counts it in FileView::memory(). Leaves out a
+  // block that was never written: its address is kNoAddress.
   static absl::Status Add(FileView& file, const Item& item,
                           std::vector<Item>* next);
-  // Adds the pages of a data block that were written. `at` is the address of
-  // the block's first page. In the bitmap `written`, the bit of that page has
-  // the number `page`.
+  // Adds those pages of a data block that were written. `at` is the address of
+  // the block's first page. In the bitmap `written`, bit `page` stands for the
+  // first page.
   absl::Status AddPages(FileView& file, const Item& block, std::uint64_t at,
                         Bytes written, std::uint64_t page,
                         std::vector<Item>* next);
@@ -119,14 +120,15 @@ class ArrayWalk {
   bool has_filters_ = false;
   // Bytes of one element in the file.
   std::uint64_t element_bytes_ = 0;
-  // Elements in a page. A data block with more elements than that has pages.
+  // Elements in a page. A data block with more elements is divided into pages.
   std::uint64_t page_elements_ = 1;
-  // Numbers of elements and of whole pages so far. The size of the file bounds
-  // both, so that the walk ends even if damaged blocks share an address.
+  // Numbers of elements shown and of whole pages added so far. The walk fails
+  // if the file is too small for so many, so it ends even if damaged blocks
+  // share an address.
   std::uint64_t shown_elements_ = 0;  // elements
   std::uint64_t pages_ = 0;           // whole pages
-  // Number of super blocks. This member and those below describe an extensible
-  // array.
+  // Number of super blocks. This member and all that follow are used only for
+  // an extensible array.
   std::uint64_t supers_ = 0;
   // Number of elements that are in the index block itself.
   std::uint64_t index_elements_ = 0;
@@ -136,7 +138,8 @@ class ArrayWalk {
   // the file. If a super block has fewer, the index block has the addresses of
   // its data blocks.
   std::uint64_t least_blocks_ = 0;
-  // Bytes of the Block Offset in the prefix of a data block or super block.
+  // Bytes of the field Block Offset in the prefix of a data block or super
+  // block.
   std::uint64_t offset_bytes_ = 0;
 };
 

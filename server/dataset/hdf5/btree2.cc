@@ -8,7 +8,7 @@
 #include "server/base/status.h"
 
 // A leaf of a version 2 B-tree (HDF5 File Format Specification v3.0 III.A.2)
-// has only records. Any other node has pointers to children, too, one more than
+// has only records. Any other node also has pointers to children: one more than
 // it has records. A pointer is the child's address and the number of records in
 // the child. If the child is not a leaf, another number follows: the number of
 // all records in the child and beneath it. The widths of the two numbers are
@@ -114,8 +114,8 @@ absl::Status Btree2Walk::Step(
   FOREBAY_ASSIGN_OR_RETURN(
       ByteCursor cursor,
       file.Checked(node.address, bytes, node.depth > 0 ? "BTIN" : "BTLF"));
-  // All bytes of the node are there before it is parsed, so that a repeated
-  // step shows no record twice.
+  // From here on, no byte of the node is missing. A repeated step therefore
+  // shows no record twice.
   if (!node_addresses_.insert(node.address).second) return Damaged();
   FOREBAY_RETURN_IF_ERROR(file.memory().Grow(kAddressSetBytes));
   pending_.pop_back();

@@ -13,8 +13,8 @@ namespace forebay::dataset::hdf5 {
 using Bytes = absl::Span<const std::uint8_t>;
 
 // The Undefined Address, whose bits are all ones. A structure with this address
-// does not exist. A narrower address whose bits are all ones is widened to this
-// value.
+// does not exist. ByteCursor widens a narrower address whose bits are all ones
+// to this value.
 inline constexpr std::uint64_t kNoAddress = UINT64_MAX;
 
 // Bytes of an address ("size of offsets") and of a length ("size of lengths")

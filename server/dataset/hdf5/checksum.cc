@@ -45,8 +45,8 @@ struct State {
 }  // namespace
 
 std::uint32_t Lookup3(absl::Span<const std::uint8_t> bytes) {
-  // The words begin with this constant, the length and the initial value, which
-  // is 0 in HDF5.
+  // Each word begins as the sum of this constant, the length and the initial
+  // value, which is 0 in HDF5.
   const auto start = 0xdeadbeef + static_cast<std::uint32_t>(bytes.size());
   State state{start, start, start};
   // The last block is mixed differently, even if it is a whole one.
@@ -64,7 +64,7 @@ std::uint32_t Lookup3(absl::Span<const std::uint8_t> bytes) {
 
 std::uint32_t Fletcher32(absl::Span<const std::uint8_t> bytes) {
   // Number of words that can be added before a sum may overflow 32 bits. The
-  // sums are folded after each such run of words.
+  // sums are folded after each run of so many words.
   constexpr std::size_t kWords = 360;
   std::uint32_t sum1 = 0;
   std::uint32_t sum2 = 0;

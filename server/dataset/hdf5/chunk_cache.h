@@ -23,23 +23,22 @@ struct PlainChunk {
   std::shared_ptr<const std::string> owner;
 };
 
-// Undoes the filters of chunks, and caches the result for other rows of the
-// same chunk. Chunks of one row are not cached. The key of an entry is a digest
-// of the chunk's bytes in the file, so that no entry is ever stale.
+// Undoes the filters of chunks, and caches the results for other rows of the
+// same chunks. A chunk with only one row is not cached. The key of an entry is
+// a digest of the chunk's bytes in the file, so that no entry is ever stale.
 //
 // Thread-safe. Owns the cached chunks, with a reservation for each. Blocks only
-// while another thread looks into the cache. Errors: those of Unfilter and of
-// the caller's buffer.
+// while another thread uses the cache. Errors: those of Unfilter and of the
+// caller's buffer.
 class ChunkCache {
  public:
   // Caches at most `most_bytes` bytes, or nothing if `budget` is null.
   ChunkCache(base::MemoryBudget* budget, std::uint64_t most_bytes)
       : cache_(budget, most_bytes) {}
 
-  // Undoes the filters of `chunk` as Unfilter does. `bytes` is the chunk's
-  // length without filters, and `rows` is the number of its rows. `room` gives
-  // the output buffer; it is called at most once, and only if the chunk is not
-  // in the cache.
+  // Undoes the filters of `chunk` as Unfilter does. Without filters, the chunk
+  // has `bytes` bytes and `rows` rows. `room` gives the output buffer; it is
+  // called at most once, and only if the chunk is not in the cache.
   absl::StatusOr<PlainChunk> Get(const std::vector<ChunkFilter>& filters,
                                  std::uint32_t mask, Bytes chunk,
                                  std::uint64_t bytes, std::uint64_t rows,

@@ -9,9 +9,9 @@
 #include "server/base/status.h"
 
 // A dataset has one of the five indexes of Appendix C (HDF5 File Format
-// Specification v3.0 VII), or the older version 1 B-tree (III.A.1). Whichever
-// index it is, Add is called for each chunk. Add takes the chunk's position
-// along each axis, its address, its bytes and its filter mask.
+// Specification v3.0 VII), or the older version 1 B-tree (III.A.1). The walk of
+// every index calls Add for each chunk. Add takes the chunk's position along
+// each axis, its address, its bytes and its filter mask.
 //
 // B-trees give the position of each chunk. Arrays number the chunks of the
 // largest shape to which the dataset may grow. The implicit index is such an
@@ -82,10 +82,10 @@ absl::Status ChunkWalk::StepBtree1(FileView& file) {
   const Node node = pending_.back();
   const Widths& widths = file.widths();
   // The node's prefix has a signature, the type (1 for chunks), the level, the
-  // number of entries, and the addresses of two siblings. Entries are a key and
-  // a child each. A key is the chunk's bytes, its filter mask, and its offset
-  // in elements along each axis. One more offset, within the element, is always
-  // 0.
+  // number of entries, and the addresses of two siblings. Each entry is a key
+  // and the address of a child. A key is the chunk's bytes, its filter mask,
+  // and its offset in elements along each axis. A further offset, within the
+  // element, is always 0.
   const std::uint64_t prefix = 8 + 2 * widths.address;
   FOREBAY_ASSIGN_OR_RETURN(const Bytes start, file.At(node.address, prefix));
   ByteCursor cursor(start, widths);
@@ -120,8 +120,8 @@ absl::Status ChunkWalk::StepBtree1(FileView& file) {
   std::reverse(pending_.begin() + static_cast<std::ptrdiff_t>(others),
                pending_.end());
   if (done()) {
-    // The node that the constructor added was not counted, because the
-    // constructor has no file whose memory could count it.
+    // The constructor had no FileView, so it did not count the node that it
+    // added.
     file.memory().Shrink((pending_.capacity() - 1) * sizeof(Node));
     std::vector<Node>().swap(pending_);
     file.memory().Shrink(node_addresses_.size() * kAddressSetBytes);
@@ -133,7 +133,7 @@ absl::Status ChunkWalk::StepBtree1(FileView& file) {
 absl::Status ChunkWalk::StepBtree2(FileView& file) {
   return btree2_->Step(file, [&](Bytes record) -> absl::Status {
     // Record types 10 and 11 are chunks without and with filters. The size
-    // field of a filtered chunk has all the bytes that the record's other
+    // field of a filtered chunk takes all bytes of the record that the other
     // fields leave.
     constexpr std::uint64_t kPlain = 10;
     constexpr std::uint64_t kFiltered = 11;
@@ -178,7 +178,7 @@ absl::Status ChunkWalk::AddElement(FileView& file, std::uint64_t index,
 
 absl::Status ChunkWalk::AddSingle(FileView& file) {
   const std::vector<std::uint64_t> scaled(array_.shape.size());
-  // If a single chunk has filters, the layout message has its size.
+  // If the single chunk has filters, the layout message has the chunk's size.
   if (array_.filters.empty() || array_.single_bytes == 0) {
     return Add(file, scaled, array_.address, array_.chunk_bytes(), UINT32_MAX);
   }

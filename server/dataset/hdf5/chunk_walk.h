@@ -22,19 +22,20 @@ struct StoredChunk {
   std::uint64_t number = 0;
   // Offset in bytes from the start of the file.
   std::uint64_t offset = 0;
-  // Bytes of the chunk in the file, with filters.
+  // Bytes of the chunk in the file, after its filters were applied.
   std::uint64_t bytes = 0;
-  // Mask of the filters that were left out, as Unfilter takes it. UINT32_MAX:
-  // the chunk has no filters at all.
+  // If bit i of the mask is set, the writer left out filter i; see Unfilter.
+  // UINT32_MAX: the chunk has no filters at all.
   std::uint32_t mask = 0;
 };
 
-// Finds the chunks of a dataset, step by step, by whichever index the dataset
-// has. Chunks that were not written are left out.
+// Finds the chunks of a dataset step by step, in the dataset's chunk index. The
+// index may be of any ChunkIndex kind. Chunks that were not written are left
+// out.
 //
-// Used by one thread. Owns what it finds, and counts it in the file's memory.
-// Never blocks. Errors: those of FileView; DATA_LOSS: the index of chunks is
-// damaged.
+// Used by one thread. Owns the chunks that it finds, and counts them in
+// FileView::memory(). Never blocks. Errors: those of FileView; DATA_LOSS: the
+// index of chunks is damaged.
 class ChunkWalk {
  public:
   // Begins the walk. `array` is chunked, and outlives the walk.
@@ -42,8 +43,8 @@ class ChunkWalk {
 
   bool done() const;
   // Reads one block or node of the index. UNAVAILABLE: bytes are missing; the
-  // call can be repeated when they have come. Must not be called once done() is
-  // true.
+  // call can be repeated once `file` has the bytes. Must not be called once
+  // done() is true.
   absl::Status Step(FileView& file);
   // Returns the chunks, sorted by number. Must be called once, when done() is
   // true. DATA_LOSS: the index lists a chunk twice.
@@ -60,15 +61,15 @@ class ChunkWalk {
                           const ArrayElement& element);
   // Adds the chunk at a position, which is given in chunks along each axis
   // (`scaled`). A chunk outside of the shape is ignored: the dataset had a
-  // larger shape when it was written.
+  // larger shape when that chunk was written.
   absl::Status Add(FileView& file, const std::vector<std::uint64_t>& scaled,
                    std::uint64_t address, std::uint64_t bytes,
                    std::uint32_t mask);
   // Returns the position of the chunk whose element has this index in a fixed
   // or extensible array.
   std::vector<std::uint64_t> ScaledOf(std::uint64_t index) const;
-  // Returns the number of chunks along an axis at its largest extent; at least
-  // 1.
+  // Returns the number of chunks along an axis that has grown to its largest
+  // extent; at least 1.
   std::uint64_t LargestChunks(std::size_t axis) const;
   // Returns the first axis that the file has: 1 if MakeWhole has prepended an
   // axis, otherwise 0.
@@ -77,8 +78,8 @@ class ChunkWalk {
   // A node of a version 1 B-tree that is still to be read.
   struct Node {
     std::uint64_t address = 0;
-    // Levels of nodes beneath the node. Nothing for the root, whose own prefix
-    // gives its level.
+    // Levels of nodes beneath the node. Unset for the root: only the root's own
+    // prefix gives its level.
     std::optional<std::uint64_t> level;
   };
 
@@ -88,7 +89,8 @@ class ChunkWalk {
   bool is_over_ = false;
   // Nodes of a version 1 B-tree to be read, the next one last.
   std::vector<Node> pending_;
-  // Addresses of the nodes that were read: no node may come twice.
+  // Addresses of the nodes that were read. A node that is reached twice is
+  // damage.
   std::set<std::uint64_t> node_addresses_;
   std::optional<Btree2Walk> btree2_;
   std::optional<ArrayWalk> elements_;

@@ -32,7 +32,7 @@ enum class Class : std::uint8_t {
 };
 
 // Bounds the depth of types within types and the number of a compound's
-// members. A damaged message could have any number of both.
+// members. A damaged message could claim any depth and any number.
 constexpr int kDeepest = 4;
 constexpr std::size_t kMostMembers = 1024;
 
@@ -40,7 +40,7 @@ absl::Status Damaged() {
   return absl::DataLossError("is damaged: its datatype contradicts itself");
 }
 
-// Returns the type of integers of `size` bytes, if batches have one.
+// Returns the DType of integers of `size` bytes, if there is one.
 std::optional<DType> IntegerOf(std::uint64_t size, bool is_signed) {
   switch (size) {
     case 1:
@@ -56,13 +56,14 @@ std::optional<DType> IntegerOf(std::uint64_t size, bool is_signed) {
   }
 }
 
-// Parses one message from the front on. A type begins with a class and version
+// Parses one message from front to back. A type begins with a class and version
 // (1 byte), a bit field of flags (3 bytes), and the size of an element (4
 // bytes). Properties follow, which depend on the class. The properties of
 // compounds, enums, arrays and sequences contain whole types.
 //
 // Parsing goes on after a type that cannot be read, because another member of
-// the same compound may be readable. Such a type is kOther with a description.
+// the same compound may be readable. The unreadable type becomes kOther with a
+// description.
 class Parser {
  public:
   explicit Parser(Bytes message) : cursor_(message) {}
@@ -129,7 +130,7 @@ class Parser {
   }
 
   // Parses a fixed-point number: bit 0 of the flags is the byte order, bit 3
-  // the sign. Numbers with unused bits are not read.
+  // the sign. Numbers with unused bits become kOther.
   absl::Status ParseInteger(ElementType* type) {
     const bool is_signed = (flags_ & 8) != 0;
     const std::uint64_t first = cursor_.Take(2);
@@ -146,9 +147,9 @@ class Parser {
     return absl::OkStatus();
   }
 
-  // Parses a floating-point number. Its properties locate exponent and
-  // mantissa; the three IEEE 754 formats below are read. Bit 6 of the flags
-  // means VAX byte order.
+  // Parses a floating-point number. The properties locate exponent and
+  // mantissa; only the three IEEE 754 formats below can be read. Bit 6 of the
+  // flags means VAX byte order.
   absl::Status ParseFloat(ElementType* type) {
     struct Format {
       std::string_view name;
@@ -226,8 +227,8 @@ class Parser {
   }
 
   // Parses an array type. Its extents become those of the element. An array of
-  // anything but numbers is kOther. Versions below 3 have three reserved bytes
-  // and a permutation of the axes.
+  // anything but numbers is kOther. Versions below 3 also have three reserved
+  // bytes and a permutation of the axes.
   absl::Status ParseArray(int depth, ElementType* type) {
     const unsigned version = version_;
     const std::uint64_t rank = cursor_.Take(1);

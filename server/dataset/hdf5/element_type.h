@@ -13,21 +13,21 @@ namespace forebay::dataset::hdf5 {
 
 struct CompoundMember;
 
-// The padding of a text that is shorter than its fixed size: a NUL ends it, or
-// NULs or spaces fill it up.
+// The end of a text that is shorter than its fixed size. kTerminated: a NUL
+// ends the text. kZeros, kSpaces: NULs or spaces fill the remaining bytes.
 enum class TextPadding : std::uint8_t { kTerminated, kZeros, kSpaces };
 
 // The type of a dataset's elements, read from a Datatype message (HDF5 File
 // Format Specification v3.0 IV.A.2.d).
 struct ElementType {
   enum class Kind {
-    kNumber,        // or an array of numbers
-    kText,          // of a fixed size
-    kBytes,         // of a fixed size
-    kVariableText,  // a reference into a global heap
-    kSequence,      // a reference into a global heap
+    kNumber,        // one number, or an array of numbers
+    kText,          // a text of a fixed size
+    kBytes,         // opaque bytes of a fixed size
+    kVariableText,  // a reference to a text in a global heap
+    kSequence,      // a reference to a sequence in a global heap
     kCompound,
-    kOther,  // cannot be read
+    kOther,  // a type that cannot be read
   };
   Kind kind = Kind::kOther;
   // Bytes of one element in the file; at least 1.
@@ -61,15 +61,15 @@ struct CompoundMember {
 };
 
 // Returns the size in bytes of a reference to a value of any length. A
-// reference is the number of elements (4 bytes) and a Global Heap ID: the
-// address of a heap, and the number of an object in it (4 bytes).
+// reference is the number of elements (4 bytes) and a Global Heap ID. The ID is
+// the address of a heap, and the number of an object in that heap (4 bytes).
 inline std::uint64_t ReferenceBytes(const Widths& widths) {
   return 4 + widths.address + 4;
 }
 
-// Reads a Datatype message. A type that cannot be read becomes kOther; the
-// description says what type it is. DATA_LOSS: the message is damaged. The
-// error gives the reason alone. Thread-safe; owns nothing; never blocks.
+// Reads a Datatype message. A type that cannot be read becomes kOther, and its
+// `description` names it. DATA_LOSS: the message is damaged. The error gives
+// the reason alone. Thread-safe; owns nothing; never blocks.
 absl::StatusOr<ElementType> ParseElementType(Bytes message);
 
 }  // namespace forebay::dataset::hdf5

@@ -14,7 +14,7 @@ namespace {
 // at once, and may be this large.
 constexpr std::uint64_t kLongestPart = std::uint64_t{1} << 30;
 // ForgetIfMany frees everything if the view has more than either of these
-// amounts. It frees nothing from a smaller view, because the next step often
+// amounts. From a smaller view, nothing is freed, because the next step often
 // needs the same metadata.
 constexpr std::uint64_t kMany = std::uint64_t{8} << 20;  // bytes
 constexpr std::size_t kManyWalks = 1024;

@@ -18,15 +18,16 @@ namespace forebay::dataset::hdf5 {
 
 class LinkWalk;  // see links.h
 
-// The estimated memory of an item in a set of the nodes or blocks that a walk
-// has read.
+// Estimated bytes that each entry takes in a walk's set of visited nodes or
+// blocks.
 inline constexpr std::uint64_t kAddressSetBytes = 64;
 
 // The parts of a file that are in memory. Parsing code asks for bytes by their
-// address. If they are missing, it gets UNAVAILABLE and returns; its caller
-// reads wanted(), calls Take, and runs the code again. Bytes that were read
-// stay in memory until Forget, so that the second run gets further. Walks
-// through groups are stored here and resume where they ended.
+// address. If the bytes are missing, the code gets UNAVAILABLE and returns it.
+// The code's caller then reads wanted() from the file, calls Take, and runs the
+// code again. Bytes that were read stay in memory until Forget, so that the
+// second run gets further. The view also stores walks through groups, so that
+// each resumes where it ended.
 //
 // Used by one thread. Owns the bytes and the walks. Counts the bytes in
 // `memory`, which outlives the view. Never blocks. Errors give the reason
@@ -51,13 +52,13 @@ class FileView {
     widths_ = widths;
   }
 
-  // Returns the offset of an address in the file. DATA_LOSS: `length` bytes
-  // from there on are not all within the file.
+  // Returns the offset of an address in the file. DATA_LOSS: the `length` bytes
+  // from that offset on do not all lie within the file.
   absl::StatusOr<std::uint64_t> Locate(std::uint64_t address,
                                        std::uint64_t length) const;
   // Returns the bytes at an address, which stay valid until Take or Forget.
-  // UNAVAILABLE: they must be read first. DATA_LOSS: as in Locate, or `length`
-  // is more than may be read at once.
+  // UNAVAILABLE: the bytes must be read first. DATA_LOSS: as in Locate, or
+  // `length` is more than may be read at once.
   absl::StatusOr<Bytes> At(std::uint64_t address, std::uint64_t length);
   // Returns the bytes at an offset in the file, as At does for an address.
   absl::StatusOr<Bytes> AtOffset(std::uint64_t offset, std::uint64_t length);
@@ -69,12 +70,13 @@ class FileView {
                                      std::string_view signature);
 
   // Returns the range of the file that the last UNAVAILABLE asked for. Returns
-  // nothing once Take has added its bytes.
+  // nothing once Take has added these bytes.
   std::optional<ByteRange> wanted() const { return wanted_; }
   // Adds the bytes of wanted(). Spans that At returned may become invalid.
   // RESOURCE_EXHAUSTED: the memory has no room.
   absl::Status Take(Bytes bytes);
-  // Returns the walk through the group at an address; null if it has not begun.
+  // Returns the walk through the group whose header is at the address `group`;
+  // null until a caller stores one.
   std::shared_ptr<LinkWalk>& WalkOf(std::uint64_t group) {
     return walks_[group];
   }
@@ -91,8 +93,8 @@ class FileView {
   // Offset in bytes of address 0 in the file.
   std::uint64_t base_ = 0;
   Widths widths_;
-  // Bytes that were read, by their offset in the file. No part lies within
-  // another, so that their ends are in the order of their offsets.
+  // Parts of the file that were read, by their offset. No part lies within
+  // another, so the ends of the parts are in the same order as their offsets.
   std::map<std::uint64_t, std::vector<std::uint8_t>> parts_;
   // Bytes of all parts together.
   std::uint64_t held_ = 0;

@@ -36,8 +36,8 @@ absl::Status Damaged() {
   return absl::DataLossError("is damaged: its filters contradict themselves");
 }
 
-// Makes the UNIMPLEMENTED error of a filter, with its known name or the one
-// that the writer gave.
+// Makes the UNIMPLEMENTED error of a filter. The error has the filter's name
+// from kOthers or, if kOthers lacks it, the name that the writer gave.
 absl::Status NotRead(std::uint64_t number, Bytes written_name) {
   std::string name(written_name.begin(), written_name.end());
   name.resize(std::min(name.find('\0'), name.size()));
@@ -54,7 +54,7 @@ absl::Status NotRead(std::uint64_t number, Bytes written_name) {
 // (`room`), and return that part of it.
 
 // Decompresses a zlib stream (RFC 1950). A stream that is longer than `room` is
-// damaged: the caller knows the size.
+// damaged, because `room` has the size that the chunk should have.
 absl::StatusOr<Bytes> Inflate(Bytes compressed, absl::Span<std::uint8_t> room) {
   if (compressed.size() > std::numeric_limits<uInt>::max() ||
       room.size() > std::numeric_limits<uInt>::max())
@@ -64,8 +64,8 @@ absl::StatusOr<Bytes> Inflate(Bytes compressed, absl::Span<std::uint8_t> room) {
     return absl::ResourceExhaustedError(
         "there is no memory to decompress with");
   const absl::Cleanup end = [&stream] { inflateEnd(&stream); };
-  // The cast is safe: zlib only reads its input, although its type is not
-  // const.
+  // The cast is safe: zlib only reads through `next_in`, although the type of
+  // `next_in` is not const.
   stream.next_in = const_cast<Bytef*>(compressed.data());
   stream.avail_in = static_cast<uInt>(compressed.size());
   stream.next_out = room.data();

@@ -35,8 +35,8 @@ struct ChunkFilter {
 bool IsFilterKind(std::uint64_t number);
 
 // Reads a Filter Pipeline message. Returns the filters in the order in which a
-// writer applies them. DATA_LOSS: the message is damaged. UNIMPLEMENTED: it has
-// a filter that cannot be undone, which the error names.
+// writer applies them. DATA_LOSS: the message is damaged. UNIMPLEMENTED: a
+// filter cannot be undone; the error names that filter.
 absl::StatusOr<std::vector<ChunkFilter>> ParseFilters(Bytes message);
 
 // Returns the size in bytes of the buffer that Unfilter needs for a chunk that
@@ -45,7 +45,7 @@ std::uint64_t RoomToUnfilter(const std::vector<ChunkFilter>& filters,
                              std::uint32_t mask, std::uint64_t bytes);
 
 // Undoes the filters of a chunk, except for the filters whose bit in `mask` is
-// set. Bit 0 is that of the first filter. Returns the chunk without filters:
+// set. Bit 0 stands for the first filter. Returns the chunk without filters:
 // `bytes` bytes, which lie in `room` or in `chunk`. `room` has exactly
 // RoomToUnfilter bytes. DATA_LOSS: the chunk is damaged, or does not have
 // `bytes` bytes without filters. RESOURCE_EXHAUSTED: zlib has no memory.

@@ -65,7 +65,8 @@ absl::StatusOr<std::vector<StoredChunk>> FirstFile::FindChunks(
   while (!walk.done()) {
     FOREBAY_RETURN_IF_ERROR(
         Look([&](FileView& file) { return walk.Step(file); }));
-    // The view never holds the whole index of a large dataset's chunks.
+    // Bytes are forgotten between steps, so that the view never holds all of a
+    // large index.
     view_.ForgetIfMany();
   }
   return walk.Take();

@@ -20,8 +20,8 @@
 
 namespace forebay::dataset::hdf5 {
 
-// Reads parts of one file while a caller waits. Before a dataset is opened, its
-// first file shows which HDF5 datasets the files have.
+// Reads parts of the first file of a list while a caller waits. The file shows
+// which HDF5 datasets all files have, before the files are opened as a dataset.
 //
 // Used by one thread. Owns the view of the file, and counts the bytes that it
 // reads in `memory`. `memory` and `source` outlive this object. Calls block for
@@ -30,18 +30,19 @@ namespace forebay::dataset::hdf5 {
 // requested.
 class FirstFile {
  public:
-  // Reads `file`, an object beneath `root`, from `source`.
+  // Prepares to read `file`, an object beneath `root`, from `source`.
   FirstFile(storage::ByteSource& source,
             std::shared_ptr<const storage::Root> root,
             storage::ListedObject file, const ReadSizes& read_sizes,
             base::WorkingMemory* memory, std::stop_token stop);
 
-  // Calls `look` until it no longer returns UNAVAILABLE. Reads the bytes that
-  // the view wants before each further call. Returns the last result of `look`,
-  // or the error of a read.
+  // Calls `look` until it no longer returns UNAVAILABLE. Before each further
+  // call, reads the bytes that the view wants. Returns the last result of
+  // `look`, or the error of a read.
   absl::Status Look(absl::FunctionRef<absl::Status(FileView&)> look);
 
-  // Whether the last error was the source's, which names the file already.
+  // Whether the last error came from the source, whose errors already name the
+  // file.
   bool read_failed() const { return read_failed_; }
 
   // Reads the values of a dataset's first rows and passes them to `show`. The

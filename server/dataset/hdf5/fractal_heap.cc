@@ -18,7 +18,7 @@
 // A Heap ID of a managed object is an offset in the address space and a length.
 // To find the object, Descend picks the child whose range contains the offset,
 // until the child is a direct block. Depth and rows are bounded, because IDs
-// are untrusted. The checksum of each block is checked once: the heap is
+// are untrusted. Each block's checksum is checked only once. The heap is
 // searched for every link, and hashing a large block each time would take
 // quadratic time.
 
@@ -26,8 +26,8 @@ namespace forebay::dataset::hdf5 {
 namespace {
 
 constexpr std::uint64_t kChecksum = 4;  // bytes
-// Bounds the indirect blocks within indirect blocks, and the rows of one, so
-// that damaged blocks cannot lead in a circle.
+// Bounds the depth of indirect blocks within indirect blocks, and the rows of
+// each, so that damaged blocks cannot lead in a circle.
 constexpr int kDeepest = 8;
 constexpr std::uint64_t kMostRows = 64;
 
@@ -40,9 +40,9 @@ absl::Status Damaged() {
 absl::StatusOr<FractalHeap> FractalHeap::Read(FileView& file,
                                               std::uint64_t address) {
   const Widths& widths = file.widths();
-  // The header of a compressed heap is longer, because it has filters, too.
-  // Such a heap is refused before its checksum is read, because the checksum
-  // lies further back.
+  // The header of a compressed heap is longer, because it has filters, too. A
+  // compressed heap is refused before its checksum is read, because the
+  // checksum lies further back.
   const std::uint64_t bytes = 26 + 12 * widths.length + 3 * widths.address;
   FOREBAY_ASSIGN_OR_RETURN(const Bytes start, file.At(address, 9));
   ByteCursor prefix(start);
@@ -131,9 +131,9 @@ absl::StatusOr<Bytes> FractalHeap::FindManaged(FileView& file,
 }
 
 // Checks the signature and the checksum of a direct block (III.G). The checksum
-// covers the whole block, in which the checksum itself counts as zeros. It
-// follows the signature, a version, the address of the heap's header, and the
-// block's offset.
+// stands after the signature, a version, the address of the heap's header, and
+// the block's offset. The checksum covers the whole block; the checksum's own
+// four bytes count as zeros.
 absl::Status FractalHeap::CheckDirect(FileView& file, const Block& block,
                                       Bytes bytes) const {
   const std::uint64_t before = 5 + file.widths().address + offset_bytes_;
@@ -155,9 +155,9 @@ absl::Status FractalHeap::CheckDirect(FileView& file, const Block& block,
       begin, " is wrong; it is at byte ", begin + before));
 }
 
-// Returns the child of an indirect block that covers an offset of the heap.
-// Sets `rows_below` to the child's rows if the child is an indirect block
-// itself.
+// Returns the block that covers `offset` among the children of an indirect
+// block. Sets `rows_below` to the child's rows if the child is an indirect
+// block itself.
 absl::StatusOr<FractalHeap::Block> FractalHeap::Descend(
     FileView& file, const Block& block, std::uint64_t rows,
     std::uint64_t offset, std::uint64_t* rows_below) {
@@ -165,7 +165,7 @@ absl::StatusOr<FractalHeap::Block> FractalHeap::Descend(
   const auto log2 = [](std::uint64_t number) {
     return static_cast<std::uint64_t>(std::bit_width(number)) - 1;
   };
-  // Rows from this one on have indirect blocks.
+  // Rows have indirect blocks from row `direct_rows` on.
   const std::uint64_t direct_rows =
       log2(largest_bytes_) - log2(first_bytes_) + 2;
   const std::uint64_t prefix = 5 + widths.address + offset_bytes_;

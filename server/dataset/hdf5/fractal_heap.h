@@ -14,12 +14,12 @@ namespace forebay::dataset::hdf5 {
 
 // A fractal heap, in which a group with many links stores its Link messages
 // (HDF5 File Format Specification v3.0 III.G). Objects lie in blocks of a
-// doubling table: rows 0 and 1 have blocks of the starting size, and the blocks
-// of each further row are twice as large.
+// doubling table. Rows 0 and 1 have blocks of the starting size; the blocks of
+// each further row are twice as large as those of the row before.
 //
 // Copyable; used by one thread. Owns no bytes of the file. Never blocks.
-// Errors: those of FileView; DATA_LOSS: the heap is damaged; UNIMPLEMENTED: it
-// is compressed, or an object is too large for its blocks ("huge");
+// Errors: those of FileView; DATA_LOSS: the heap is damaged; UNIMPLEMENTED: the
+// heap is compressed, or an object is too large for the blocks ("huge");
 // RESOURCE_EXHAUSTED: there is no memory to compute a block's checksum.
 class FractalHeap {
  public:
@@ -31,27 +31,29 @@ class FractalHeap {
   // `id` itself. The bytes of all other objects stay valid until
   // FileView::Take or FileView::Forget.
   absl::StatusOr<Bytes> Find(FileView& file, Bytes id);
-  // Returns the number of blocks whose checksums were found right. The heap
-  // remembers these blocks, and does not count the memory.
+  // Returns the number of blocks whose checksums were found to be right. The
+  // heap keeps a set of these blocks; the caller must count the memory of this
+  // set.
   std::size_t checked_blocks() const { return checked_.size(); }
 
  private:
   FractalHeap() = default;
 
-  // A block of the heap. Offsets are those of the heap's address space, which
-  // its blocks divide among themselves.
+  // A block of the heap. An offset is a position in the heap's address space,
+  // which the blocks divide among themselves.
   struct Block {
     std::uint64_t address = 0;
     // Offset in bytes of the block's first byte within the heap.
     std::uint64_t offset = 0;
-    // Bytes of the heap that the block covers, its prefix included.
+    // Bytes of the heap that the block covers, including the block's prefix.
     std::uint64_t bytes = 0;
   };
 
   // Returns the bytes of a managed object: an object that lies in a block.
   absl::StatusOr<Bytes> FindManaged(FileView& file, std::uint64_t offset,
                                     std::uint64_t length);
-  // Checks a direct block that has these bytes, and has a checksum.
+  // Checks a direct block, whose bytes are `bytes`. The heap must have
+  // checksums.
   absl::Status CheckDirect(FileView& file, const Block& block,
                            Bytes bytes) const;
   // Returns the size in bytes of each block in a row of the doubling table.

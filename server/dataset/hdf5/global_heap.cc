@@ -10,8 +10,8 @@
 #include "server/dataset/hdf5/element_type.h"
 
 // A dataset of variable length has a reference in each row: a length, and a
-// Global Heap ID. Rows may refer to heaps in any order. The references are
-// therefore sorted by heap and object index. Each heap is walked once, from its
+// Global Heap ID. Rows may refer to heaps in any order, so the references are
+// first sorted by heap and object index. Each heap is walked once, from its
 // start, because it has no list of its objects. Only the header of each object
 // says how long that object is.
 //
@@ -84,8 +84,8 @@ absl::Status GlobalHeapWalk::Step(FileView& file) {
       return Damaged(reference.address);
     if (heap_.address != reference.address)
       FOREBAY_RETURN_IF_ERROR(Open(file, reference.address));
-    // Objects of a heap are read in order until the wanted one is known.
-    // Several references may be to the same object.
+    // The objects of a heap are read in order until the wanted one is known.
+    // Several references may lead to the same object.
     while (heap_.values.size() <= reference.number ||
            heap_.values[reference.number].offset == 0) {
       FOREBAY_RETURN_IF_ERROR(FindNext(file));
@@ -101,8 +101,8 @@ absl::Status GlobalHeapWalk::Step(FileView& file) {
 }
 
 absl::Status GlobalHeapWalk::Open(FileView& file, std::uint64_t address) {
-  // Heaps come in the order of addresses. A heap that overlaps the previous one
-  // is damage.
+  // Heaps are read in the order of their addresses. If a heap overlaps the
+  // previous one, the file is damaged.
   if (address < heap_.end) return Damaged(address);
   // The header of a heap has a signature, a version, three reserved bytes and
   // the size of the whole heap. Objects follow, aligned to 8 bytes.

@@ -23,7 +23,7 @@ struct ValuePlace {
 // the file.
 //
 // Used by one thread. Owns the references, the values that it finds, and the
-// places of one heap's objects, and counts all of them in the file's memory.
+// places of one heap's objects, and counts all of them in FileView::memory().
 // Never blocks. Errors: those of FileView; DATA_LOSS: a heap is damaged or has
 // no such value; UNIMPLEMENTED: a value that is to be copied is longer than
 // `longest_copy`.
@@ -40,7 +40,7 @@ class GlobalHeapWalk {
   // Whether all values were found.
   bool done() const { return next_ == order_.size(); }
   // Finds some of the values. UNAVAILABLE: bytes are missing; the call can be
-  // repeated when they have come. Must not be called once done() is true.
+  // repeated once `file` has the bytes. Must not be called once done() is true.
   absl::Status Step(FileView& file);
 
   // Returns the place of each row's value: in the file or, if values are
@@ -48,9 +48,8 @@ class GlobalHeapWalk {
   const std::vector<ValuePlace>& places() const { return places_; }
   // Returns the copied values, one after the other.
   const std::string& copies() const { return copies_; }
-  // Returns the number of bytes that are counted in the file's memory for the
-  // walk: by the walk itself, and for the references. The caller must release
-  // them.
+  // Returns the bytes that FileView::memory() counts for this walk, including
+  // the references. The caller must give these bytes back.
   std::uint64_t memory() const;
 
  private:
@@ -60,8 +59,8 @@ class GlobalHeapWalk {
     std::uint64_t number = 0;            // object index within the heap
     std::uint64_t row = 0;
   };
-  // The heap (a "collection") that is being read. All members but `values` are
-  // addresses.
+  // The heap (a "collection" in the specification) that is being read. All
+  // members but `values` are addresses.
   struct Heap {
     std::uint64_t address = kNoAddress;
     // Address of the first byte after the heap.

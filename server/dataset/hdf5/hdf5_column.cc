@@ -21,8 +21,8 @@ using Kind = ElementType::Kind;
 using proto::DType;
 using proto::FieldKind;
 
-// Whether a number of this type can be a label, which is a signed 64-bit
-// integer. uint64 does not fit.
+// Whether numbers of this type can be labels. A label is a signed 64-bit
+// integer, so uint64 does not fit.
 bool IsInteger(DType dtype) {
   switch (dtype) {
     case DType::kUint8:
@@ -51,7 +51,7 @@ bool IsBytes(const Hdf5Column& column) {
 }
 
 // Returns the field type that an element type suggests: labels for integers,
-// arrays for other numbers, texts for texts, and bytes for all else.
+// arrays for other numbers, texts for texts, and bytes for everything else.
 records::ValueType SuggestedType(const Hdf5Column& column) {
   records::ValueType value;
   switch (column.type.kind) {
@@ -90,8 +90,8 @@ bool ArePixels(const Hdf5Column& column) {
          column.type.dtype == DType::kUint8 && has_channels;
 }
 
-// Whether `value` describes whole datasets with any number of rows, and its
-// shape is that of one row of the column.
+// Whether `value` is a type for whole datasets with any number of rows, and has
+// the shape of their rows.
 bool AreRows(const Hdf5Column& column, const records::ValueType& value) {
   return column.is_whole() && value.has_rows && !column.shape.empty() &&
          std::equal(column.shape.begin() + 1, column.shape.end(),
@@ -198,8 +198,8 @@ std::optional<Hdf5Column> ColumnOf(const Json& json) {
       !CanBe(column, column.value) || column.type.size == 0) {
     return {};
   }
-  // The value must lie within the row. The product of its extents is bounded
-  // first.
+  // The value must lie within the row. The product of the value's extents is
+  // bounded first.
   std::uint64_t bytes =
       column.type.kind == Kind::kNumber ? element : column.type.size;
   for (const std::uint64_t extent : column.shape) {
@@ -291,8 +291,8 @@ absl::Status SetValueType(const records::ValueType& type, Hdf5Column* column) {
 absl::Status CheckColumn(const Hdf5Column& column, const ArrayLayout& array) {
   FOREBAY_ASSIGN_OR_RETURN(const Hdf5Column other,
                            ColumnOf(array, column.path, column.member));
-  // Columns of any length may differ in the first extent, and thereby in the
-  // bytes of a row.
+  // If values have any length, the first extent and the bytes of a row may
+  // differ from file to file.
   const bool differs = column.has_any_length();
   const auto tail = [differs](const Hdf5Column& one) {
     return std::vector<std::uint64_t>(

@@ -28,7 +28,7 @@ struct Hdf5Column {
   std::string member;
   // Offset in bytes of the member within a row.
   std::uint64_t offset = 0;
-  // Type of the column's values, without members and description.
+  // Type of the column's values. Its `members` and `description` are empty.
   ElementType type;
   // Extents of one row of the dataset, followed by those of the element type if
   // it is an array.
@@ -45,7 +45,7 @@ struct Hdf5Column {
   // Whether each sample is a whole dataset: the path has an asterisk.
   bool is_whole() const;
   bool is_variable() const { return type.is_variable(); }
-  // Whether values of several samples may differ in length.
+  // Whether the values of different samples may differ in length.
   bool has_any_length() const;
   // Returns the size in bytes of each value, if !has_any_length().
   std::uint64_t value_bytes() const;
@@ -55,7 +55,8 @@ struct Hdf5Column {
 
 // Makes the column of a dataset, or of its member if `member` is not empty. Its
 // `value` is the field type that the element type suggests. UNIMPLEMENTED: the
-// dataset has no rows that can be read. NOT_FOUND: it has no such member.
+// dataset has no rows that can be read. NOT_FOUND: the dataset's compounds have
+// no such member.
 absl::StatusOr<Hdf5Column> ColumnOf(const ArrayLayout& array, std::string path,
                                     std::string member);
 
@@ -71,10 +72,11 @@ absl::Status CheckColumn(const Hdf5Column& column, const ArrayLayout& array);
 std::string DescriptionOf(const ElementType& type,
                           const std::vector<std::uint64_t>& shape);
 
-// Returns a text of JSON from which ParseColumns makes equal columns.
+// Returns a JSON text from which ParseColumns makes equal columns.
 std::string TextOf(const std::vector<Hdf5Column>& columns);
-// Parses a text that TextOf has returned. DATA_LOSS: the text is of another
-// form. The text comes from an index on disk, so everything in it is checked.
+// Parses a text that TextOf has returned. DATA_LOSS: TextOf cannot have
+// returned the text. The text comes from an index on disk, so everything in it
+// is checked.
 absl::StatusOr<std::vector<Hdf5Column>> ParseColumns(std::string_view text);
 
 }  // namespace forebay::dataset::hdf5

@@ -16,15 +16,15 @@ namespace {
 
 // The most bytes of chunks without filters that each format caches.
 constexpr std::uint64_t kCachedChunkBytes = std::uint64_t{64} << 20;  // bytes
-// Marks a column in `place_of_` whose values are in the key.
+// In `place_of_`, marks a column whose values are in the key.
 constexpr std::size_t kInIndex = SIZE_MAX;
 
 Bytes AsBytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-// Returns the size in bytes of a value in a row that was not written: 0 if
-// lengths vary.
+// Returns the bytes of a value in a row that was not written; 0 if lengths
+// vary.
 std::uint64_t FilledBytes(const Hdf5Column& column) {
   return column.has_any_length() ? 0 : column.value_bytes();
 }
@@ -68,7 +68,7 @@ struct RowPart {
   const RowPlace& place;
   // The row's bytes; none if the row was not written.
   Bytes row;
-  // All bytes that were read of the sample.
+  // All bytes that were read for the sample.
   Bytes record;
 };
 
@@ -184,7 +184,7 @@ absl::Status Hdf5Format::ReadKeyedValues(std::string_view key,
     const Bytes part = is_gathered ? rest.first(place.length) : rest;
     rest.remove_prefix(part.size());
     const auto row = FindRow(place, row_bytes_[i], part, chunks_, room);
-    // The error names the dataset, unless there is only one.
+    // The error names the dataset if there are several.
     if (!row.ok() && row_bytes_.size() == 1) return row.status();
     if (!row.ok()) return base::Annotate(row.status(), paths_[i]);
     for (std::size_t k = 0; k < columns_.size(); ++k) {

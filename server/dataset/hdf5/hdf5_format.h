@@ -35,8 +35,8 @@ namespace forebay::dataset::hdf5 {
 //
 // Immutable and thread-safe, except for the cache of chunks, which locks. Owns
 // its columns and that cache; datasets share the format. Blocks only while
-// another thread looks into the cache. Errors give the reason alone, as
-// RecordFormat says.
+// another thread uses the cache. Errors give the reason alone, as RecordFormat
+// says.
 class Hdf5Format final : public records::RecordFormat {
  public:
   // Makes the format of these columns. `budget` counts the chunks that are

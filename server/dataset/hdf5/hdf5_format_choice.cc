@@ -30,15 +30,15 @@ constexpr std::uint64_t kSmallRow = 64;
 // Bytes added to the weight of sequences: later values may be longer.
 constexpr std::uint64_t kSequenceWeight = 1024;
 
-// Columns of variable length above this weight are read with the sample,
-// because later values may be too long for the index.
+// The index stores no column of variable length above this weight, because
+// later values may be too long.
 constexpr std::uint64_t kLongSequence = kMostIndexedBytes / 4 * 3;
 
-// If each row lies in several chunks, the index should store the rows of a
-// dataset of at most this many bytes.
+// The index should store the rows of a dataset with at most this many bytes, if
+// each row lies in several chunks.
 constexpr std::uint64_t kFewBytes = std::uint64_t{64} << 20;
 
-// The most left-out datasets that warnings name. Further ones are counted.
+// The most left-out datasets that warnings name. Others are only counted.
 constexpr std::size_t kMostLeftOut = 64;
 
 // Whether the index should store the rows of a dataset.
@@ -57,8 +57,8 @@ bool IsGuessed(const Hdf5Column& column) {
           proto::SizeOf(column.type.dtype) == 1);
 }
 
-// Refuses local files that a writer has locked: old superblocks have no flag
-// for it. The error is FAILED_PRECONDITION and names the file.
+// Refuses local files that a writer has locked. Old superblocks have no flag
+// that shows a writer. The error, FAILED_PRECONDITION, names the file.
 absl::Status CheckWriterLocks(const storage::Root& root,
                               const records::RecordRequest::Files& files,
                               const std::stop_token& stop) {
@@ -110,8 +110,8 @@ std::uint64_t MostFrequentRows(const std::vector<ListedArray>& arrays) {
   return most == counts.rend() ? 0 : most->first;
 }
 
-// Returns a pattern for each field if every object of a group seems to be a
-// sample: if more objects have arrays than there can be fields.
+// Returns a pattern for each field if the objects of a group seem to be
+// samples: more of them have arrays than there can be fields.
 std::vector<std::string> FieldsOfGroup(const std::vector<ListedArray>& arrays) {
   if (arrays.empty()) return {};
   std::string_view group = arrays.front().path;
@@ -327,9 +327,9 @@ absl::Status Hdf5FormatChoice::GuessTypes(FirstFile& file,
   return absl::OkStatus();
 }
 
-// Columns with long rows are read with the samples. The heaviest column that
-// the index need not store (see IsBetterKept) is read, too, unless its rows are
-// small. The index stores all other columns.
+// Columns with long rows are read with the samples. The heaviest column for
+// which IsBetterKept is false is read, too, unless its rows are small. The
+// index stores all other columns.
 void Hdf5FormatChoice::ChooseKept(std::vector<Wanted>* wanted) {
   std::vector<Wanted*> order;
   for (Wanted& one : *wanted) order.push_back(&one);

@@ -20,8 +20,8 @@
 namespace forebay::dataset::hdf5 {
 
 // The HDF5 datasets that become fields of samples: those that a user chose, or
-// all of them. The first file decides the types of these fields, and which of
-// them the index stores.
+// all of them. The first file decides which types these fields have, and
+// whether the index stores their values.
 //
 // Immutable and thread-safe. Owns its names and types. Its own calls never
 // block, but opening a completed request reads the first file. Only Create has
@@ -38,9 +38,9 @@ class Hdf5FormatChoice {
                                                  std::vector<std::string> types,
                                                  base::MemoryBudget* budget);
 
-  // Completes a request for HDF5 files that has its source, root and name. Adds
-  // a sentence to `warnings` for each dataset that is left out. Both pointers
-  // must stay valid until the request has been opened.
+  // Completes `request`, which asks for HDF5 files and already has its source,
+  // root and name. Adds a sentence to `warnings` for each dataset that is left
+  // out. Both pointers must stay valid until the request has been opened.
   void Complete(records::RecordRequest* request,
                 std::vector<std::string>* warnings) const;
 
@@ -53,7 +53,7 @@ class Hdf5FormatChoice {
     std::shared_ptr<const ArrayLayout> array;
     // Whether the user chose the type.
     bool has_type = false;
-    // Bytes of a row. If values vary in length, an estimate from the first
+    // Bytes of a row; if values vary in length, an estimate from the first
     // values.
     std::uint64_t weight = 0;
   };
@@ -64,15 +64,15 @@ class Hdf5FormatChoice {
 
   // Returns a text that tells this choice apart from others.
   std::string text() const;
-  // Makes the format from what the first file has.
+  // Makes the format from the datasets of the first file.
   absl::StatusOr<records::RecordRequest::FormatPtr> FindFormat(
       const records::RecordRequest& request,
       const records::RecordRequest::Files& files, base::WorkingMemory& memory,
       const std::stop_token& stop, std::vector<std::string>* warnings) const;
   // Finds the named datasets in the first file.
   absl::StatusOr<std::vector<Wanted>> FindNamed(FirstFile& file) const;
-  // Chooses among all datasets those with the most frequent number of rows.
-  // Adds the others to `left_out`, with the reasons.
+  // Chooses the datasets that have the most frequent number of rows. Adds the
+  // others to `left_out`, with the reasons.
   static absl::StatusOr<std::vector<Wanted>> FindAll(
       const std::vector<ListedArray>& arrays,
       std::vector<std::string>* left_out);

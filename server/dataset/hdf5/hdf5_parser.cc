@@ -26,8 +26,8 @@ namespace {
 
 using Kind = ArrayLayout::Kind;
 
-// Returns the length of the field's value that `bytes` bytes of a column
-// become. Pixels get the header of a raw image.
+// Returns the length of a field's value that is made of `bytes` bytes of a
+// column. Pixels get the header of a raw image.
 std::uint64_t ValueBytesOf(const Hdf5Column& column, std::uint64_t bytes) {
   const bool has_pixels = column.type.kind == ElementType::Kind::kNumber &&
                           column.value.kind == proto::FieldKind::kImage;
@@ -67,7 +67,7 @@ absl::Status Hdf5Parser::Take(absl::Span<const std::uint8_t> bytes) {
   return Proceed();
 }
 
-// All errors but RESOURCE_EXHAUSTED name the file.
+// Adds the file's name to all errors but RESOURCE_EXHAUSTED.
 absl::Status Hdf5Parser::Proceed() {
   while (part_ != Part::kEnd) {
     absl::Status status = Step();
@@ -103,7 +103,7 @@ absl::Status Hdf5Parser::Step() {
   return base::Annotate(status, source.shown);
 }
 
-// Starts over when bytes were missing.
+// When bytes were missing, the next call starts over.
 absl::Status Hdf5Parser::List() {
   records_.bounds.resize(columns_.size());
   const auto pattern = SplitPattern(columns_.front().path);
@@ -117,8 +117,8 @@ absl::Status Hdf5Parser::List() {
   return absl::OkStatus();
 }
 
-// When bytes were missing, the next call starts over. It first drops the
-// sources that this call found.
+// When bytes were missing, the next call drops the sources that this call
+// found, and starts over.
 absl::Status Hdf5Parser::Open() {
   sources_.clear();
   for (const Hdf5Column& column : columns_)

@@ -37,9 +37,10 @@ inline constexpr std::uint64_t kMostIndexedBytes = 16384;
 // Finds the rows of the columns' datasets in an HDF5 file. If paths have an
 // asterisk, each object of the group is one row instead. The parser first finds
 // the datasets. Then, for each dataset, it reads the dataset's index of chunks.
-// It reads all rows, too, if the sample index stores their values, or if the
-// rows are references to values in heaps. Last, it finds the places of these
-// values. Each step is repeated until all bytes that it needs were read.
+// If the sample index stores the values of rows, or if rows are references to
+// values in heaps, the parser also reads all rows. Last, the parser finds the
+// places of the values in heaps. Each step is repeated until all bytes that it
+// needs were read.
 //
 // Used by one thread. The caller owns the parser. The parser owns the records
 // that it finds, and counts them in `memory`. Never blocks. Errors name the
@@ -50,8 +51,8 @@ inline constexpr std::uint64_t kMostIndexedBytes = 16384;
 // parts of one row.
 class Hdf5Parser final : public records::RecordParser {
  public:
-  // Makes the parser of a file. `columns`, at least one, and `memory` outlive
-  // it.
+  // Makes the parser of a file. There is at least one column. `columns` and
+  // `memory` outlive the parser.
   static absl::StatusOr<std::unique_ptr<Hdf5Parser>> Create(
       storage::ListedObject file, const ReadSizes& read_sizes,
       const std::vector<Hdf5Column>* columns, base::WorkingMemory* memory);
@@ -78,7 +79,7 @@ class Hdf5Parser final : public records::RecordParser {
     // All rows, if the sample index stores their values or the rows are
     // references.
     std::string rows;
-    // Values that the rows refer to, if they are references.
+    // The values that the rows refer to, if the rows are references.
     std::optional<GlobalHeapWalk> values;
   };
   using Pieces = std::vector<storage::gathered::Piece>;
@@ -99,11 +100,11 @@ class Hdf5Parser final : public records::RecordParser {
   // Finds the datasets of the file, or of the present object.
   absl::Status Open();
   // Finds the dataset of a column, unless it was found for another column.
-  // Checks that the dataset gives this column.
+  // Checks that the dataset matches this column.
   absl::Status AddSource(const Hdf5Column& column);
   absl::StatusOr<NamedArray> FindSource(const std::string& path);
-  // Begins the step `part` for the present source. If the source does not need
-  // this step, begins the next one instead.
+  // Begins the step `part` for the present source, or the first later step that
+  // is needed.
   absl::Status BeginPart(Part part);
   absl::Status StepChunks(Source& source);
   absl::Status StepRows(Source& source);

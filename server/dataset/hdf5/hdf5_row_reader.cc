@@ -53,7 +53,7 @@ void CopyChunk(const ArrayLayout& array, std::uint64_t number, Bytes chunk,
       (rank == 1 ? to - begin[0] - from : count[rank - 1]) * array.type.size;
   std::vector<std::uint64_t> at(rank);
   at[0] = from;
-  // The position `at` counts through all axes but the last, in C order.
+  // The loop moves the position `at` in C order along all axes but the last.
   while (at[0] + begin[0] < to) {
     std::uint64_t source = 0;
     std::uint64_t target = 0;
@@ -107,7 +107,7 @@ absl::Status RowReader::ReadElements(FileView& file) {
     return absl::OkStatus();
   }
   // A contiguous dataset is read in pieces. A dataset without an address was
-  // never written, and has only the fill value.
+  // never written; all its elements have the fill value.
   if (array_.address != kNoAddress) {
     const std::uint64_t count = std::min(kPiece, output_.size() - at_);
     FOREBAY_ASSIGN_OR_RETURN(const Bytes bytes,

@@ -32,13 +32,13 @@ void CopyChunk(const ArrayLayout& array, std::uint64_t number, Bytes chunk,
 // Reads the first rows of a dataset, step by step. Elements that were not
 // written get the fill value.
 //
-// Used by one thread. Owns the rows, and counts them in the file's memory.
+// Used by one thread. Owns the rows, and counts them in FileView::memory().
 // Never blocks. Errors: those of FileView and of Unfilter; UNIMPLEMENTED: the
 // chunks are too large.
 class RowReader {
  public:
-  // Reads the first `rows` rows of a dataset. `chunks` are its chunks by
-  // number, if it is chunked. Both objects outlive the reader.
+  // Reads the first `rows` rows of a dataset. If the dataset is chunked,
+  // `chunks` are its chunks by number. `array` and `chunks` outlive the reader.
   RowReader(const ArrayLayout* array, const std::vector<StoredChunk>* chunks,
             std::uint64_t rows)
       : array_(*array), chunks_(*chunks), rows_(rows) {}
@@ -48,7 +48,7 @@ class RowReader {
   absl::Status Begin(FileView& file);
   bool done() const { return done_; }
   // Reads one piece or chunk. UNAVAILABLE: bytes are missing; the call can be
-  // repeated when they have come. Must not be called once done() is true.
+  // repeated once `file` has the bytes. Must not be called once done() is true.
   absl::Status Step(FileView& file);
   // Returns the rows, one after the other. Must be called once, when done() is
   // true.
@@ -66,7 +66,7 @@ class RowReader {
   const std::uint64_t rows_;
   bool done_ = false;
   std::string output_;
-  // Number of bytes of a contiguous dataset that were read so far.
+  // Bytes of a contiguous dataset that were read so far.
   std::uint64_t at_ = 0;
   // Index of the chunk that is read next.
   std::size_t next_chunk_ = 0;

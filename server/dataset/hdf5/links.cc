@@ -12,13 +12,13 @@
 // (IV.A.2.g). If they are many, they are in a fractal heap, and a version 2
 // B-tree lists their Heap IDs by the hash of the name. The Link Info message
 // (IV.A.2.c) has the addresses of heap and tree. Old groups have a Symbol Table
-// message (IV.A.2.r). It has the addresses of a version 1 B-tree (III.A.1),
-// whose leaves are symbol table nodes (III.B), and of a local heap with the
-// names (III.D).
+// message (IV.A.2.r) with the addresses of a version 1 B-tree (III.A.1) and of
+// a local heap (III.D). The tree's leaves are symbol table nodes (III.B), and
+// the heap has the names.
 //
 // The walk through an old tree reads the first child of a node first; see
 // btree2.cc. A walk keeps its position when bytes are missing. No step changes
-// the position before all bytes of the step are there.
+// the position before the step has all its bytes.
 
 namespace forebay::dataset::hdf5 {
 namespace {
@@ -31,9 +31,9 @@ absl::Status Damaged() {
   return absl::DataLossError("is damaged: a group contradicts itself");
 }
 
-// Checks the list of free blocks of a local heap. Each begins with the offset
-// of the next one and its own size; offset 1 ends the list. Old groups have no
-// checksums. This check finds damage that nothing else finds.
+// Checks the list of free blocks of a local heap. Each free block begins with
+// the offset of the next block and its own size; offset 1 ends the list. Old
+// groups have no checksums. This check finds damage that nothing else finds.
 absl::Status CheckFreeList(Bytes heap, const Widths& widths,
                            std::uint64_t first) {
   constexpr std::uint64_t kEnd = 1;
@@ -49,10 +49,10 @@ absl::Status CheckFreeList(Bytes heap, const Widths& widths,
   return absl::OkStatus();
 }
 
-// Parses a Link message. Its flags say which fields are present: the link's
-// type (bit 3), its creation order (bit 2), and the character set of its name
-// (bit 4). Bits 0 and 1 are the width of the name's length. Type 0 is a hard
-// link.
+// Parses a Link message. The message's flags say which fields are present: the
+// link's type (bit 3), its creation order (bit 2), and the character set of its
+// name (bit 4). Bits 0 and 1 are the width of the name's length. Type 0 is a
+// hard link.
 absl::StatusOr<Link> ParseLink(Bytes message, const Widths& widths) {
   ByteCursor cursor(message, widths);
   if (cursor.Take(1) != 1) return Damaged();
@@ -110,7 +110,7 @@ absl::Status LinkWalk::Add(const FileView& file, Link link) {
     return absl::UnimplementedError(
         absl::StrCat("has a group with more than ", kMostLinks, " links"));
   }
-  // In an undamaged file, names do not overlap. So all names together are
+  // In an undamaged file, names do not overlap, so all names together are
   // shorter than the file.
   name_bytes_ += link.name.size() + 1;
   if (name_bytes_ > file.size()) return Damaged();
@@ -149,8 +149,8 @@ absl::Status LinkWalk::RunDense(FileView& file, Bytes link_info) {
   return absl::OkStatus();
 }
 
-// Reads the links that the last tree node lists. Each of its records is a hash
-// of the name (4 bytes) and a Heap ID.
+// Reads the links that the last tree node lists. Each record of the node is a
+// hash of the name (4 bytes) and a Heap ID.
 absl::Status LinkWalk::TakeDense(FileView& file) {
   constexpr std::size_t kHash = 4;
   while (next_id_ < ids_.size()) {
@@ -242,8 +242,8 @@ absl::Status LinkWalk::StepTree(FileView& file, std::uint64_t address) {
 absl::Status LinkWalk::ReadSymbols(FileView& file, std::uint64_t address) {
   const Widths& widths = file.widths();
   constexpr std::uint64_t kPrefix = 8;
-  // Bytes of a Symbol Table Entry (III.C) behind its two addresses: a cache
-  // type, which is 2 for a soft link, a reserved part and the scratch-pad.
+  // Bytes of a Symbol Table Entry (III.C) after its two addresses: a cache type
+  // (2 for a soft link), a reserved part and the scratch-pad.
   constexpr std::uint64_t kScratch = 24;
   FOREBAY_ASSIGN_OR_RETURN(const Bytes start, file.At(address, kPrefix));
   ByteCursor prefix(start);

@@ -33,8 +33,8 @@ struct Link {
 //
 // Used by one thread. Owns the links, and counts them in `memory`, which
 // outlives the walk. Never blocks. Errors: those of FileView; DATA_LOSS: the
-// group is damaged; UNIMPLEMENTED: its heap is compressed, a link is too long,
-// or there are too many links.
+// group is damaged; UNIMPLEMENTED: the group's heap is compressed, a link is
+// too long, or there are too many links.
 class LinkWalk {
  public:
   explicit LinkWalk(base::WorkingMemory* memory) : memory_(memory) {}
@@ -76,9 +76,10 @@ class LinkWalk {
   base::WorkingMemory* const memory_;
   // Bytes that `memory_` counts for this walk.
   std::uint64_t counted_ = 0;
-  // Index of the header message that is read next.
+  // Index of the header message that is being read or comes next.
   std::size_t next_message_ = 0;
-  // Whether the walk through the B-tree of this header message has begun.
+  // Whether the walk through the B-tree of the message at `next_message_` has
+  // begun.
   bool has_begun_ = false;
   bool is_done_ = false;
   std::vector<Link> links_;
@@ -97,7 +98,8 @@ class LinkWalk {
   Bytes names_;
   // Nodes to be read, the next one last.
   std::vector<Node> pending_;
-  // Addresses of the nodes that were read: no node may come twice.
+  // Addresses of the nodes that were read. A node that is reached twice is
+  // damage.
   std::set<std::uint64_t> node_addresses_;
 };
 

@@ -96,10 +96,10 @@ class Header {
     return absl::OkStatus();
   }
 
-  // Reads a header of version 2. The flags of its prefix say which fields it
-  // has: times (bit 5), limits of attributes (bit 4), and the width of the
-  // first block's size (bits 0 and 1). Bit 2 gives each message a creation
-  // order.
+  // Reads a header of version 2. The flags of the header's prefix say which
+  // fields follow: times (bit 5), limits of attributes (bit 4), and the width
+  // of the first block's size (bits 0 and 1). Bit 2 gives each message a
+  // creation order.
   absl::Status ReadNew(std::uint64_t address) {
     constexpr std::uint64_t kLongestPrefix = 34;
     constexpr std::uint64_t kChecksum = 4;
@@ -176,7 +176,7 @@ class Header {
 
   // Returns the body of the message that a shared message stands for. A named
   // datatype, for instance, is an object of its own, whose header has that
-  // message. The message there must not be shared itself.
+  // message. The message in that header must not be shared itself.
   absl::StatusOr<Bytes> ReadShared(const Message& message) {
     ByteCursor cursor(message.body, file_.widths());
     const std::uint64_t version = cursor.Take(1);

@@ -10,7 +10,7 @@
 // A row is read in one of five ways (RowPlace::Kind). A row of a contiguous
 // dataset, or of a chunk without filters, is read by itself (kDirect). A row in
 // a chunk with filters needs the whole chunk (kChunk). If chunks are narrower
-// than a row, all chunks with parts of it are read (kParts). A row without
+// than a row, all chunks with parts of the row are read (kParts). A row without
 // bytes in the file has the fill value (kFilled) or is empty (kEmpty).
 //
 // If a whole dataset is one row, its place is kParts instead of kChunk or
@@ -26,10 +26,10 @@ using Pieces = std::vector<storage::gathered::Piece>;
 // If at most this many bytes lie between two pieces, one read covers both
 // pieces. Reading 32 KiB more costs less than a second read.
 constexpr std::uint64_t kMostGap = std::uint64_t{1} << 15;
-// The most parts of a row. A key has room for about that many.
+// The most parts of a row. A key has room for about so many parts.
 constexpr std::size_t kMostParts = 4096;
 // The most bytes to which the chunks of one row are decompressed. Decompressing
-// that many takes seconds.
+// so many bytes takes seconds.
 constexpr std::uint64_t kMostDecompressed = std::uint64_t{1} << 32;
 // If a row's part in each chunk has at least this many bytes, only that part of
 // the chunk is read.
@@ -63,12 +63,12 @@ void KeepOneRow(Pieces* pieces, RowPlace* place, std::uint64_t bytes) {
   place->row = 0;
 }
 
-// Places a row of which several chunks have parts.
+// Fills in `place` for a row whose parts are in several chunks.
 absl::StatusOr<Pieces> PlaceParts(const ArrayLayout& array,
                                   const std::vector<StoredChunk>& chunks,
                                   std::uint64_t row, RowPlace* place) {
-  // A dataset that was not written may have no chunks. It then counts as a
-  // single missing chunk, which has the dataset's shape.
+  // A dataset that was never written and is not chunked counts as a single
+  // missing chunk of the dataset's shape.
   const std::vector<std::uint64_t>& shape =
       array.chunk.empty() ? array.shape : array.chunk;
   const std::uint64_t count = array.chunk.empty() ? 1 : array.chunks_of_row();
@@ -78,7 +78,7 @@ absl::StatusOr<Pieces> PlaceParts(const ArrayLayout& array,
       [](const StoredChunk& one, std::uint64_t of) { return one.number < of; });
   Pieces pieces;
   std::uint64_t bytes = 0;
-  std::uint64_t compressed = 0;  // chunks
+  std::uint64_t compressed = 0;  // number of chunks with filters
   for (; chunk != chunks.end() && chunk->number - first < count; ++chunk) {
     if (pieces.size() == kMostParts) return ToBeWrittenAnew(array, row, count);
     place->chunks.push_back(
@@ -96,7 +96,7 @@ absl::StatusOr<Pieces> PlaceParts(const ArrayLayout& array,
   if (array.row_bytes() == 0) place->kind = RowPlace::Kind::kEmpty;
   if (pieces.empty()) return pieces;
   const std::uint64_t each = array.chunk_bytes();
-  // A single chunk is read whatever its size, which the parser has bounded.
+  // A single chunk is always read: the parser has bounded its size.
   if (compressed > kMostDecompressed / each && compressed > 1)
     return ToBeWrittenAnew(array, row, compressed);
   if (compressed == 0 && each / shape[0] >= kSmallPart)

@@ -19,10 +19,10 @@
 namespace forebay::dataset::hdf5 {
 
 // Fills in `place` for a row. Returns the pieces of the file that are read for
-// the row, one after the other. Returns none if nothing is read for it.
-// `chunks` are those of the dataset, by number, if the dataset is chunked.
-// UNIMPLEMENTED: too many chunks have parts of the row, or decompressing them
-// would take seconds. The error gives the reason alone.
+// the row, one after the other; none if nothing is read. If the dataset is
+// chunked, `chunks` are its chunks by number. UNIMPLEMENTED: too many chunks
+// have parts of the row, or decompressing them would take seconds. The error
+// gives the reason alone.
 absl::StatusOr<std::vector<storage::gathered::Piece>> PlaceRow(
     const FileView& file, const ArrayLayout& array,
     const std::vector<StoredChunk>& chunks, std::uint64_t row, RowPlace* place);
@@ -32,10 +32,10 @@ absl::StatusOr<std::vector<storage::gathered::Piece>> PlaceRow(
 std::vector<storage::gathered::Piece> PlaceValue(const ValuePlace& value,
                                                  RowPlace* place);
 
-// Returns one extent of the file that contains all pieces of a row. Sets the
-// offsets of the chunks in `place` to those within the extent. Without pieces,
-// the extent is the file's first byte, because every record needs an extent.
-// Returns nothing if the pieces lie too far apart.
+// Returns one extent of the file that contains all pieces of a row. Changes the
+// offsets of the chunks in `place`, so that they count from the extent's start.
+// Without pieces, the extent is the file's first byte, because every record
+// needs an extent. Returns nothing if the pieces lie too far apart.
 std::optional<ValuePlace> JoinPieces(
     const std::vector<storage::gathered::Piece>& pieces, RowPlace* place);
 

@@ -8,12 +8,12 @@
 // text is its length and its bytes.
 //
 //   plain row      a place
-//   gathered row   the byte kGathered; number of places, and these; number of
-//                  pieces, and an offset and a length for each
+//   gathered row   the byte kGathered; number of places; each place; number of
+//                  pieces; an offset and a length for each piece
 //   then           the number of the row in each place that has one
 //   then           a text for each value that the index stores
 //
-//   place          the kind as a byte; then what the kind needs, in the order
+//   place          the kind as a byte; then fields of that kind, in the order
 //                  of AddPlace
 //
 // The numbers of rows come after everything that rows of the same chunks have
@@ -32,9 +32,9 @@ constexpr char kGathered = 5;
 // Bits of a number in each byte of a varint.
 constexpr unsigned kBits = 7;
 constexpr unsigned kMore = 1u << kBits;
-// Bounds of what a key may say. A mask has 32 bits, one for each filter, and a
-// dataset can have 32 axes. Numbers of bytes are bounded so that their sums do
-// not overflow.
+// Bounds of the numbers in a key. A mask has 32 bits, one for each filter, and
+// a dataset can have 32 axes. Numbers of bytes are bounded so that their sums
+// do not overflow.
 constexpr std::uint64_t kMostFilters = 32;
 constexpr std::uint64_t kMostAxes = 32;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
@@ -100,8 +100,8 @@ bool TakeFilters(ByteCursor& cursor, RowPlace* place) {
   return true;
 }
 
-// Adds what kParts needs. In a gathered row, the chunks follow one another, and
-// the key leaves their offsets out.
+// Adds the part of a key that only kParts has. In a gathered row, the chunks
+// follow one another, and the key leaves their offsets out.
 void AddParts(const RowPlace& place, bool is_gathered, std::string* key) {
   AddText(place.fill, key);
   AddNumber(place.element_bytes, key);

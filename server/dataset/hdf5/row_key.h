@@ -20,10 +20,10 @@ struct PlacedChunk {
   std::uint64_t number = 0;
   // Offset in bytes from the start of the extent.
   std::uint64_t offset = 0;
-  // Bytes of the chunk in the extent, with filters.
+  // Bytes of the chunk in the extent, with filters applied.
   std::uint64_t bytes = 0;
-  // Mask of the filters that were left out, as Unfilter takes it. UINT32_MAX:
-  // the chunk has no filters at all.
+  // If bit i of the mask is set, the writer left out filter i; see Unfilter.
+  // UINT32_MAX: the chunk has no filters at all.
   std::uint32_t mask = 0;
 };
 
@@ -43,8 +43,8 @@ struct RowPlace {
   std::uint64_t length = 0;
   // Filters of the dataset (kChunk, kParts).
   std::vector<ChunkFilter> filters;
-  // Mask of the filters that were left out of the chunk (kChunk), as Unfilter
-  // takes it.
+  // If bit i of the mask is set, the writer left out filter i of the chunk
+  // (kChunk); see Unfilter.
   std::uint32_t mask = 0;
   // Bytes of a chunk after its filters were undone (kChunk, kParts).
   std::uint64_t chunk_bytes = 0;
@@ -83,14 +83,14 @@ struct RowKey {
 inline constexpr std::size_t kMostPlaces = 15;
 
 // Returns the key of a row. If `pieces` is empty, `places` has exactly one
-// item. If not, the chunks of each place follow one another from the place's
-// start on.
+// item. If `pieces` is not empty, each place has a part of the extent, and the
+// chunks of the place follow one another from the start of that part.
 std::string EncodeRowKey(const std::vector<RowPlace>& places,
                          const std::vector<storage::gathered::Piece>& pieces,
                          const std::vector<std::string_view>& indexed_values);
 
 // Parses a key, which comes from an index on disk and is untrusted. DATA_LOSS:
-// it is malformed. The error gives the reason alone.
+// the key is malformed. The error gives the reason alone.
 absl::StatusOr<RowKey> DecodeRowKey(std::string_view key);
 
 }  // namespace forebay::dataset::hdf5

@@ -21,15 +21,15 @@ constexpr std::uint64_t kLastOffset = std::uint64_t{1} << 30;
 constexpr unsigned kOpenForWriting = 1;
 constexpr unsigned kOpenForSwmrWriting = 4;
 
-// Whether the superblock may give addresses or lengths this many bytes.
+// Whether addresses or lengths of a file may have `width` bytes.
 bool IsWidth(std::uint64_t width) {
   return width == 2 || width == 4 || width == 8;
 }
 
-// Checks that the file has all bytes that its superblock says. The End of File
-// Address (`end`) counts from the Base Address (`base`). The HDF5 file really
-// begins at `offset`, which differs from `base` if bytes were put before the
-// HDF5 file.
+// Checks that the file is at least as long as its superblock says. The End of
+// File Address (`end`) counts from the Base Address (`base`). The HDF5 file
+// really begins at `offset`, which differs from `base` if bytes were put before
+// the HDF5 file.
 absl::Status CheckEnd(const FileView& file, std::uint64_t offset,
                       std::uint64_t base, std::uint64_t end) {
   if (end == kNoAddress || end < base || offset > file.size() ||
@@ -57,7 +57,8 @@ absl::StatusOr<std::uint64_t> ReadOld(FileView& file, std::uint64_t offset,
   if (!IsWidth(widths.address) || !IsWidth(widths.length) || !has_versions ||
       !has_ranks)
     return absl::DataLossError("is damaged: its superblock contradicts itself");
-  // Version 1 has the Indexed Storage Internal Node K and a reserved part here.
+  // Version 1 has two more fields here: the Indexed Storage Internal Node K and
+  // a reserved part.
   const std::uint64_t more = version == 1 ? 4 : 0;
   FOREBAY_ASSIGN_OR_RETURN(
       const Bytes rest,
@@ -85,7 +86,7 @@ absl::StatusOr<std::uint64_t> ReadOld(FileView& file, std::uint64_t offset,
   return root;
 }
 
-// Refuses a file that a writer has open: rows that the writer has not written
+// Refuses a file that a writer has open. Rows that the writer has not written
 // yet would be read as fill values.
 absl::Status CheckFlags(unsigned flags) {
   constexpr std::string_view kHowToEnd =

@@ -14,8 +14,9 @@ namespace forebay::dataset::hdf5 {
 //
 // Used by one thread, as the view is; never blocks. Errors: those of
 // FileView::At. DATA_LOSS: the file is not an HDF5 file, or is damaged.
-// FAILED_PRECONDITION: its flags say that a writer has it open; only versions 2
-// and 3 have flags. UNIMPLEMENTED: its version is unknown.
+// FAILED_PRECONDITION: the superblock's flags say that a writer has the file
+// open; only versions 2 and 3 have flags. UNIMPLEMENTED: the superblock's
+// version is unknown.
 absl::StatusOr<std::uint64_t> ReadSuperblock(FileView& file);
 
 }  // namespace forebay::dataset::hdf5

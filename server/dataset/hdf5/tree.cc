@@ -136,8 +136,8 @@ absl::StatusOr<NamedArray> FindArrayIn(FileView& file, std::uint64_t address,
   const std::vector<std::string> parts =
       absl::StrSplit(std::string(path), '/', absl::SkipEmpty());
   std::string at(group);
-  // Each round goes one part of the path further down. An empty path means the
-  // root, which is a group.
+  // Each round of the loop follows one more part of the path. An empty path
+  // means the root, which is a group.
   for (std::size_t i = 0;; ++i) {
     const auto messages = ReadMessages(file, address);
     if (!messages.ok()) return At(at, messages.status());
@@ -243,13 +243,14 @@ absl::Status ArrayLister::Step(FileView& file) {
   }
   if (!messages.ok()) return At(object.path, messages.status());
   if (IsDataset(*messages)) return AddArray(file, object, *messages);
-  // Each group is listed once: a hard link may make it its own descendant.
+  // Each group is listed once, because a hard link may make a group its own
+  // descendant.
   if (groups_.contains(object.address)) {
     pending_.pop_back();
     return absl::OkStatus();
   }
   if (object.depth == kDeepest) {
-    found_.push_back({object.path, IsTooDeep()});
+    datasets_.push_back({object.path, IsTooDeep()});
     pending_.pop_back();
     return absl::OkStatus();
   }
@@ -295,8 +296,8 @@ absl::Status ArrayLister::AddLinks(FileView& file, const Object& group,
                        " objects; name the datasets that are wanted"));
     }
     std::string path = Join(group.path, link->name);
-    // The bytes count twice: for the pending object, and for the dataset that
-    // it may turn out to be.
+    // The bytes are counted twice: for the pending object, and for the dataset
+    // that the object may turn out to be.
     FOREBAY_RETURN_IF_ERROR(Count(2 * (sizeof(Object) + sizeof(ListedArray) +
                                        base::HeapBytes(path.size()))));
     pending_.push_back({std::move(path), link->address, group.depth + 1});

@@ -19,8 +19,8 @@
 #include "server/dataset/hdf5/object_header.h"
 
 // Finds the datasets of a file by their paths. Functions are used by one
-// thread, as the view is, and never block. Besides the errors below, they have
-// those of FileView, ReadMessages and ReadLinks.
+// thread, as the view is, and never block. All of them may also return the
+// errors of FileView, ReadMessages and ReadLinks.
 
 namespace forebay::dataset::hdf5 {
 
@@ -35,7 +35,7 @@ struct NamedArray {
 
 // Finds the dataset of a path. If the dataset is a compound, further parts of
 // the path name a member. NOT_FOUND: there is no such dataset; the error lists
-// what there is instead. UNIMPLEMENTED: ReadArrayLayout cannot read the
+// the names that there are. UNIMPLEMENTED: ReadArrayLayout cannot read the
 // dataset, or a link leads to another path or file. Errors name the path.
 absl::StatusOr<NamedArray> FindArray(FileView& file, std::string_view path);
 
@@ -59,14 +59,14 @@ struct GroupObjects {
   base::MemoryReservation reservation;
 };
 
-// Returns the objects in a group, and counts them in the file's memory. Soft
+// Returns the objects in a group, and counts them in FileView::memory(). Soft
 // and external links are left out. NOT_FOUND: there is no such group. Errors
 // name the path.
 absl::StatusOr<GroupObjects> ListGroup(FileView& file, std::string_view path);
 
 // Finds a dataset as FindArray does. If the path is a pattern, returns the
-// dataset of the group's first object. MakeWhole has made that dataset one row,
-// and its path is the pattern.
+// dataset of the group's first object. In the result, the whole dataset is one
+// row (ArrayLayout::MakeWhole), and `path` is the pattern.
 absl::StatusOr<NamedArray> FindFirstArray(FileView& file,
                                           const std::string& path);
 

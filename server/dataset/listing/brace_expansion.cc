@@ -12,12 +12,12 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
 
-// A pattern consists of literals and braced expressions. Its results are all
-// combinations of their results. A braced expression is a range ("{1..9}") or a
-// sequence with commas, whose items are patterns themselves. All other braces
-// are literals, as in braceexpand. Patterns come from clients, so the number of
-// results, their bytes and the depth of nesting are bounded, and memory is
-// counted before it is allocated.
+// A pattern consists of literals and braced expressions. The results of a
+// pattern are all combinations of the results of these. A braced expression is
+// a range ("{1..9}") or a sequence with commas, whose items are patterns
+// themselves. All other braces are literals, as in braceexpand. Patterns come
+// from clients, so the number of results, their bytes and the depth of nesting
+// are bounded, and memory is counted before it is allocated.
 
 namespace forebay::dataset::listing {
 namespace {
@@ -30,7 +30,7 @@ constexpr std::size_t kMaxResults = std::size_t{1} << 20;
 constexpr std::size_t kLongestPattern = 4096;  // bytes
 constexpr std::size_t kMaxBytes = std::size_t{1} << 28;
 constexpr int kDeepestNesting = 16;
-// The letters of ranges, in their order in a range.
+// The letters that ranges may have, in the order of a range.
 constexpr std::string_view kLetters =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -117,8 +117,8 @@ std::optional<std::int64_t> ParseStep(
   return *step == 0 ? 1 : std::abs(*step);
 }
 
-// Returns the width to which numbers are padded with zeros: that of the longer
-// bound if either bound has a leading zero, and otherwise 0.
+// Returns the width to which numbers are padded with zeros. If either bound has
+// a leading zero, this is the length of the longer bound. Otherwise it is 0.
 std::size_t PaddingOf(std::string_view first, std::string_view last) {
   const auto is_padded = [](std::string_view text) {
     return text != "0" && text != "-0" &&

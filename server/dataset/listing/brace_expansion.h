@@ -15,15 +15,15 @@ namespace forebay::dataset::listing {
 // braceexpand, which webdataset uses. A backslash escapes the next character.
 // Thread-safe; never blocks.
 //
-// Counts the results and all intermediate results in `memory`, where they stay
-// counted. INVALID_ARGUMENT, naming the pattern: the braces are not balanced,
-// they are nested too deeply, or there are too many results.
-// RESOURCE_EXHAUSTED: the error of `memory`.
+// Counts the results and all intermediate results in `memory`, and leaves them
+// counted there. INVALID_ARGUMENT, naming the pattern: the braces are not
+// balanced, they are nested too deeply, or there are too many results.
+// RESOURCE_EXHAUSTED: `memory` cannot grow.
 absl::StatusOr<std::vector<std::string>> ExpandBraces(
     std::string_view pattern, base::WorkingMemory& memory);
 
 // Expands several patterns, one after another. The limit on the number of
-// results is the same for all patterns together as for a single pattern.
+// results applies to the results of all patterns together.
 absl::StatusOr<std::vector<std::string>> ExpandBraces(
     const std::vector<std::string>& patterns, base::WorkingMemory& memory);
 

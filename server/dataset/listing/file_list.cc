@@ -141,9 +141,9 @@ class Listing {
     return absl::OkStatus();
   }
 
-  // Finds the files of the patterns with the numbers `numbers`, which share the
-  // directory part `directory`. First finds the matching directories, component
-  // by component.
+  // Finds the files of the patterns whose numbers are in `numbers`. All of
+  // these patterns have the directory part `directory`. First finds the
+  // matching directories, component by component.
   absl::Status FindIn(std::string_view directory, const Names& patterns,
                       const std::vector<std::size_t>& numbers,
                       std::vector<Names>& found) const {
@@ -220,10 +220,10 @@ class Listing {
     names = Names();
   }
 
-  // Adds the path to `found` if it leads to a file or, where `file` is false,
-  // to a directory. As in Python's glob, an entry whose stat fails does not
-  // match. Denied permission is an error, though: otherwise the dataset would
-  // silently lack the entry.
+  // Adds the path to `found` if it leads to a file (if `file` is true) or to a
+  // directory (if `file` is false). As in Python's glob, an entry whose stat
+  // fails does not match. Denied permission is an error, because the dataset
+  // would silently lack the entry.
   absl::Status AddIfItFits(const std::string& path, bool file,
                            Names& found) const {
     // No pattern matches a path above the root.

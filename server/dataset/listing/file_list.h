@@ -20,11 +20,11 @@ namespace forebay::dataset::listing {
 // it is then returned several times. A directory is read only once for all
 // patterns that differ only in the file's name. Counts the files in `memory`.
 //
-// Blocks for the disk until it is done or `stop` is requested. Errors that name
-// the pattern or path: NOT_FOUND: no file matches; INVALID_ARGUMENT: a pattern
-// is malformed, or a file is not regular; those of LocalRoot. Errors that name
-// neither: CANCELLED: the listing was stopped; RESOURCE_EXHAUSTED: the error of
-// `memory`.
+// Blocks for the disk until it is done or `stop` is requested. These errors
+// name the pattern or path. NOT_FOUND: no file matches. INVALID_ARGUMENT: a
+// pattern is malformed, or a file is not regular. Others: those of LocalRoot.
+// These errors name neither. CANCELLED: the listing was stopped.
+// RESOURCE_EXHAUSTED: `memory` cannot grow.
 absl::StatusOr<std::vector<storage::ListedObject>> ListFiles(
     const storage::local::LocalRoot& root,
     const std::vector<std::string>& patterns, base::WorkingMemory& memory,

@@ -17,10 +17,10 @@
 namespace forebay::dataset::listing {
 
 // A set of numbered patterns of '*', '?' and '[…]', without braces. The literal
-// start of a pattern is its text before the first wildcard, the literal end its
-// text after the last. A name is compared only with patterns whose literal
-// start and end it has. So among 10,000 patterns from a brace expression, a
-// name is usually compared with only one.
+// start of a pattern is its text before the first wildcard. The literal end is
+// its text after the last wildcard. A name is compared only with patterns whose
+// literal start and end it has. So among 10,000 patterns from a brace
+// expression, a name is usually compared with only one.
 //
 // Not thread-safe. Owns the patterns, and counts them in `memory` until it is
 // destroyed. Never blocks. Errors are those of `memory`, and of callbacks.

@@ -92,7 +92,7 @@ absl::Status CountFile(std::vector<ListedObject>& files, std::string_view name,
 // The objects that match a pattern.
 struct Fitting {
   std::vector<ListedObject> files;
-  std::optional<ListedObject> namesake;  // named by the pattern itself
+  std::optional<ListedObject> namesake;  // its name is the pattern
 };
 
 // Returns the memory, in bytes, that a pattern and its Fitting take without the
@@ -170,7 +170,8 @@ absl::StatusOr<std::vector<ListedObject>> ListRemoteFiles(
   FOREBAY_RETURN_IF_ERROR(VersionQuery(lister, root, stop, named).Run());
   if (!fitting.empty())
     FOREBAY_RETURN_IF_ERROR(FindFitting(lister, root, memory, stop, fitting));
-  // Objects of patterns are copied, since a pattern may occur twice.
+  // The objects that match a pattern are copied, since the pattern may occur
+  // twice.
   std::vector<ListedObject> files;
   auto next_named = named.begin();
   for (const std::string& one : expanded) {

@@ -14,13 +14,13 @@ namespace forebay::dataset::listing {
 // Returns the objects that `patterns` name below `root`, in their present
 // versions, by the rules of ListFiles. An object that is named in full takes a
 // request of its own; several requests are made at a time. If any pattern has
-// '*', '?' or '[…]', all objects below the root are listed, once for all
-// patterns. Counts the objects in `memory`.
+// '*', '?' or '[…]', all objects below the root are listed, but only once for
+// all patterns. Counts the objects in `memory`.
 //
 // Blocks for the network, but returns soon after `stop` is requested. Errors
-// name the pattern or object: NOT_FOUND: there is no such object;
-// INVALID_ARGUMENT: a pattern is malformed; RESOURCE_EXHAUSTED: the error of
-// `memory`; others: those of the lister.
+// name the pattern or object. NOT_FOUND: there is no such object.
+// INVALID_ARGUMENT: a pattern is malformed. RESOURCE_EXHAUSTED: `memory` cannot
+// grow. Others: those of the lister.
 absl::StatusOr<std::vector<storage::ListedObject>> ListRemoteFiles(
     storage::ObjectLister& lister, const storage::Root& root,
     const std::vector<std::string>& patterns, base::WorkingMemory& memory,

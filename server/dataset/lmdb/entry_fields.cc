@@ -1,7 +1,8 @@
 // The fields of an entry are the fields of its value, with the key's field
 // before or after them. text() is a list of parts with 0 bytes between them:
-// where the key is, the key's type if there is one, the kind of the value, and
-// the type or the text of its fields. Parse takes the parts in that order.
+// the place of the key (first, last or none), the key's type if there is a key,
+// the kind of the value, and the type or the text of the value's fields. Parse
+// takes the parts in that order.
 #include "server/dataset/lmdb/entry_fields.h"
 
 #include <algorithm>
@@ -42,8 +43,8 @@ absl::Status OtherText() {
   return absl::DataLossError("is of entries of another kind");
 }
 
-// Makes the value's fields again. `kind` is the part of text() that names the
-// kind of the fields, and `rest` is all that follows it.
+// Parses the value's fields. `kind` is the part of text() that names the kind
+// of the fields, and `rest` is everything after that part.
 absl::StatusOr<EntryFields::Value> ParseValue(std::string_view kind,
                                               std::string_view rest) {
   using Value = EntryFields::Value;
@@ -148,8 +149,8 @@ std::vector<Field> EntryFields::FieldsOf(
   if (const auto* const plain = std::get_if<Plain>(&value_)) {
     fields.push_back(records::FieldOf(std::string(Plain::kName), plain->type,
                                       lengths.longest));
-    // Arrays in .npy files may differ in length. They do if the bounds of the
-    // lengths differ.
+    // Arrays in .npy files differ in length if the two bounds of the lengths
+    // differ.
     fields.back().shortest = std::min(lengths.shortest, lengths.longest);
   } else if (const auto* const datum = std::get_if<OfDatum>(&value_)) {
     fields = ContentAndLabel(datum->type, lengths.longest);

@@ -42,8 +42,8 @@ class EntryFields {
 
     records::ValueType type;
   };
-  // The value is a Datum (datum.h). Its content, of this type, is the field
-  // "image" or "array", and its label is the field "label".
+  // The value is a Datum (datum.h). The Datum's content, of this type, is the
+  // field "image" or "array", and the Datum's label is the field "label".
   struct OfDatum {
     records::ValueType type;
   };

@@ -25,9 +25,9 @@ class Start {
         base::WorkingMemory& memory, const std::stop_token& stop)
       : source_(source), file_(file), memory_(memory), stop_(stop) {}
 
-  // Returns the first values, or none if the database is empty. If a later
-  // transaction has ended meanwhile, that is the error, as LmdbParser::Take
-  // explains.
+  // Returns the first values, or none if the database is empty. If a writer has
+  // ended a transaction meanwhile, the error says so, whatever else failed;
+  // LmdbParser::Take explains why.
   absl::StatusOr<FirstValues> Read() const {
     FOREBAY_ASSIGN_OR_RETURN(
         LmdbWalk walk,

@@ -26,7 +26,7 @@ struct FirstValues {
 struct ValueSource {
   storage::ByteSource* source = nullptr;
   std::shared_ptr<const storage::Root> root;
-  std::string database;   // empty: the unnamed one
+  std::string database;   // name; empty for the unnamed database
   bool uncached = false;  // see ReadRequest::uncached
 };
 
@@ -37,7 +37,7 @@ struct ValueSource {
 //
 // Blocks for reads, but returns soon after `stop` is requested. Errors name the
 // file: those of the source and of LmdbWalk; FAILED_PRECONDITION if a writer
-// ended a transaction meanwhile. RESOURCE_EXHAUSTED is the error of `memory`.
+// ended a transaction meanwhile. RESOURCE_EXHAUSTED: `memory` has no room.
 absl::StatusOr<FirstValues> ReadFirstValues(
     const ValueSource& source, absl::Span<const storage::ListedObject> files,
     base::WorkingMemory& memory, const std::stop_token& stop);

@@ -28,7 +28,7 @@ namespace forebay::dataset::lmdb {
 // name or is the unnamed one. EntryFields tells which fields the sample has.
 //
 // The transaction id of a file is that of its last transaction. The next
-// transaction may free pages that the index knows, but only the transaction
+// transaction may free pages that the index refers to, but only the transaction
 // after that may overwrite these pages. Therefore, if the file has the index's
 // transaction id after bytes were read, these bytes are still those that were
 // indexed.

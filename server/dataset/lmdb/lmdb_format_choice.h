@@ -17,7 +17,8 @@ namespace forebay::dataset::lmdb {
 // The fields that a user wants from LMDB files, or the choice to guess the
 // fields. Immutable and thread-safe; owns what it stores. Its own calls never
 // block, but opening a completed request reads values if fields are to be
-// guessed. Only Create has errors; those of a guess are errors of the request.
+// guessed. Only Create has errors; the errors of a guess are errors of the
+// request.
 class LmdbFormatChoice {
  public:
   // Makes a choice from the names and types of the fields that a user asks for:
@@ -35,9 +36,10 @@ class LmdbFormatChoice {
       const std::vector<std::string>& names,
       const std::vector<std::string>& types, std::string database);
 
-  // Completes a request for LMDB files that has its source, root and name. A
-  // guess adds one sentence to `warnings` for each feature that it leaves out.
-  // Both pointers must stay valid until the request has been opened.
+  // Completes `request`, which asks for LMDB files and already has its source,
+  // root and name. A guess adds one sentence to `warnings` for each feature
+  // that it leaves out. Both pointers must stay valid until the request has
+  // been opened.
   void Complete(records::RecordRequest* request,
                 std::vector<std::string>* warnings) const;
 
@@ -55,7 +57,7 @@ class LmdbFormatChoice {
 
   // Returns the meaning of a type that the user gave to the field "value".
   static absl::StatusOr<Value> ValueOf(const std::string& type);
-  // Makes a choice whose names are "key" and "value" alone, each at most once.
+  // Makes a choice whose only names are "key" and "value", each at most once.
   static absl::StatusOr<LmdbFormatChoice> OfEntries(
       const std::vector<std::string>& names,
       const std::vector<std::string>& types, std::string database);

@@ -74,16 +74,16 @@ constexpr std::size_t kMetaMainRecord = 88;
 constexpr std::size_t kMetaLastPage = 136;
 constexpr std::size_t kMetaTransaction = 144;
 
-// Offsets in a database's record (MDB_db) and its length, in bytes. The first
-// four bytes (md_pad) hold the page size, in the record of free pages alone.
+// Offsets in a database's record (MDB_db) and its length, in bytes. In the
+// record of free pages only, the first four bytes (md_pad) hold the page size.
 constexpr std::size_t kRecordFlags = 4;
 constexpr std::size_t kRecordDepth = 6;
 constexpr std::size_t kRecordEntries = 32;
 constexpr std::size_t kRecordRoot = 40;
 constexpr std::size_t kRecordBytes = 48;
 
-// Bytes of a node's header, and of the page number that a long value's node
-// has for data.
+// Bytes of a node's header, and of a page number, which is the data of a long
+// value's node.
 constexpr std::size_t kNodeHeader = 8;
 constexpr std::size_t kPageNumberBytes = 8;
 
@@ -98,8 +98,9 @@ T Load(absl::Span<const std::uint8_t> bytes, std::size_t offset) {
 }
 
 // Returns the error of a meta page without the magic number at its offset.
-// Other variants of LMDB have that number elsewhere, because their page headers
-// have another length. A lock file (lock.mdb) begins with the number.
+// Other variants of LMDB have the magic number at another offset, because their
+// page headers have another length. A lock file (lock.mdb) begins with the
+// number.
 absl::Status WrongMagic(absl::Span<const std::uint8_t> bytes) {
   constexpr std::size_t kOf32Bits = 12;
   constexpr std::size_t kOfLaterVersions = 24;
@@ -146,7 +147,7 @@ absl::Status CheckPageNumber(absl::Span<const std::uint8_t> page,
 struct Nodes {
   absl::Span<const std::uint8_t> page;
   std::uint64_t number = 0;  // number of the page
-  std::size_t lower = 0;     // offset of the end of the nodes' offsets
+  std::size_t lower = 0;     // offset at which the list of node offsets ends
   std::size_t upper = 0;     // offset of the first byte that nodes may have
   std::size_t bytes = 0;     // bytes of the nodes that TakeNode has counted
 

@@ -43,7 +43,8 @@ struct LmdbTree {
 };
 
 // Reads a database's record. Fails with DATA_LOSS if the record has another
-// length than MDB_db. CheckLmdbTree has not checked the returned tree.
+// length than MDB_db. The caller must still check the returned tree by
+// CheckLmdbTree.
 absl::StatusOr<LmdbTree> ParseLmdbTree(absl::Span<const std::uint8_t> record);
 
 // Checks that a tree can be walked. Fails with DATA_LOSS if its record

@@ -2,9 +2,9 @@
 // records. Reads are longer than a page where the pages of the tree lie close
 // together (ReadLength).
 //
-// When the walk is over, well or badly, the parser reads the meta pages once
+// When the walk has succeeded or failed, the parser reads the meta pages once
 // more. If the last transaction is still the same, no page of the tree was
-// reused during the scan, and the walk's result counts.
+// reused during the scan, and the walk's result is valid.
 #include "server/dataset/lmdb/lmdb_parser.h"
 
 #include "absl/strings/str_cat.h"

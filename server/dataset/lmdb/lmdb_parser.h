@@ -21,9 +21,9 @@
 
 namespace forebay::dataset::lmdb {
 
-// Bytes before a value that belong to its record. A value may be empty, but a
-// record is read as an extent and needs at least one byte. A node's header lies
-// before each value, so this byte always exists.
+// Number of bytes before a value that the value's record includes. A value may
+// be empty, but a record is read as an extent and needs at least one byte. A
+// node's header lies before each value, so this byte always exists.
 inline constexpr std::uint64_t kBytesBeforeValue = 1;
 
 // Returns the id by which storage::Revision names a transaction. LMDB counts
@@ -82,9 +82,9 @@ class LmdbParser final : public records::RecordParser {
 };
 
 // Checks that `transaction` is still the last one of the file `object`. `metas`
-// are the bytes of LmdbWalk::metas(), read again, and pages have `page_bytes`.
-// Errors name the file. FAILED_PRECONDITION: there was a later transaction.
-// DATA_LOSS and UNIMPLEMENTED: those of ParseLmdbMeta.
+// are the bytes in the range LmdbWalk::metas(), read again. Each page has
+// `page_bytes` bytes. Errors name the file. FAILED_PRECONDITION: there was a
+// later transaction. DATA_LOSS and UNIMPLEMENTED: those of ParseLmdbMeta.
 absl::Status CheckTransaction(const std::string& object,
                               absl::Span<const std::uint8_t> metas,
                               std::uint64_t page_bytes,

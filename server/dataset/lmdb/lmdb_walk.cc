@@ -1,17 +1,16 @@
 // The walk takes meta page 0, meta page 1, and then the pages of the unnamed
-// database's tree, depth first. The tree of a named database is reached through
-// its record, which is an entry of the unnamed one: the walk leaves that tree
-// at the entry, and starts again at the named database's root.
+// database's tree, depth first. The record of a named database is an entry of
+// the unnamed database. At this entry, the walk leaves the unnamed database's
+// tree, and starts again at the named database's root.
 //
 // The walk holds one branch for each level, at most kLmdbDeepest, and no leaf.
 // Each page is asked for once, so the cost is one read of every branch and leaf
 // page.
 //
 // The file is untrusted, and a damaged tree must not make the walk endless or
-// too long. All leaves lie at the depth that the record tells. A page below
-// itself is refused. A tree whose pages were reached more often than the file
-// has pages is refused. A tree with more entries than its record tells is
-// refused, too.
+// too long. All leaves must lie at the depth that the tree's record tells. A
+// tree is refused if a page lies below itself, if the walk reaches more pages
+// than the file has, or if there are more entries than the record tells.
 #include "server/dataset/lmdb/lmdb_walk.h"
 
 #include <algorithm>
@@ -211,7 +210,8 @@ absl::Status LmdbWalk::GoTo(std::uint64_t page) {
     return absl::DataLossError(
         absl::StrCat("page ", page, " of the tree lies below itself"));
   }
-  // Branches of a damaged file may share a child. This bound ends such a walk.
+  // Branches of a damaged file may share a child. This bound then ends the
+  // walk.
   if (++visited_pages_ > file_pages - kLmdbFirstPage) {
     return absl::DataLossError("the tree has pages that it reaches twice");
   }

@@ -25,18 +25,18 @@ struct LmdbEntry {
 
 // Walks through the tree of a database in an LMDB file, page by page. The walk
 // reads nothing itself: it tells the caller which bytes it needs next, and
-// never asks for pages that hold only values. It finds the entries that liblmdb
-// finds, in key order, as the last transaction left them.
+// never asks for pages that hold only values. The walk finds the same entries
+// as liblmdb, in key order, as the last transaction left them.
 //
-// A writer may reuse pages of that tree in later transactions. The entries
-// found are therefore valid only if the meta pages, read again after the walk,
-// still name the same last transaction.
+// A writer may reuse pages of the tree in later transactions. The entries found
+// are therefore valid only if the meta pages, read again after the walk, still
+// name the same last transaction.
 //
 // Not thread-safe; owns what it stores; never blocks. Every error ends the walk
 // and names the file; DATA_LOSS names the offset, too. DATA_LOSS: the file is
 // truncated, damaged or not an LMDB file. UNIMPLEMENTED: see lmdb_page.h.
 // NOT_FOUND: the file has no database of that name. INVALID_ARGUMENT: the file
-// has named databases alone, and the caller named none.
+// has only named databases, and the caller named none.
 class LmdbWalk {
  public:
   // A range of bytes that lies within the file.
@@ -77,7 +77,7 @@ class LmdbWalk {
 
   // A branch page on the path from the root to the present page.
   struct Branch {
-    std::uint64_t page = 0;            // its number
+    std::uint64_t page = 0;            // number of the branch page
     std::vector<std::uint64_t> below;  // numbers of its child pages
     std::size_t next = 0;              // index of the child to visit next
   };
@@ -105,7 +105,7 @@ class LmdbWalk {
   absl::Status GoOn();
   // Ends the walk. Fails if the number of entries found differs from that in
   // the tree's record. Also fails if the wanted database was not found, or if
-  // the unnamed database has only named ones.
+  // the unnamed database holds only named databases.
   absl::Status Finish();
   // Returns the names of the first named databases, for errors.
   std::string Databases() const;

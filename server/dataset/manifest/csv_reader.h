@@ -16,13 +16,13 @@ namespace forebay::dataset::manifest {
 // unquoted field is an error. A character between a closing quote and the next
 // comma is an error, too. Lines may end with or without a carriage return. A
 // byte order mark and empty lines between records are skipped. Debian's CSV
-// libraries do not serve: they accept malformed text, or report no line numbers
-// and use memory without a bound.
+// libraries cannot be used: they accept malformed text, or report no line
+// numbers and use memory without a bound.
 //
 // Not thread-safe. `text` and `memory` outlive the reader. Never blocks.
-// `memory` counts the longest record and copies of it, and still does after the
-// reader is destroyed. Errors name the line. DATA_LOSS: the text is malformed.
-// RESOURCE_EXHAUSTED: the error of `memory`.
+// `memory` counts the longest record and copies of it, also after the reader is
+// destroyed. Errors name the line. DATA_LOSS: the text is malformed.
+// RESOURCE_EXHAUSTED: `memory` cannot grow.
 class CsvReader {
  public:
   // Reads the records of `text`.
@@ -32,7 +32,7 @@ class CsvReader {
   // text's end.
   absl::StatusOr<bool> Next(std::vector<std::string>* record);
 
-  // Number of the line where the last record began, from 1.
+  // The number of the line where the last record began. Lines count from 1.
   std::uint64_t line() const { return line_; }
 
  private:

@@ -19,7 +19,8 @@ absl::StatusOr<std::string> FilePaths::Below(const std::string& path) {
   }
   std::string below = BelowRoots(absolute);
   if (below.empty() && find_root_ != nullptr && absolute.front() == '/') {
-    // The name is stored, so that find_root_ is called only once for each name.
+    // The name of the root is stored, so find_root_ is called once for each
+    // name.
     if (std::string root = find_root_(absolute); !root.empty()) {
       roots_.push_back(std::move(root));
       below = BelowRoots(absolute);

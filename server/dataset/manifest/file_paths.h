@@ -10,17 +10,17 @@
 
 namespace forebay::dataset::manifest {
 
-// Returns the leading part of an absolute path that is another name of the
-// root, such as a link to it. Returns "" if no leading part names the root. May
-// block for the file system.
+// A function that looks for another name of the root, such as a link to it, at
+// the start of an absolute path. Returns that start of the path, or "" if no
+// start of the path names the root. May block for the file system.
 using FindRoot = std::function<std::string(const std::string& path)>;
 
 // Turns the paths of a manifest's files into paths below its root. Relative
 // paths start at the manifest's folder. Absolute paths and file:// URLs must
 // lie in the root.
 //
-// Not thread-safe; owns what it stores. Blocks as FindRoot does. Errors give
-// the reason alone.
+// Not thread-safe; owns what it stores. Blocks as FindRoot does. Errors do not
+// name the path.
 class FilePaths {
  public:
   // Files must lie below `root`, an absolute path without a slash at its end.

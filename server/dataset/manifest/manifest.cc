@@ -2,7 +2,7 @@
 // and each path is made relative to the root. Second, the version of each row's
 // file is found by stat, on several threads. Third, the fields are derived from
 // the columns, and names of labels become numbers. Fourth, the version is
-// computed, a digest of all samples.
+// computed: a digest of all samples.
 //
 // Memory is counted in options.memory before it is allocated. At the end the
 // manifest keeps a reservation for the memory that it takes. The line of each
@@ -61,10 +61,10 @@ absl::Status AtLine(const absl::Status& status, std::uint64_t line) {
   return base::Annotate(status, absl::StrCat("line ", line));
 }
 
-// Returns the numbers below `count` in order, to several threads. After an
-// error, it returns only numbers below the one that failed. It keeps the error
-// of the lowest number that failed. So the error does not depend on the
-// threads' timing. Thread-safe.
+// Gives out the numbers below `count`, in order, to several threads. After an
+// error, gives out only numbers below the one that failed. Keeps the error of
+// the lowest number that failed, so the error does not depend on the threads'
+// timing. Thread-safe.
 class Numbers {
  public:
   explicit Numbers(std::uint64_t count) : count_(count) {}

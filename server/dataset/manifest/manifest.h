@@ -39,8 +39,8 @@ struct FieldColumns {
 // The syntax of a table.
 enum class TableFormat { kCsv, kJsonLines };
 
-// Returns the version of the object at a path below the root. May block.
-// Several threads call it at once.
+// A function that returns the version of the object at a path below the root.
+// May block. Several threads may call it at once.
 using StatFunction = std::function<absl::StatusOr<storage::ObjectVersion>(
     const std::string& path)>;
 
@@ -61,7 +61,7 @@ struct ManifestOptions {
   int threads = 1;  // number of threads that stat files; not 0
   // Ends the reading early.
   std::stop_token stop;
-  // Counts the memory of the Manifest that the table becomes. Never null.
+  // Counts the memory of the Manifest that is made from the table. Never null.
   base::WorkingMemory* memory = nullptr;
 };
 
@@ -76,9 +76,9 @@ class Manifest {
   // Reads `text` and stats each file. Blocks meanwhile, but returns soon after
   // `options.stop` is requested. Errors of a row name its line.
   // INVALID_ARGUMENT: the fields or columns are malformed. NOT_FOUND: there are
-  // no rows. CANCELLED: the reading was stopped. RESOURCE_EXHAUSTED: the error
-  // of `options.memory`. Other errors are those of ReadCsvRows, ReadJsonRows,
-  // FilePaths::Below and `stat`.
+  // no rows. CANCELLED: the reading was stopped. RESOURCE_EXHAUSTED:
+  // `options.memory` cannot grow. Other errors are those of ReadCsvRows,
+  // ReadJsonRows, FilePaths::Below and `stat`.
   static absl::StatusOr<std::shared_ptr<const Manifest>> Read(
       std::string_view text, const FieldColumns& fields,
       const ManifestOptions& options, const StatFunction& stat);
@@ -98,8 +98,8 @@ class Manifest {
   // A digest (XXH3) of all samples.
   const Version& version() const { return version_; }
 
-  // At returns a sample's file. ValuesOf returns the sample's values, as
-  // Dataset::ValuesOf does. `id` is less than size().
+  // At returns where a sample's file lies. ValuesOf fills `values` with the
+  // sample's values, as Dataset::ValuesOf does. `id` is less than size().
   Sample At(std::uint64_t id) const;
   void ValuesOf(std::uint64_t id, absl::Span<FieldValue> values) const;
 

@@ -27,10 +27,10 @@ namespace {
 // The most bytes of a manifest's file, which is in memory as a whole.
 constexpr std::uint64_t kLargestFile = std::uint64_t{4} << 30;
 
-// How often a manifest is read at most, if it changes meanwhile.
+// The most attempts to read a manifest that changes meanwhile.
 constexpr int kMaxTries = 3;
 
-// Names the memory in errors of the budget.
+// The purpose of the memory, as named in errors of the budget.
 constexpr char kMemory[] = "what the table comes to";
 
 // Returns the manifest's name in messages.
@@ -64,9 +64,9 @@ std::string FindEdited(const ManifestRequest& request, const StatFunction& stat,
   return "";
 }
 
-// Returns a key. Requests with equal keys share a manifest: they are for the
-// same file and the same fields. The key of a table in memory has the table's
-// digest.
+// Returns the key of a request. Requests with equal keys share a manifest: they
+// have the same file and the same fields. The key of a table in memory has the
+// table's digest.
 std::string KeyOf(const ManifestRequest& request) {
   const std::string end(1, '\0');
   const auto identity = request.root->identity();

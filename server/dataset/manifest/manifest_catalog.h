@@ -51,17 +51,17 @@ struct ManifestRequest {
 //
 // Thread-safe; owns nothing that it hands out. Open blocks for the file, for a
 // stat of each row's file, and for another Open of the same manifest. It
-// returns soon after its stop is requested, unless other openings wait for the
-// same manifest.
+// returns soon after `opening.stop` is requested, unless other openings wait
+// for the same manifest.
 class ManifestCatalog {
  public:
   // Takes memory from `budget`, which outlives the catalog and its datasets.
   explicit ManifestCatalog(base::MemoryBudget* budget) : budget_(budget) {}
 
   // Opens a dataset. Adds a sentence to `warnings` for each likely mistake.
-  // Errors name the root and the manifest: those of `stat`, of the source and
-  // of Manifest::Read. RESOURCE_EXHAUSTED: the file is too large, or the budget
-  // has no room. CANCELLED: the opening was stopped.
+  // Errors are those of `stat`, of the source and of Manifest::Read, and name
+  // the root and the manifest. RESOURCE_EXHAUSTED: the file is too large, or
+  // the budget has no room. CANCELLED: the opening was stopped.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const ManifestRequest& request, std::vector<std::string>* warnings,
       const Opening& opening);

@@ -34,8 +34,8 @@ class ManifestColumn {
   // error does not name the row.
   absl::Status Add(const Cell& cell);
   // To be called after all cells were added. If some cells are empty and all
-  // others are integers, the column cannot be used: returns the row of the
-  // first empty cell.
+  // others are integers, the column cannot be used, and Finish returns the row
+  // of the first empty cell.
   std::optional<std::uint64_t> Finish();
 
   // Whether all cells are integers, or there are no cells.

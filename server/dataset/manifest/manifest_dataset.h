@@ -12,8 +12,9 @@
 
 namespace forebay::dataset::manifest {
 
-// The dataset of a manifest. Each row is a sample. Datasets with roots of their
-// own may share a manifest. Threads, blocking and errors are as Dataset says.
+// The dataset of a manifest. Each row is a sample. Several datasets, each with
+// its own root, may share a manifest. For threads, blocking and errors, see
+// Dataset.
 class ManifestDataset final : public Dataset {
  public:
   ManifestDataset(std::shared_ptr<const Manifest> manifest,

@@ -14,8 +14,8 @@
 namespace forebay::dataset::manifest {
 namespace {
 
-// An upper bound of the copies of a row that exist while it is parsed: strings
-// that grow, and a member's name. Each cell may hold a further copy.
+// The most copies of a row that exist while it is parsed: strings that grow,
+// and the name of a JSON member. Each cell may hold a further copy.
 constexpr std::uint64_t kCopies = 5;
 
 template <typename... Parts>

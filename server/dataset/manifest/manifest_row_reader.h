@@ -17,17 +17,17 @@ namespace forebay::dataset::manifest {
 // The value of a row in a column: an integer or a text.
 using Cell = std::variant<std::int64_t, std::string>;
 
-// Takes a row: the number of the line where the row begins, and the cells of
-// the chosen columns. May move from the cells.
+// A function that takes a row: the number of the line where the row begins, and
+// the cells of the chosen columns. May move from the cells.
 using RowTaker =
     std::function<absl::Status(std::uint64_t line, absl::Span<Cell> cells)>;
 
 // Both functions read a table to its end or to the first error, and pass the
-// cells of `columns` to `take`. `memory` counts the longest row, and still does
-// after the function has returned. Thread-safe; never block. Errors name the
-// line. DATA_LOSS: a row is malformed, or lacks a column. INVALID_ARGUMENT: the
-// table does not have one of the columns. RESOURCE_EXHAUSTED: the error of
-// `memory`. Others: those of `take`.
+// cells of `columns` to `take`. `memory` counts the longest row, also after the
+// function has returned. Thread-safe; never block. Errors name the line.
+// DATA_LOSS: a row is malformed, or lacks a column. INVALID_ARGUMENT: the table
+// does not have one of the columns. RESOURCE_EXHAUSTED: `memory` cannot grow.
+// Others: those of `take`.
 
 // Reads CSV. The first record has the names of the columns. All cells are
 // texts.

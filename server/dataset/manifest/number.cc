@@ -8,7 +8,7 @@
 namespace forebay::dataset::manifest {
 
 std::optional<std::int64_t> IntegerOf(std::string_view text) {
-  // A fraction that has only zeros is dropped. The rest must be an integer.
+  // A fraction of only zeros is dropped. The text before it must be an integer.
   const std::size_t point = text.find('.');
   if (point != text.npos) {
     const std::string_view fraction = text.substr(point + 1);

@@ -8,7 +8,7 @@
 namespace forebay::dataset::manifest {
 
 // Returns the integer that a text denotes, such as "-12". "3.0" denotes an
-// integer, too: programs write integers that they store as floats in this form.
+// integer, too: programs that store integers as floats write them like this.
 // Returns nothing if the text is not an integer, does not fit in 64 bits, or
 // has an uncommon form ("007", "+1"). Thread-safe; never blocks.
 std::optional<std::int64_t> IntegerOf(std::string_view text);

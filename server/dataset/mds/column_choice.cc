@@ -1,6 +1,6 @@
 // The configuration of the first shard lists the columns. The first sample
-// tells what the configuration does not: the type and shape of arrays, if their
-// encoding "ndarray" has none, and whether bytes are audio files.
+// tells what the configuration does not: whether bytes are audio files, and the
+// type and shape of arrays whose encoding is only "ndarray".
 //
 // If the user named no columns, all columns are chosen. Columns that cannot be
 // fields are then left out, with a warning. Only the first column of images
@@ -117,7 +117,7 @@ class Finder {
   }
 
   // Adds a column to `chosen`. If the column cannot be a field, leaves it out
-  // with a warning, or fails if `is_asked`: the user named the column.
+  // with a warning. Fails instead if the user named the column (`is_asked`).
   absl::Status Choose(std::size_t number, bool is_asked, const Type& type,
                       std::vector<ChosenColumn>* chosen) {
     const MdsColumn& column = columns_[number];
@@ -164,7 +164,7 @@ class Finder {
     return absl::OkStatus();
   }
 
-  // Returns the error of a column that cannot be read as `type`.
+  // Returns the error that a column cannot be read as `type`.
   static absl::Status NotOf(const records::ValueType& type,
                             const MdsColumn& column) {
     return absl::InvalidArgumentError(
@@ -247,7 +247,7 @@ class Finder {
   base::Bytes first_;       // the first sample; empty if no shard has samples
   std::string first_name_;  // the first sample's name in errors
   std::vector<FieldRange> parts_;  // each column's range in the first sample
-  bool has_image_ = false;         // whether any column was taken as an image
+  bool has_image_ = false;         // whether any field is an image already
   std::size_t left_out_ = 0;       // number of columns left out
   std::string why_not_;  // why the first of these columns was left out
 };

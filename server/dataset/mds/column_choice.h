@@ -15,8 +15,8 @@ namespace forebay::dataset::mds {
 // The columns of MDS shards that a user wants, by name. If there are no names,
 // all columns that can be fields are wanted. A column of bytes for which the
 // user gives no type becomes a field of audio files if its first value is an
-// audio file. Immutable and thread-safe; owns what it stores; never blocks by
-// itself. The comment of Complete tells the errors of a request.
+// audio file. Immutable and thread-safe; owns what it stores. Its own calls
+// never block, but opening a completed request reads shards.
 class ColumnChoice {
  public:
   using Types = std::vector<std::optional<records::ValueType>>;
@@ -30,10 +30,10 @@ class ColumnChoice {
 
   // Completes a request for MDS shards that already has its source, root and
   // name. Opening the request adds a sentence to `warnings` for each column
-  // that is left out. So `request` and `warnings` must outlive the opening.
-  // Errors of the opening are those of MdsShardParser. INVALID_ARGUMENT also
-  // means that a column is missing, or has values of another type.
-  // UNIMPLEMENTED also means that a column's encoding cannot be read.
+  // that is left out. Therefore `request` and `warnings` must outlive the
+  // opening. The opening has the errors of MdsShardParser. INVALID_ARGUMENT:
+  // also if a column is missing, or has values of another type. UNIMPLEMENTED:
+  // also if a column's encoding cannot be read.
   void Complete(records::RecordRequest* request,
                 std::vector<std::string>* warnings) const;
 
@@ -42,8 +42,8 @@ class ColumnChoice {
       : names_(std::move(names)), types_(std::move(types)) {}
 
   std::vector<std::string> names_;  // empty if all columns are wanted
-  Types types_;                     // the type that the user gave each name, if
-                                    // any
+  // The type that the user gave each name, if any.
+  Types types_;
 };
 
 }  // namespace forebay::dataset::mds

@@ -7,7 +7,7 @@
 // only the parts that the encoding does not tell:
 //
 // type   u8, a number of kTypes
-// shape  u8, the rank times 4 plus log2 of the bytes of an extent; the extents
+// shape  u8: 4 * rank + log2 of the bytes of an extent; then the extents
 //
 // All numbers are little-endian.
 #include "server/dataset/mds/mds_columns.h"

@@ -33,8 +33,8 @@ struct ArrayEncoding {
 struct MdsColumn {
   std::string name;
   std::string encoding;  // as the configuration has it, such as "jpeg:90"
-  // Bytes of each value. If it is 0, values vary in size, and each sample has
-  // its value's size.
+  // Bytes of each value. 0: values vary in size, and each sample states the
+  // size of its value.
   std::uint32_t size = 0;
   // Kind of the field that the column becomes, unless the user asks for another
   // kind. kSampleId means that the encoding is unknown.
@@ -46,8 +46,10 @@ struct MdsColumn {
   bool operator==(const MdsColumn&) const = default;
 };
 
-// Whether a column may be a field of the kind `kind`: the column's own kind, or
-// the kind of files that a column of bytes may hold.
+// Whether a column may be a field of the kind `kind`. A column may be a field
+// of its own kind. A column of bytes may also be a field of images, audio
+// files, texts, JSON or .npy files. A column of images may also be a field of
+// bytes.
 bool MayBe(const MdsColumn& column, proto::FieldKind kind);
 
 // Parses a shard's configuration, which is JSON. Returns the columns in their
@@ -69,7 +71,7 @@ struct ArrayPart {
 };
 
 // Reads the header of an array. DATA_LOSS: the header is malformed, or the
-// number of elements is not that of the shape.
+// number of elements does not match the shape.
 absl::StatusOr<ArrayPart> ReadArrayPart(const ArrayEncoding& encoding,
                                         absl::Span<const std::uint8_t> part);
 

@@ -1,10 +1,11 @@
-// The text() of a format is JSON. It has the columns, in the syntax of a
-// shard's configuration, and the fields. It is stored in indexes on disk, which
-// are untrusted. So Parse checks each chosen column as if a client had sent it.
+// The text() of a format is JSON with the columns, in the syntax of a shard's
+// configuration, and the fields. The text is stored in indexes on disk, which
+// are untrusted. Parse therefore checks each chosen column as if a client had
+// sent it.
 //
-// A sample is split into its values whenever it is read, since it begins with
-// their sizes. Integers of eight bytes become numbers, arrays are copied to
-// aligned memory, and all other values stay ranges of the sample.
+// A sample is split into its values whenever it is read, since a sample begins
+// with the sizes of its values. Integers of eight bytes become numbers, arrays
+// are copied to aligned memory, and all other values stay ranges of the sample.
 #include "server/dataset/mds/mds_format.h"
 
 #include <algorithm>
@@ -52,7 +53,7 @@ std::string TextOf(const std::vector<MdsColumn>& columns,
 // not overflow.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
 
-// Whether a chosen column is an array of the column's encoding, with at most
+// Whether the array type of `chosen` agrees with the encoding, and has at most
 // kMostBytes bytes. If the encoding does not tell the shape, the arrays have
 // rows.
 bool IsArray(const ArrayEncoding& encoding, const ChosenColumn& chosen) {
@@ -150,8 +151,8 @@ std::vector<Field> MdsFormat::FieldsOf(
       const std::uint64_t bytes = BytesOf(one.array);
       field.array = one.array;
       field.has_rows = one.has_rows;
-      // The longest sample is an upper bound of an array with its header. The
-      // bound is rounded down to whole rows.
+      // No array with rows is longer than the longest sample, rounded down to
+      // whole rows.
       field.longest =
           one.has_rows
               ? std::max(field.longest / bytes, std::uint64_t{1}) * bytes

@@ -3,8 +3,8 @@
 // The configuration lies between the table and the first sample. The parser
 // reads the table and the configuration, but not the samples.
 //
-// Offsets must ascend, and the last offset must be the file's end. So each
-// sample lies within the file, and is not empty.
+// Offsets must ascend, and the last offset must be the file's end. Therefore
+// each sample lies within the file, and is not empty.
 #include "server/dataset/mds/mds_shard.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 // Bytes of each number in the table.
 constexpr std::uint64_t kNumberBytes = sizeof(std::uint32_t);
-// The most bytes of a configuration. It is parsed as a whole.
+// The most bytes of a configuration, which is parsed as a whole.
 constexpr std::uint64_t kLongestConfiguration = std::uint64_t{1} << 20;
 
 // Returns the number at index `i` in `bytes`, a part of the table.

@@ -18,14 +18,14 @@
 
 namespace forebay::dataset::mds {
 
-// Finds the samples of one shard by the table at its start. The table has the
-// number of samples, the start of each sample, the end of the last sample (u32
-// each), and the configuration.
+// Finds the samples of one shard by the table at the shard's start. The table
+// has the number of samples, the start of each sample, and the end of the last
+// sample (u32 each). The configuration follows the table.
 //
 // Threads, ownership and blocking are as ObjectParser says. Errors name the
 // shard. DATA_LOSS: the shard is truncated, or is not an MDS shard.
-// INVALID_ARGUMENT: the shard has other columns than expected. Others are those
-// of ParseColumns.
+// INVALID_ARGUMENT: the shard has other columns than expected. Other errors are
+// those of ParseColumns.
 class MdsShardParser final : public records::RecordParser {
  public:
   // Makes the parser of a shard that must have the columns `columns`; if
@@ -48,7 +48,8 @@ class MdsShardParser final : public records::RecordParser {
 
  private:
   std::uint64_t size() const { return file_.version.size; }
-  // Returns the part of the table that the parser needs next.
+  // Returns the range of `part_`, which the parser needs next; nothing at the
+  // end.
   std::optional<ByteRange> wanted() const;
   absl::Status Parse(absl::Span<const std::uint8_t> bytes);
   // ParseStart, ParseOffsets and ParseConfiguration parse one part of the table
@@ -57,7 +58,8 @@ class MdsShardParser final : public records::RecordParser {
   absl::Status ParseOffsets(absl::Span<const std::uint8_t> offsets);
   absl::Status ParseConfiguration(absl::Span<const std::uint8_t> json);
 
-  // The part of the table that is wanted next, in the order of the file.
+  // The parts that the parser reads, in the order of the file: the number of
+  // samples, the offsets in the table, and the configuration.
   enum class Part { kStart, kOffsets, kColumns, kEnd };
 
   const storage::ListedObject file_;

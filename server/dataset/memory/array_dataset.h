@@ -29,8 +29,8 @@ class ArrayDataset final : public Dataset {
   // Makes the dataset that `spec` describes. Reads all of the memory, because
   // the version is a digest (XXH3) of the memory's bytes and of the fields.
   // Clients that send equal arrays therefore share one dataset.
-  // INVALID_ARGUMENT: as in MemoryRecordLayout. Errors name the URI of the
-  // spec.
+  // INVALID_ARGUMENT: the errors of MemoryRecordLayout. Errors name the URI of
+  // the spec.
   static absl::StatusOr<std::shared_ptr<const Dataset>> Create(
       const proto::DatasetSpec& spec,
       std::shared_ptr<const base::SealedMemory> memory);

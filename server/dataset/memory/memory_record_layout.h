@@ -14,8 +14,8 @@ namespace forebay::dataset::memory {
 // is one record, all records have one length, and fields follow one another
 // within a record without padding (proto/job.proto).
 //
-// An immutable value: thread-safe, owns its fields, never blocks. Create and
-// CheckBytes have errors, which give the reason alone.
+// An immutable value: thread-safe, owns its fields, never blocks. Only Create
+// and CheckBytes have errors, which do not name the dataset.
 class MemoryRecordLayout {
  public:
   using Fields = google::protobuf::RepeatedPtrField<proto::ArrayField>;
@@ -28,7 +28,7 @@ class MemoryRecordLayout {
       const Fields& fields, std::uint64_t samples,
       std::uint32_t host_fields = 0);
   // Checks that all samples together have `bytes` bytes. INVALID_ARGUMENT: they
-  // have another number of bytes.
+  // do not.
   absl::Status CheckBytes(std::uint64_t bytes) const;
 
   // Number of samples.

@@ -17,8 +17,8 @@ constexpr int kMaxTries = 3;
 // takes no longer than loading a saved index.
 constexpr std::size_t kFewFiles = 64;
 
-// Returns the key by which indexes are shared and saved. Roots of one identity
-// share keys. A zero byte separates the root from the request's name.
+// Returns the key by which indexes are shared and saved. Roots with the same
+// identity share keys. A zero byte separates the root from the request's name.
 std::string KeyOf(const NpyRequest& request) {
   const auto identity = request.root->identity();
   return absl::StrCat(identity == nullptr ? request.root->uri() : *identity,
@@ -48,7 +48,8 @@ absl::StatusOr<NpyCatalog::IndexPtr> NpyCatalog::FindIndex(
   for (int tries = 1;; ++tries) {
     auto index = FindOnce(request, key, previous, warnings, stop);
     if (index.ok()) return index;
-    // A file was replaced or touched between the list and the read.
+    // These errors mean that a file was replaced or touched between the listing
+    // and the read.
     const bool changed = absl::IsFailedPrecondition(index.status()) ||
                          absl::IsAborted(index.status());
     if (!changed || tries == kMaxTries)

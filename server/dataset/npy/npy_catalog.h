@@ -35,15 +35,17 @@ struct NpyRequest {
   std::function<absl::StatusOr<std::vector<storage::ListedObject>>(
       base::WorkingMemory&, const std::stop_token&)>
       list;
-  // The source from which headers are read. It outlives the call of Open.
+  // The source from which headers are read. The source outlives the call of
+  // Open.
   storage::ByteSource* source = nullptr;
   // Number of files whose headers are read at the same time (NpyScanOptions).
   std::size_t files_at_once = 8;
 };
 
 // Opens datasets of .npy files and shares their indexes. Each Open lists the
-// files anew. If the files and their versions are those of an index that is in
-// memory or saved on disk, that index is used; otherwise the headers are read.
+// files anew. Open uses an index in memory or on disk if that index has the
+// same files in the same versions. If there is no such index, Open reads the
+// headers.
 //
 // Thread-safe. The callers own the datasets; the catalog keeps no index alive.
 // Open blocks for the listing and for reads, and for another Open of the same
@@ -51,9 +53,9 @@ struct NpyRequest {
 // for the same index. Errors name the root.
 class NpyCatalog {
  public:
-  // Saves indexes of many files in `index_directory`. If `index_directory` is
-  // empty, indexes are in memory only. The budget outlives the catalog and the
-  // datasets.
+  // If a dataset has many files, saves its index in `index_directory`. If
+  // `index_directory` is empty, indexes are in memory only. The budget outlives
+  // the catalog and the datasets.
   NpyCatalog(const std::string& index_directory, base::MemoryBudget* budget)
       : budget_(budget),
         store_(index_directory.empty() ? std::nullopt

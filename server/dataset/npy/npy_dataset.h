@@ -22,8 +22,8 @@ namespace forebay::dataset::npy {
 // has no errors.
 class NpyDataset final : public Dataset {
  public:
-  // Makes the dataset of an index. `budget` counts the reads by which files are
-  // revalidated. It outlives the dataset.
+  // Makes the dataset of an index. `budget` counts the reads that revalidate
+  // files, and outlives the dataset.
   NpyDataset(std::shared_ptr<const NpyIndex> index,
              std::shared_ptr<const storage::Root> root,
              base::MemoryBudget* budget);

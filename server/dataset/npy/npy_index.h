@@ -38,7 +38,8 @@ struct FileRows {
 // Create has errors.
 class NpyIndex {
  public:
-  // The place of one row: its file, its number there, and its first byte.
+  // The place of one row: its file, its number in that file, and its first
+  // byte.
   struct Extent {
     std::size_t file = 0;
     // Number of the row within that file.
@@ -49,9 +50,9 @@ class NpyIndex {
 
   // Makes the index of `files`. `rows` has one item for each file, and each row
   // has `row_bytes` bytes, at least 1. The index keeps the part of `memory`
-  // that counts it. INVALID_ARGUMENT: there are too many rows; the error names
-  // the file with which the limit is passed. RESOURCE_EXHAUSTED: `memory` has
-  // no room.
+  // that counts the index. INVALID_ARGUMENT: there are too many rows; the error
+  // names the file at which the limit is exceeded. RESOURCE_EXHAUSTED: `memory`
+  // has no room.
   static absl::StatusOr<std::shared_ptr<const NpyIndex>> Create(
       absl::Span<const storage::ListedObject> files, ArrayType type,
       std::uint64_t row_bytes, absl::Span<const FileRows> rows,
@@ -82,8 +83,8 @@ class NpyIndex {
   // Returns the version of a file, with the ctime that was accepted last.
   storage::ObjectVersion VersionOf(std::size_t file) const;
 
-  // Whether the index is one of exactly these files, in this order and in these
-  // versions.
+  // Whether this is the index of exactly these files, in this order and in
+  // these versions.
   bool IsOf(absl::Span<const storage::ListedObject> files) const;
 
   // The four calls below take the path of a file of the index. RevisionOf

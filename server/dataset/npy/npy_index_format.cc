@@ -45,8 +45,8 @@ struct FileItem {
 };
 static_assert(sizeof(FileItem) == 56);
 
-// Returns the type of a row. DATA_LOSS: the element type is unknown, the axes
-// are too many, or a row has no bytes or more than 64 bits can count.
+// Returns the type of a row. DATA_LOSS: the element type is unknown, there are
+// too many axes, or a row has no bytes, or at least 2^64.
 absl::StatusOr<ArrayType> TypeOf(const Header& header) {
   ArrayType type;
   type.dtype = static_cast<proto::DType>(header.dtype);
@@ -107,9 +107,9 @@ std::string EncodeNpyIndex(const NpyIndex& index) {
 absl::StatusOr<std::shared_ptr<const NpyIndex>> DecodeNpyIndex(
     IndexFileReader& file, base::WorkingMemory& memory) {
   FOREBAY_ASSIGN_OR_RETURN(const Header header, file.TakeHeader<Header>(kType));
-  // The reservation below counts `items` and `paths` as they are read. It also
-  // counts `files` and `rows`, which are made of them, with the paths as
-  // strings.
+  // The call of Grow below counts `items` and `paths`, and also `files` and
+  // `rows`, which are made from `items` and `paths`. Each file has its path as
+  // a string.
   std::vector<FileItem> items;
   std::string paths;
   std::vector<storage::ListedObject> files;

@@ -11,7 +11,7 @@
 #include "server/dataset/npy/npy_index.h"
 
 // Encodes and decodes the file in which an NpyIndex is saved. All numbers are
-// little-endian, and the checksum is that of every index file (index_file.h):
+// little-endian. index_file.h describes the checksum:
 //
 //   header   96 bytes: magic "FBYNPYIX"; version (1) and zero as u32; number of
 //            files, and bytes of their paths, u64; type of the elements, and
@@ -29,9 +29,9 @@ namespace forebay::dataset::npy {
 std::string EncodeNpyIndex(const NpyIndex& index);
 
 // Reads an index from its file. The index keeps the part of `memory` that
-// counts it. DATA_LOSS: the file is damaged, or has another version of the
-// format. RESOURCE_EXHAUSTED: `memory` has no room. All other errors are those
-// of reading the file.
+// counts the index. DATA_LOSS: the file is damaged, or has another version of
+// the format. RESOURCE_EXHAUSTED: `memory` has no room. All other errors are
+// those of reading the file.
 absl::StatusOr<std::shared_ptr<const NpyIndex>> DecodeNpyIndex(
     IndexFileReader& file, base::WorkingMemory& memory);
 

@@ -17,16 +17,16 @@
 namespace forebay::dataset::npy {
 
 // Saves the indexes of datasets of .npy files on disk, one file for each
-// dataset (own_file.h). Only the daemon's user may write their directory. A
-// saved index is used only while the dataset's files have the versions that the
-// index lists.
+// dataset (own_file.h). Only the daemon's user may write to the directory of
+// these files. A saved index is used only while the dataset's files have the
+// versions that the index lists.
 //
 // Immutable and thread-safe. Owns nothing but its settings. All calls block for
 // the disk; their errors name the index file.
 class NpyIndexStore {
  public:
-  // Keeps indexes in `directory`, which the first write creates for its owner
-  // alone. The budget outlives the store and the indexes.
+  // Keeps indexes in `directory`. The first write creates `directory` so that
+  // only its owner may use it. The budget outlives the store and the indexes.
   NpyIndexStore(std::string directory, base::MemoryBudget* budget)
       : files_(std::move(directory), ".npys", budget) {}
 

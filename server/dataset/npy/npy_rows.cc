@@ -12,7 +12,7 @@ namespace forebay::dataset::npy {
 namespace {
 
 // Checks that the array has rows, and that they fit into a batch. An extent of
-// 0 is accepted on the first axis only: such a file has no rows.
+// 0 is accepted only on the first axis; the file then has no rows.
 absl::Status CheckShape(const array::NpyArray& array) {
   if (array.shape.empty()) {
     return absl::UnimplementedError(
@@ -32,8 +32,8 @@ absl::Status CheckShape(const array::NpyArray& array) {
   return absl::OkStatus();
 }
 
-// Checks that the file ends with its last row. Bytes after it mean that a
-// writer was interrupted or that the header is wrong.
+// Checks that the file ends with its last row. Bytes after the last row mean
+// that a writer was interrupted or that the header is wrong.
 absl::Status CheckSize(const array::NpyArray& array, std::uint64_t file_bytes) {
   if (array.offset > file_bytes || array.bytes > file_bytes - array.offset) {
     return absl::DataLossError(

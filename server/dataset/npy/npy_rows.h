@@ -24,11 +24,11 @@ struct NpyRows {
   bool operator==(const NpyRows&) const = default;
 };
 
-// Returns the rows of a file of `file_bytes` bytes. `start` is its beginning
-// and contains the whole header. DATA_LOSS: the file is not a .npy file, is
-// damaged, or its size is not what the header says. UNIMPLEMENTED:
-// array::ReadNpyArray returns this error; or the array has no axis, more axes
-// than a batch can have, or rows without elements. Errors give the reason
+// Returns the rows of a file of `file_bytes` bytes. `start` is the beginning of
+// the file and contains the whole header. DATA_LOSS: the file is not a .npy
+// file, is damaged, or has another size than the header says. UNIMPLEMENTED:
+// array::ReadNpyArray cannot read the array; or the array has no axis, more
+// axes than a batch can have, or rows without elements. Errors give the reason
 // alone. Thread-safe; never blocks.
 absl::StatusOr<NpyRows> ReadNpyRows(absl::Span<const std::uint8_t> start,
                                     std::uint64_t file_bytes);

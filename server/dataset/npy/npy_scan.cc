@@ -86,15 +86,15 @@ class Scan {
     }
   }
 
-  // Returns the number of the next file, or 0 if no file is left. The number 0
-  // is free for this, because file 0 was read before the threads began.
+  // Returns the number of the next file, or 0 if no file is left. No thread
+  // gets file 0, because it was read before the threads began.
   std::size_t NextFile() {
     base::MutexLock lock(&mutex_);
     return next_ < end_ ? next_++ : 0;
   }
 
   // Records the error of a file. Files after that file need not be read any
-  // more. The error of an earlier file replaces that of a later one.
+  // more. The error of an earlier file replaces the error of a later file.
   void Report(std::size_t number, const absl::Status& status) {
     base::MutexLock lock(&mutex_);
     if (number >= end_) return;

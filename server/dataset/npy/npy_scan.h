@@ -25,7 +25,7 @@ struct NpyScanOptions {
 
 // Reads the headers of `files`, which are objects beneath `root`, from
 // `source`, and makes their index. All files must have rows of one type. The
-// index keeps the part of `memory` that counts it.
+// index keeps the part of `memory` that counts the index.
 //
 // Blocks for the reads, but returns soon after its stop is requested; reads may
 // still be in flight then. The error is that of the first file that cannot be

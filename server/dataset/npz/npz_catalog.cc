@@ -17,8 +17,9 @@ using Files = std::vector<storage::ListedObject>;
 // touches files all the time would otherwise hold up Open for ever.
 constexpr int kMaxTries = 3;
 
-// Returns the key by which datasets are shared. Zero bytes separate its parts;
-// two of them precede the arrays, so that a name cannot pass for an array.
+// Returns the key by which datasets are shared. Zero bytes separate the parts
+// of the key. Two zero bytes precede the arrays, so that the request's name
+// cannot be mistaken for an array.
 std::string KeyOf(const NpzRequest& request) {
   const auto identity = request.root->identity();
   const std::string zero(1, '\0');
@@ -64,7 +65,8 @@ absl::StatusOr<NpzCatalog::RowsPtr> NpzCatalog::FindRows(
   for (int tries = 1;; ++tries) {
     auto rows = FindOnce(request, previous, warnings, stop);
     if (rows.ok()) return rows;
-    // A file was replaced or touched between the list and the read.
+    // These errors mean that a file was replaced or touched between the listing
+    // and the read.
     const bool changed = absl::IsFailedPrecondition(rows.status()) ||
                          absl::IsAborted(rows.status());
     if (!changed || tries == kMaxTries) return rows;

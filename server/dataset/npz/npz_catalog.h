@@ -32,14 +32,14 @@ struct NpzRequest {
   std::function<absl::StatusOr<std::vector<storage::ListedObject>>(
       base::WorkingMemory&, const std::stop_token&)>
       list;
-  // The source from which files are read. It outlives the call of Open.
+  // The source from which files are read. The source outlives the call of Open.
   storage::ByteSource* source = nullptr;
 };
 
 // Opens datasets of the rows of .npz files. The content of such a dataset is in
-// memory, which equal datasets share. Each Open lists the files anew. If the
-// files and their versions are those of an open dataset, that dataset is
-// returned; otherwise the files are read.
+// memory, which equal datasets share. Each Open lists the files anew. If an
+// open dataset has the same files in the same versions, Open returns that
+// dataset. If not, Open reads the files.
 //
 // Thread-safe. The callers own the datasets; the catalog keeps no dataset
 // alive. Open blocks for the listing and for reads, and for another Open of the

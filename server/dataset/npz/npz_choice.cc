@@ -23,7 +23,7 @@ using FormatPtr = records::RecordRequest::FormatPtr;
 
 // Returns the names of the arrays of the first file that can be fields. Reads
 // every array, so that damage is found before the scan. An array is left out
-// with a warning if it cannot be read, or if its name cannot be a field's.
+// with a warning if it cannot be read, or if its name cannot name a field.
 absl::StatusOr<std::vector<std::string>> FindNames(
     const records::RecordRequest& request, const storage::ListedObject& file,
     bool has_labels, base::WorkingMemory& memory, const std::stop_token& stop,
@@ -55,8 +55,8 @@ absl::StatusOr<std::vector<std::string>> FindNames(
 }
 
 // Wraps a listing so that files come class by class, as torchvision's
-// DatasetFolder has them. Plain path order differs: folder names may have
-// characters that sort before the slash, such as "a-b" and "a/".
+// DatasetFolder has them. Plain path order differs, because a folder name may
+// have a character that sorts before the slash: "a-b/" comes before "a/".
 auto ClassByClass(decltype(records::RecordRequest::list) list) {
   return [list = std::move(list)](base::WorkingMemory& memory,
                                   const std::stop_token& stop) {

@@ -138,8 +138,8 @@ absl::Status NpzFormat::ReadValues(absl::Span<const std::uint8_t> record,
                                    ValueBuffers* buffers) const {
   FOREBAY_ASSIGN_OR_RETURN(const std::vector<zip::ZipMember> members,
                            ReadMembers(record));
-  // The lengths are added up first, because the buffer for all arrays can be
-  // asked for only once.
+  // The lengths are added up first, because all arrays share one buffer, which
+  // can be requested only once.
   std::vector<const zip::ZipMember*> arrays;
   std::uint64_t decompressed = 0;  // bytes
   std::uint64_t bytes = 0;         // bytes of that buffer

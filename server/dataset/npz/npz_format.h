@@ -26,8 +26,8 @@ namespace forebay::dataset::npz {
 // in. A sample's extent is the whole file, because the file's own central
 // directory says where the arrays are.
 //
-// Immutable and thread-safe. Owns its names; the datasets of the format share
-// it. Never blocks. Errors give the reason alone, as RecordFormat says.
+// Immutable and thread-safe. Owns its names; datasets share the format. Never
+// blocks. Errors give the reason alone, as RecordFormat says.
 class NpzFormat final : public records::RecordFormat {
  public:
   // Makes the format of files with these arrays as fields. INVALID_ARGUMENT:

@@ -54,8 +54,8 @@ void NpzLayout::Revalidate(
     const storage::ReadRequest& read, storage::ByteSource& source,
     std::function<void(absl::StatusOr<storage::Revision>)> done) const {
   const storage::Revision known = index_->RevisionOf(read.object);
-  // Another revalidation of the file ended after this read had failed, and the
-  // index has a newer revision already.
+  // If the revisions differ, another revalidation of the file has ended
+  // meanwhile, and the index has a newer revision already.
   if (known != read.version.revision) return done(known);
   std::make_shared<NpzRevalidation>(shared_from_this(), budget_, read, source,
                                     std::move(done))

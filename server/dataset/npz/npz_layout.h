@@ -30,9 +30,9 @@ class NpzLayout final : public storage::ObjectLayout,
                         public std::enable_shared_from_this<NpzLayout> {
  public:
   // Makes the layout. `directories` has the zip::DirectoryDigest of each file
-  // of the index. The layout keeps the part of `memory` that counts it. It
-  // counts the bytes that it reads in `budget`, which outlives the layout.
-  // RESOURCE_EXHAUSTED: `memory` has no room.
+  // of the index. The layout keeps the part of `memory` that counts the
+  // digests. `budget` counts the bytes that the layout reads, and outlives the
+  // layout. RESOURCE_EXHAUSTED: `memory` has no room.
   static absl::StatusOr<std::shared_ptr<const NpzLayout>> Create(
       std::shared_ptr<const npy::NpyIndex> index,
       absl::Span<const Version> directories, base::WorkingMemory& memory,

@@ -57,7 +57,8 @@ absl::StatusOr<ArrayFile> NpzReader::ReadArray(
                  absl::DataLossError("lies behind the end of the archive"));
   }
   // The length of the local file header's extra field (APPNOTE 4.3.7) is known
-  // only after the read. The read is long enough for the longest one.
+  // only after the read. The read is long enough for the longest possible extra
+  // field.
   const std::uint64_t length = std::min(
       size - member.header_offset, zip::kHeaderBytes + member.name.size() +
                                        zip::kLongestExtra + member.compressed);

@@ -20,8 +20,8 @@ namespace forebay::dataset::npz {
 // An array of a .npz file: the bytes of its .npy file, and the buffer that has
 // these bytes.
 struct ArrayFile {
-  // The .npy file. It points into `read` if the member is stored, and into
-  // `decompressed` if the member is deflated.
+  // The bytes of the .npy file, which lie in `read` if the member is stored,
+  // and in `decompressed` if the member is deflated.
   absl::Span<const std::uint8_t> bytes;
   base::Bytes read;
   std::unique_ptr<std::uint8_t[]> decompressed;
@@ -38,9 +38,9 @@ struct NpzDirectory {
 
 // Reads directories and arrays of .npz files.
 //
-// Used by one thread. The caller owns the results. They are counted in `memory`
-// before they are allocated, and stay counted. Calls block for the source, but
-// return soon after `stop` is requested. Errors name the file: those of the
+// Used by one thread. The caller owns the results. `memory` counts the results
+// before they are allocated, and they stay counted. Calls block for the source,
+// but return soon after `stop` is requested. Errors name the file: those of the
 // source, of ZipDirectory, of DataOf and of Decompress; DATA_LOSS: a read gave
 // too few bytes. RESOURCE_EXHAUSTED names no file: `memory` has no room.
 class NpzReader {

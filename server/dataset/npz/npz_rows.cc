@@ -139,8 +139,8 @@ class Loader {
       stored_ = *ArrayNameOf(*largest);
   }
 
-  // Makes the dataset if all rows are in memory. Its errors name the root
-  // already.
+  // Makes the dataset if all rows are in memory. The errors already name the
+  // root.
   absl::StatusOr<std::shared_ptr<const Dataset>> InMemory(
       std::shared_ptr<const base::SealedMemory> sealed) {
     proto::DatasetSpec spec;
@@ -219,8 +219,8 @@ class Loader {
     return absl::OkStatus();
   }
 
-  // Makes the error of arrays with different numbers of rows, and says what to
-  // do.
+  // Makes the error of arrays with different numbers of rows. The error says
+  // what to do.
   static absl::Status DifferInRows(absl::Span<const LoadedArray> arrays) {
     return absl::InvalidArgumentError(absl::StrCat(
         "its arrays have different numbers of rows: ",
@@ -243,7 +243,7 @@ class Loader {
   std::uint64_t samples_ = 0;
   // Name of the array that stays in the files; empty if none does.
   std::optional<std::string> stored_;
-  // For each file, the extent of the rows of the array that stays.
+  // For each file, the rows of the array that stays in the file.
   std::vector<npy::FileRows> stored_rows_;
   // Digest of each file's central directory.
   std::vector<Version> directories_;

@@ -22,7 +22,8 @@ struct NpzRowsSource {
   // Names of the arrays; if empty, all arrays that have rows.
   std::vector<std::string> names;
   storage::ByteSource* source = nullptr;
-  // The budget that counts the memory of the rows. It outlives the dataset.
+  // The budget that counts the memory of the rows. The budget outlives the
+  // dataset.
   base::MemoryBudget* budget = nullptr;
   // The largest array is read row by row if it is stored and has at least this
   // many bytes in the first file. All other arrays are loaded into memory.
@@ -31,7 +32,7 @@ struct NpzRowsSource {
 };
 
 // Reads the arrays of all files into memory, which the dataset owns. Sample i
-// has row i of each array, counted over all files in their order.
+// has row i of each array; rows are counted over all files in their order.
 //
 // The largest array stays in the files if it is stored and long enough; its
 // rows are the samples' extents. Only one array can stay, because a sample has

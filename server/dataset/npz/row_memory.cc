@@ -17,9 +17,9 @@ namespace {
 
 constexpr char kWhat[] = "the rows of .npz files";
 
-// Rows are put together into pieces of at most this many bytes, or of one
-// longer row, and each piece is written at once. A system call for each row
-// would cost more than the copy.
+// Rows are joined into pieces, and one system call writes each piece. A piece
+// has at most this many bytes, unless a single row has more. A system call for
+// each row would cost more than the copy.
 constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
 
 }  // namespace
@@ -49,7 +49,7 @@ absl::Status RowMemory::Append(absl::Span<const RowColumn> columns,
   for (const RowColumn& column : columns) record += column.row_bytes;
   FOREBAY_CHECK(record > 0);
   const std::uint64_t at_once = std::max(kPiece / record, std::uint64_t{1});
-  // The memory counts the rows in the file and the piece below.
+  // `memory_` counts the rows in the file and `piece`.
   FOREBAY_RETURN_IF_ERROR(memory_.Grow((count + at_once) * record));
   std::vector<std::uint8_t> piece;
   for (std::uint64_t row = 0; row < count;) {

@@ -16,10 +16,11 @@
 
 namespace forebay::dataset::npz {
 
-// A dataset of the rows of several arrays of .npz files. One array stays in the
-// files, where it is stored (not deflated). It is read row by row: its rows are
-// the samples' extents. The rows of all other arrays are in memory. NpzLayout
-// makes sure that both come from one revision of each file.
+// A dataset of the rows of several arrays of .npz files. A single array, which
+// is stored and not deflated, stays in the files and is read row by row: its
+// rows are the samples' extents. The rows of all other arrays are in memory.
+// NpzLayout makes sure that the rows in memory and in the file come from one
+// revision of each file.
 //
 // Thread-safe and immutable, as Dataset says. Shares the index and the memory.
 // Never blocks and has no errors.

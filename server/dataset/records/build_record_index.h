@@ -16,9 +16,9 @@ namespace forebay::dataset::records {
 
 // Builds the index of `files`, in this order. `records` has the records of each
 // file. `format` is the text of their RecordFormat. `points` has the access
-// points of compressed files; null if no file is compressed. The index keeps
-// its part of `memory`. Thread-safe; never blocks. RESOURCE_EXHAUSTED: the
-// error of `memory`.
+// points of compressed files; null if no file is compressed. The index gets its
+// own reservation from `memory`. Thread-safe; never blocks. RESOURCE_EXHAUSTED:
+// `memory` cannot grow.
 absl::StatusOr<std::shared_ptr<const RecordIndex>> BuildRecordIndex(
     std::string format, absl::Span<const storage::ListedObject> files,
     std::vector<FileRecords> records, base::WorkingMemory& memory,

@@ -14,7 +14,7 @@ namespace {
 // more bytes follow.
 constexpr unsigned kBits = 7;
 constexpr unsigned kMore = 1u << kBits;
-constexpr std::size_t kNumberBytes = 3;  // the longest varint: of kLongestKey
+constexpr std::size_t kNumberBytes = 3;  // of the longest varint
 
 // Appends a number as a varint.
 void AddNumber(std::uint64_t number, std::string* bytes) {

@@ -49,9 +49,9 @@ class KeyCompressor {
 };
 
 // Returns the length in bytes of the block at the start of `compressed`. The
-// block has `count` keys, at most kKeysTogether. Raises `*longest` to the
-// length of the block's longest key if that is more. Returns nothing if the
-// block is malformed.
+// block has `count` keys, at most kKeysTogether. Sets `*longest` to the length
+// of the block's longest key, if that is more than `*longest`. Returns nothing
+// if the block is malformed.
 std::optional<std::uint64_t> MeasureBlock(std::string_view compressed,
                                           std::uint64_t count,
                                           std::uint64_t* longest);

@@ -25,8 +25,8 @@ bool IsImage(Bytes bytes) {
   using std::string_view_literals::operator""sv;
   constexpr std::size_t kRiffHeader = 8;  // bytes before the kind of RIFF file
   constexpr std::size_t kBoxSize = 4;  // bytes of a box's size, before its type
-  // In this order: JPEG (SOI and the next marker), PNG, GIF, TIFF of both byte
-  // orders (TIFF 6.0, section 2), AVIF and WebP.
+  // The formats are, in this order: JPEG (SOI and the next marker), PNG, GIF,
+  // TIFF of both byte orders (TIFF 6.0, section 2), AVIF and WebP.
   return StartsWith(bytes, "\xff\xd8\xff") ||
          StartsWith(bytes, "\x89PNG\r\n") || StartsWith(bytes, "GIF87a") ||
          StartsWith(bytes, "GIF89a") || StartsWith(bytes, "II*\0"sv) ||

@@ -22,8 +22,8 @@ class FileClasses {
  public:
   FileClasses() = default;
   // Collects the classes of an index's files. The budget counts the names, and
-  // outlives the classes. INVALID_ARGUMENT, naming a file: the file does not
-  // lie in a folder. RESOURCE_EXHAUSTED: the budget has no room.
+  // outlives the FileClasses. INVALID_ARGUMENT, naming a file: the file does
+  // not lie in a folder. RESOURCE_EXHAUSTED: the budget has no room.
   static absl::StatusOr<FileClasses> Create(const RecordIndex& index,
                                             base::MemoryBudget* budget);
 

@@ -13,12 +13,12 @@
 namespace forebay::dataset::records {
 
 // Returns the numbers of the records with the keys `keys`, in the order of
-// `keys`. Walks through all keys of the index once, since they are not sorted.
-// Counts the memory that it allocates in `memory`.
+// `keys`. Walks through all keys of the index once, since the index does not
+// sort them. Counts the memory that it allocates in `memory`.
 //
-// Thread-safe; never blocks. Errors give the reason alone: NOT_FOUND: no record
-// has one of the keys; INVALID_ARGUMENT: several records have the same wanted
-// key; RESOURCE_EXHAUSTED: the error of `memory`.
+// Thread-safe; never blocks. Errors do not name the dataset. NOT_FOUND: there
+// is a key that no record has. INVALID_ARGUMENT: there is a key that several
+// records have. RESOURCE_EXHAUSTED: `memory` cannot grow.
 absl::StatusOr<std::vector<std::uint64_t>> FindKeys(
     const RecordIndex& index, absl::Span<const std::string_view> keys,
     base::WorkingMemory& memory);

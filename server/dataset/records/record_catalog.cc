@@ -18,15 +18,15 @@
 // An opening takes the index that other loaders have open, if it has the listed
 // files in their versions. Otherwise it takes the index on disk, on the same
 // condition. Otherwise it scans the files. If files have transaction ids, these
-// are read before an index is used again: a writer with a mapping may leave
-// sizes and times unchanged.
+// are read before an index is used again: a writer that maps a file may leave
+// its size and time unchanged.
 
 namespace forebay::dataset::records {
 namespace {
 
-// How often files are listed and scanned at most, if they change meanwhile.
+// The most attempts to list and scan files that change meanwhile.
 constexpr int kMaxTries = 3;
-// Reads of the scan take at most this part of the memory limit.
+// Reads of the scan take at most one part in kReadsPart of the memory limit.
 constexpr std::uint64_t kReadsPart = 32;
 
 // Returns a text that tells the datasets of different requests apart.
@@ -180,8 +180,8 @@ absl::StatusOr<RecordCatalog::IndexPtr> RecordCatalog::Scan(
     records[file] = parser->second.records->TakeRecords();
     if (parser->second.decompressing != nullptr)
       compressed[file] = parser->second.decompressing->TakeDecompressed();
-    // Only the sources of local files can check transaction ids, so other
-    // files' versions do not have them.
+    // Only the sources of local files can check transaction ids. So versions of
+    // other files have none.
     if (!request.reads_transaction_ids) records[file].transaction_id = 0;
     parsers.erase(parser);
     return absl::OkStatus();

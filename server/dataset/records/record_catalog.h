@@ -51,18 +51,19 @@ struct RecordRequest {
   storage::ByteSource* source = nullptr;
   std::size_t files_at_once = 16;  // scanned in parallel; at least 1
   ReadSizes read_sizes = {};
-  // Whether transaction ids are part of the files' versions, if the format has
-  // them. If false, a file's size and time must change whenever the file does.
+  // Whether files' transaction ids (storage::Revision) are part of their
+  // versions, if the format has such ids. If false, a file's size or time must
+  // change whenever the file changes.
   bool reads_transaction_ids = false;
 };
 
-// Opens datasets of files of records. Each Open lists the files anew. While the
-// list has the same files in the same versions, Open shares their index in
-// memory, or loads it from disk; otherwise it scans the files.
+// Opens datasets of files of records. Each call of Open lists the files anew.
+// While the list has the same files in the same versions, Open shares their
+// index in memory, or loads it from disk; otherwise it scans the files.
 //
 // Thread-safe. Owns nothing that it hands out. Open blocks for the listing, for
-// reads, and for another Open of the same files. It returns soon after its stop
-// is requested, unless other openings wait for the same index.
+// reads, and for another Open of the same files. It returns soon after
+// `opening.stop` is requested, unless other openings wait for the same index.
 class RecordCatalog {
  public:
   // Saves indexes in `index_directory`; if it is empty, indexes are in memory
@@ -94,8 +95,9 @@ class RecordCatalog {
                                      const std::string& name, IndexPtr previous,
                                      std::vector<std::string>* warnings,
                                      const std::stop_token& stop) const;
-  // Returns `previous` if it still fits the files; otherwise loads the index or
-  // scans for it. Resets `previous` before a scan, to free its memory.
+  // Returns `previous` if it still fits the files. Otherwise loads the index
+  // from disk, or scans the files. Resets `previous` before a scan, to free its
+  // memory.
   absl::StatusOr<IndexPtr> FindOnce(const RecordRequest& request,
                                     const std::string& name, IndexPtr& previous,
                                     std::vector<std::string>* warnings,

@@ -76,8 +76,8 @@ absl::Status RecordDataset::ReadValues(std::uint64_t id,
     values[*field] = static_cast<std::int64_t>(extent.file);
   if (const auto field = format_->class_field(); field.has_value())
     values[*field] = classes_.LabelOf(index_->FileAt(extent.file).name);
-  // A batch has room only for the longest value that was indexed. Since then,
-  // longer values may have been written to the file while its time was kept.
+  // A batch has room only for the longest value that was indexed. Since then, a
+  // writer may have put longer values into the file and kept its time.
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (LengthOf(values[i]) <= fields_[i].longest) continue;
     return absl::DataLossError(absl::StrCat(

@@ -17,10 +17,10 @@
 
 namespace forebay::dataset::records {
 
-// A dataset of files of records: each record is a sample. Datasets with roots
-// of their own may share an index.
+// A dataset of files of records: each record is a sample. Several datasets,
+// each with its own root, may share an index.
 //
-// Threads, ownership, blocking and errors are as Dataset says.
+// For threads, ownership, blocking and errors, see Dataset.
 class RecordDataset final : public Dataset {
  public:
   // The index was built with `format`. If the format has a class_field(),

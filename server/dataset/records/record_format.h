@@ -24,8 +24,8 @@
 
 namespace forebay::dataset::records {
 
-// Finds the records of one file. Threads, ownership, blocking and errors are as
-// ObjectParser says.
+// Finds the records of one file. For threads, ownership, blocking and errors,
+// see ObjectParser.
 class RecordParser : public ObjectParser {
  public:
   // Returns the records. To be called once, when next_read() returns nothing.
@@ -35,13 +35,13 @@ class RecordParser : public ObjectParser {
 // Says how a dataset's records lie in its files, and which fields they have.
 //
 // Immutable and thread-safe. Datasets of the same format share it. Never
-// blocks. Errors give the reason alone, unless they say otherwise.
+// blocks. Errors do not name the file, unless a method says otherwise.
 class RecordFormat {
  public:
   virtual ~RecordFormat() = default;
 
-  // Returns a text that tells this format from others, and from which an equal
-  // format can be made.
+  // Returns a text that describes this format. Different formats have different
+  // texts, and an equal format can be made from the text.
   virtual const std::string& text() const = 0;
   // Makes the parser of a file. The parser counts the records that it finds in
   // `memory`. The format and `memory` outlive the parser. DATA_LOSS, naming the
@@ -81,17 +81,17 @@ class RecordFormat {
                                     absl::Span<const std::uint8_t> record,
                                     absl::Span<FieldValue> values,
                                     ValueBuffers* buffers) const;
-  // Lowers each item of `bytes` to the best upper bound that the index has for
-  // that field in the record. Returns false if the caller must also bound
-  // values by the record's length. In this case each value is a part of the
-  // record, or consists of numbers that take at least a byte each in the
-  // record.
+  // `bytes` has an upper bound of the bytes of each field's value in a record.
+  // Lowers each bound to the best one that the index has. Returns false if the
+  // caller must also bound values by the record's length. In this case each
+  // value is a part of the record, or consists of numbers that take at least a
+  // byte each in the record.
   virtual bool LowerBytes(const RecordIndex&, std::uint64_t,
                           absl::Span<std::uint64_t>) const {
     return false;
   }
-  // Returns the pieces of which the record with the given key is gathered (see
-  // FileRecords). DATA_LOSS: the key does not describe pieces.
+  // Returns the pieces from which the record with the given key is gathered
+  // (see FileRecords::ends). DATA_LOSS: the key does not describe pieces.
   virtual absl::StatusOr<std::vector<storage::gathered::Piece>> PiecesOf(
       std::string_view) const {
     return absl::DataLossError("is indexed as if it lay in pieces");
@@ -113,7 +113,7 @@ class RecordFormat {
   virtual std::optional<std::size_t> class_field() const {
     return std::nullopt;
   }
-  // Returns a record's name, for people.
+  // Returns a record's name, for messages.
   virtual std::string NameOf(const RecordIndex& index,
                              std::uint64_t record) const;
 };

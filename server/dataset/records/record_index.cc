@@ -88,8 +88,8 @@ absl::Status RecordIndex::CheckRecords(std::size_t file) {
   bool some_share = shares_extents_;
   bool all_ascend = extents_ascend_;
   std::uint64_t gathered = known.size;  // end of the virtual extents so far
-  std::uint64_t end = known.begin;      // end of the record before
-  std::uint64_t before = 0;             // begin of the record before
+  std::uint64_t end = known.begin;      // end of the previous record
+  std::uint64_t before = 0;             // begin of the previous record
   for (std::uint64_t record = known.first_record; record < last; ++record) {
     const std::uint64_t begin = begins == nullptr ? end : begins[record];
     end = parts_.ends[record];
@@ -98,7 +98,7 @@ absl::Status RecordIndex::CheckRecords(std::size_t file) {
     if (end <= begin) return DamagedIndex("record", record);
     if (end > known.size || gathered > known.size) {
       // A gathered record needs an item in `begins`, and a key, which tells its
-      // pieces. It may have the same extent as the record before.
+      // pieces. It may have the same extent as the previous record.
       const bool is_gathered =
           end > known.size && has_keys() && begins != nullptr;
       const bool is_shared = record > known.first_record &&

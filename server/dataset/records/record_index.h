@@ -84,11 +84,11 @@ struct RecordIndexParts {
   // The text of the RecordFormat with which the index was built.
   std::string format;
   std::vector<FileRecord> files;
-  // The concatenated FileRecords of all files.
+  // The vectors of the FileRecords of all files, concatenated.
   std::vector<std::uint64_t> ends;
   std::vector<std::uint64_t> begins;
   std::vector<std::uint64_t> decompressed;
-  std::vector<LengthBounds> bounds;  // of all files together
+  std::vector<LengthBounds> bounds;  // over all files
   // The keys of all files' records, if records have keys. Each file's keys
   // begin a new block.
   CompressedKeys keys;
@@ -96,7 +96,7 @@ struct RecordIndexParts {
   // The access points by which compressed files are read. Null if no file is
   // compressed.
   std::shared_ptr<const storage::compressed::FilePoints> points = {};
-  // A reservation of at least RecordIndex::Bytes.
+  // A reservation of at least RecordIndex::Bytes() bytes.
   base::MemoryReservation reservation = {};
 };
 
@@ -105,7 +105,7 @@ struct RecordIndexParts {
 // are compressed, and the part of its key that the key before it does not have.
 // A file takes 96 bytes and its path.
 //
-// Thread-safe, and immutable but for the files' ctimes. Holds a reservation for
+// Thread-safe. Immutable, except for the files' ctimes. Holds a reservation for
 // its memory. Never blocks. Only Create has errors.
 class RecordIndex {
  public:
@@ -117,7 +117,7 @@ class RecordIndex {
     std::uint64_t length = 0;  // bytes
   };
 
-  // Makes an index of its parts. Checks them, since they may come from a
+  // Makes an index from its parts. Checks the parts, since they may come from a
   // damaged file. DATA_LOSS: the parts do not fit together.
   static absl::StatusOr<std::shared_ptr<const RecordIndex>> Create(
       RecordIndexParts parts);
@@ -128,7 +128,7 @@ class RecordIndex {
   const std::string& format() const { return parts_.format; }
   // Returns the bounds of each field's values in all files.
   const std::vector<LengthBounds>& bounds() const { return parts_.bounds; }
-  // Returns the bounds of the records' extents.
+  // Returns the bounds of the lengths of the records' extents.
   const LengthBounds& lengths() const { return lengths_; }
   // Returns the length of the longest extent in bytes.
   std::uint64_t longest() const { return lengths_.longest; }
@@ -146,7 +146,7 @@ class RecordIndex {
   // Returns an upper bound of the record's decompressed bytes.
   std::uint64_t BytesOf(std::uint64_t record) const;
   // Returns the number of records before `record` that have the same extent.
-  // The extents of the format's files must ascend.
+  // extents_ascend() must be true.
   std::uint64_t PlaceOf(std::uint64_t record) const;
   // Whether any consecutive records share an extent.
   bool shares_extents() const { return shares_extents_; }
@@ -200,8 +200,8 @@ class RecordIndex {
   // Returns the memory that the index takes, in bytes.
   std::uint64_t memory() const;
   // Returns an upper bound of memory() for an index with these numbers of
-  // items. `numbers` is the number of 64-bit numbers that records and blocks of
-  // keys have together; `text` is in bytes.
+  // items. `numbers` is the number of 64-bit numbers in the vectors of records
+  // and of blocks of keys. `text` is the number of bytes of all texts.
   static std::uint64_t Bytes(std::uint64_t files, std::uint64_t numbers,
                              std::uint64_t bounds, std::uint64_t text);
 

@@ -27,9 +27,9 @@
 //   key blocks   8 bytes each: u64
 //   keys         bytes, see compressed_keys.h
 //   lengths      8 bytes each: u64, of records once they are decompressed
-//   points       of compressed files alone: 16 bytes, the digest of their
+//   points       if files are compressed, 16 bytes: the digest of their
 //                access points, see ../compressed/point_file.h
-//   checksum     16 bytes: XXH3-128 of all before, in its canonical form
+//   checksum     16 bytes: XXH3-128 of all bytes before, in canonical form
 // See index_file.h.
 
 namespace forebay::dataset::records {
@@ -38,10 +38,10 @@ namespace forebay::dataset::records {
 std::string EncodeRecordIndex(const RecordIndex& index);
 
 // Reads the index in `file`. If the index has access points, gets them by
-// `find_points`. The index keeps its part of `memory`. DATA_LOSS: the file is
-// damaged or of another version. RESOURCE_EXHAUSTED: the error of `memory`.
-// Others: those of `find_points` and of reading. Thread-safe; blocks for the
-// disk.
+// `find_points`. The index gets its own reservation from `memory`. DATA_LOSS:
+// the file is damaged, or has another version of the file format.
+// RESOURCE_EXHAUSTED: `memory` cannot grow. Others: those of `find_points` and
+// of reading. Thread-safe; blocks for the disk.
 absl::StatusOr<std::shared_ptr<const RecordIndex>> DecodeRecordIndex(
     IndexFileReader& file, base::WorkingMemory& memory,
     const compressed::FindPoints& find_points = nullptr);

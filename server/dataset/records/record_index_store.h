@@ -30,16 +30,17 @@ class RecordIndexStore {
       : files_(std::move(directory), ".records", budget) {}
 
   // Loads the index of `files`. `dataset` is any text that tells datasets
-  // apart. NOT_FOUND: there is no index, or it is of other files or versions.
-  // DATA_LOSS: the file is damaged, or of another version of the format.
-  // PERMISSION_DENIED: the file belongs to another user. RESOURCE_EXHAUSTED:
-  // the budget has no room for the index. Others: the disk's.
+  // apart. NOT_FOUND: there is no index, or it is of other files, or of other
+  // versions of these. DATA_LOSS: the file is damaged, or has another version
+  // of the file format. PERMISSION_DENIED: the file belongs to another user.
+  // RESOURCE_EXHAUSTED: the budget has no room for the index. Others: errors of
+  // the disk.
   absl::StatusOr<std::shared_ptr<const RecordIndex>> Load(
       std::string_view dataset,
       absl::Span<const storage::ListedObject> files) const;
 
-  // Saves an index. The errors are those of Load; on failure the former index
-  // is still there.
+  // Saves an index. The errors are those of Load. If saving fails, the old
+  // index stays.
   absl::Status Save(std::string_view dataset, const RecordIndex& index) const;
 
   // Returns the path of the file that keeps the access points of compressed

@@ -8,8 +8,8 @@
 namespace forebay::dataset::records {
 namespace {
 
-// Parses a file again: to find its records, or, if it is compressed, for the
-// checksum of its pieces.
+// Parses a file again to find its records. If the file is compressed, only
+// computes the checksum of its pieces.
 class RecordRevalidation final : public ObjectRevalidation {
  public:
   RecordRevalidation(std::shared_ptr<const RecordIndex> index,
@@ -43,7 +43,7 @@ class RecordRevalidation final : public ObjectRevalidation {
   const std::shared_ptr<const RecordIndex> index_;
   const std::shared_ptr<const RecordFormat> format_;
   std::unique_ptr<RecordParser> parser_;
-  std::optional<compressed::PieceParser> pieces_;  // of a compressed file
+  std::optional<compressed::PieceParser> pieces_;  // if it is compressed
 };
 
 }  // namespace

@@ -19,9 +19,9 @@ namespace forebay::dataset::records {
 // changed, Revalidate looks for the file's records again. If the records are
 // where the index has them, the index records the new ctime.
 //
-// Threads, blocking and errors are as ObjectLayout says. Shares the index and
-// the format. Counts the memory of a revalidation in the budget, which outlives
-// the layout.
+// For threads, blocking and errors, see ObjectLayout. Shares the index and the
+// format. Counts the memory of a revalidation in the budget, which outlives the
+// layout.
 class RecordLayout final : public storage::ObjectLayout {
  public:
   RecordLayout(std::shared_ptr<const RecordIndex> index,

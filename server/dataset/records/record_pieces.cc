@@ -14,9 +14,9 @@ namespace {
 
 using storage::gathered::Piece;
 
-// Appends to `pieces` a part of the record whose pieces are `record`. The part
-// begins at byte `skip` of the record, and has at most `length` bytes. Returns
-// the number of bytes of the part.
+// Appends a part of a record to `pieces`. `record` has the pieces of the
+// record. The part begins at byte `skip` of the record, and has at most
+// `length` bytes. Returns the number of bytes of the part.
 std::uint64_t AddPart(const std::vector<Piece>& record, std::uint64_t skip,
                       std::uint64_t length, std::vector<Piece>* pieces) {
   std::uint64_t added = 0;
@@ -34,7 +34,7 @@ std::uint64_t AddPart(const std::vector<Piece>& record, std::uint64_t skip,
 
 }  // namespace
 
-// Reads of gathered records state the file's size with its virtual extents.
+// In reads of gathered records, the file's size includes its virtual extents.
 // Returns the size of the file itself.
 std::uint64_t RecordPieces::OwnSize(const std::string& object,
                                     std::uint64_t size) const {

@@ -15,9 +15,9 @@
 
 namespace forebay::dataset::records {
 
-// Finds the pieces of which an index's records are gathered, by the records'
-// keys. Threads, blocking and errors are as Pieces says. Shares the index, and
-// the format with which the index was built.
+// Finds the pieces from which an index's records are gathered. The records'
+// keys tell the pieces. For threads, blocking and errors, see Pieces. Shares
+// the index, and the format with which the index was built.
 class RecordPieces final : public storage::gathered::Pieces {
  public:
   RecordPieces(std::shared_ptr<const RecordIndex> index,

@@ -25,7 +25,7 @@ namespace forebay::dataset::records {
 //   "bytes"                 bytes
 //   "float32[3,4]"          an array of that type and shape
 //   "float32[n]"            an array of any length
-// "float32[n,4]" any number of rows, each of shape [4]
+//   "float32[n,4]"          any number of rows, each of shape [4]
 //   "float32"               a number
 struct ValueType {
   proto::FieldKind kind = proto::FieldKind::kBytes;

@@ -9,8 +9,8 @@
 #include "server/dataset/dataset.h"
 #include "server/dataset/records/value_type.h"
 
-// Make the fields of records, and their values, according to the fields' types.
-// The functions are thread-safe and never block.
+// Functions that make fields of records, and the values of these fields. The
+// functions are thread-safe and never block.
 
 namespace forebay::dataset::records {
 
@@ -18,10 +18,10 @@ namespace forebay::dataset::records {
 // `longest` bytes.
 Field FieldOf(std::string name, const ValueType& type, std::uint64_t longest);
 
-// Returns the value of a field that is a whole payload. `payload` lies in
-// `record`. The value is a range of `record`, or a copy in `buffers`.
+// Returns the value of a field that consists of a whole payload. `payload` lies
+// in `record`. The value is a range of `record`, or a copy in `buffers`.
 // INVALID_ARGUMENT: the payload's length does not fit the array's type; the
-// error gives the reason alone.
+// error does not name the field.
 absl::StatusOr<FieldValue> WholeValue(const ValueType& type,
                                       absl::Span<const std::uint8_t> record,
                                       absl::Span<const std::uint8_t> payload,

@@ -12,12 +12,13 @@
 
 namespace forebay::dataset::shards {
 
-// Ends the error message about a member of a sample that is a link.
+// The end of an error message about a link in the place of a sample's member.
 inline constexpr char kIsLink[] =
     " is a link, which is not read: pack the file itself (tar --dereference "
     "--hard-dereference)";
 
-// The member of a shard that holds a field of a sample.
+// The member of a shard (a file in the tar archive) that holds a field of a
+// sample.
 struct ChosenMember {
   std::uint64_t offset = 0;  // bytes into the shard; 0 if the sample lacks the
                              // member
@@ -40,11 +41,11 @@ class FieldChoice {
  public:
   // Parses the fields that a user asked for. A field is an extension ("cls",
   // "left.png"), or several extensions with semicolons between
-  // ("jpg;jpeg;png"). A sample's value is the member with the first of these
-  // extensions that the sample has. The suffix "=array" says that TIFF images
-  // are arrays. INVALID_ARGUMENT: there are no fields, or too many; a field is
-  // malformed; its alternatives are of different kinds; or there are several
-  // images and one of them may be gzip-compressed.
+  // ("jpg;jpeg;png"). If a sample has members with several of these extensions,
+  // the first of these extensions counts. The suffix "=array" says that TIFF
+  // images are decoded as arrays. INVALID_ARGUMENT: there are no fields, or too
+  // many; a field is malformed; its alternatives are of different kinds; or
+  // there are several images and one of them may be gzip-compressed.
   static absl::StatusOr<FieldChoice> Create(
       const std::vector<std::string>& fields);
 
@@ -71,9 +72,9 @@ class FieldChoice {
   void Choose(const GroupedSample& sample,
               std::vector<ChosenMember>* chosen) const;
 
-  // Returns the error that `sample` lacks `field` (INVALID_ARGUMENT). The error
-  // names `shard`, the sample's key, the field, and the extensions that the
-  // sample has, or the link that is there instead.
+  // Returns an INVALID_ARGUMENT error which says that `sample` lacks `field`.
+  // The error names `shard`, the sample's key, the field, and the extensions
+  // that the sample has, or the link in place of the field.
   absl::Status Lacks(std::string_view shard, const GroupedSample& sample,
                      std::size_t field) const;
 

@@ -19,8 +19,8 @@ namespace forebay::dataset::shards {
 //   bytes      any other
 //
 // webdataset decodes these members in the same way, with two exceptions: it
-// leaves images from webp on to its users, and audio to torchaudio. A final
-// ".gz" is ignored. Thread-safe; never blocks.
+// leaves the image formats after the semicolon to its users, and audio to
+// torchaudio. A final ".gz" is ignored. Thread-safe; never blocks.
 proto::FieldKind KindOf(std::string_view extension);
 
 }  // namespace forebay::dataset::shards

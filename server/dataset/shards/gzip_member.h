@@ -8,9 +8,9 @@
 #include "absl/types/span.h"
 
 // Members of shards that are gzip files (RFC 1952). Like webdataset, Forebay
-// decompresses members whose names end in ".gz". Such a member's extension, by
-// which its kind is found, is the part before ".gz". The functions are
-// thread-safe and never block.
+// decompresses members whose names end in ".gz". The kind of such a member is
+// found by the extension before ".gz". The functions are thread-safe and never
+// block.
 
 namespace forebay::dataset::shards {
 
@@ -27,10 +27,10 @@ std::uint32_t DecompressedBytes(absl::Span<const std::uint8_t> end,
                                 std::uint64_t length);
 
 // Decompresses a member into `out`, whose size must be the member's
-// decompressed size. On failure the content of `out` is undefined. Errors give
-// the reason alone: DATA_LOSS: the member is damaged, or its decompressed size
-// differs from that of `out`; RESOURCE_EXHAUSTED: there is not enough memory
-// for zlib's state, some 50 KB.
+// decompressed size. If this fails, the content of `out` is undefined. Errors
+// do not name the member. DATA_LOSS: the member is damaged, or its decompressed
+// size differs from that of `out`. RESOURCE_EXHAUSTED: there is not enough
+// memory for zlib's state, some 50 KB.
 absl::Status Gunzip(absl::Span<const std::uint8_t> compressed,
                     absl::Span<std::uint8_t> out);
 

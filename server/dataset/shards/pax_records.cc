@@ -70,7 +70,7 @@ absl::StatusOr<PaxRecords> ParsePaxRecords(
   std::string_view text(reinterpret_cast<const char*>(data.data()),
                         data.size());
   PaxRecords records;
-  // Some writers include the zeros that pad the block in the data.
+  // Some writers count the zeros that pad the last block as data.
   while (!text.empty() && text.front() != '\0') {
     FOREBAY_ASSIGN_OR_RETURN(const Record record, TakeRecord(text));
     FOREBAY_RETURN_IF_ERROR(Apply(record, records));

@@ -10,7 +10,7 @@
 
 namespace forebay::dataset::shards {
 
-// The attributes of a pax extended header that say where a member's data lies.
+// The attributes of a pax extended header that TarWalk uses.
 struct PaxRecords {
   std::optional<std::string> path;
   std::optional<std::uint64_t> size;  // bytes

@@ -39,8 +39,8 @@ absl::Status SampleGrouping::Add(const TarMember& member,
                      extension, " is reserved"));
   }
   auto& parts = current_->parts;
-  // Each part lies in a vector, whose capacity may be twice its size. Its
-  // extension may also lie in a set.
+  // Each part lies in a vector, whose capacity may be twice its size. The
+  // part's extension may also lie in a set.
   const std::uint64_t bytes =
       3 * sizeof(SamplePart) + 4 * base::HeapBytes(extension.size());
   FOREBAY_RETURN_IF_ERROR(memory_->Grow(bytes));

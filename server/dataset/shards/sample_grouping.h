@@ -16,7 +16,7 @@
 
 namespace forebay::dataset::shards {
 
-// A file in a shard that belongs to a sample.
+// A member of a shard that is part of a sample.
 struct SamplePart {
   std::string extension;
   std::uint64_t offset = 0;        // bytes into the shard
@@ -40,9 +40,9 @@ struct GroupedSample {
 // recorded, so that an error can say why the sample lacks a member.
 //
 // Not thread-safe. Owns the incomplete sample, and counts it in `memory`, which
-// outlives this object. Never blocks. RESOURCE_EXHAUSTED: the error of
-// `memory`. INVALID_ARGUMENT, naming shard and key: a sample has two members
-// with one extension, or an extension that webdataset reserves.
+// outlives this object. Never blocks. RESOURCE_EXHAUSTED: `memory` cannot grow.
+// INVALID_ARGUMENT, naming shard and key: a sample has two members with one
+// extension, or an extension that webdataset reserves.
 class SampleGrouping {
  public:
   SampleGrouping(std::string shard, base::WorkingMemory* memory)
@@ -65,7 +65,7 @@ class SampleGrouping {
 
   // Records a link, for the incomplete sample or for the next sample.
   void NoteLink(SampleName name);
-  // Begins a sample. Gives it those of the links before it that have its key.
+  // Begins a sample. Moves the links in links_ that have its key to the sample.
   void Begin(std::string_view key);
 
   // Whether the incomplete sample has a part with the extension `extension`. If

@@ -21,9 +21,9 @@
 namespace forebay::dataset::shards {
 namespace {
 
-// How often shards are listed and scanned at most, if they change meanwhile.
+// The most attempts to list and scan shards that change meanwhile.
 constexpr int kMaxTries = 3;
-// Reads of headers take at most this part of the memory limit.
+// Reads of headers take at most one part in kReadsPart of the memory limit.
 constexpr std::uint64_t kReadsPart = 32;
 
 // Returns a text that identifies the set of shards, without the fields.
@@ -33,7 +33,7 @@ std::string NameOf(const ShardRequest& request) {
                       std::string(1, '\0'), request.name);
 }
 
-// Adds a warning if samples lack a field.
+// Adds a warning if any sample lacks a field.
 void WarnOfLacks(const ShardRequest& request, const ShardIndex& index,
                  std::vector<std::string>* warnings) {
   if (index.lacking_samples() == 0) return;

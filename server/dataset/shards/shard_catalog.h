@@ -43,13 +43,13 @@ struct ShardRequest {
   ReadSizes read_sizes = {};
 };
 
-// Opens datasets of shards. Each Open lists the shards anew. While the list has
-// the same shards in the same versions, Open shares the index in memory, or
-// loads it from disk; otherwise it scans the shards.
+// Opens datasets of shards. Each call of Open lists the shards anew. While the
+// list has the same shards in the same versions, Open shares the index in
+// memory, or loads it from disk; otherwise it scans the shards.
 //
 // Thread-safe. Owns nothing that it hands out. Open blocks for the listing, for
-// reads, and for another Open of the same shards. It returns soon after its
-// stop is requested, unless other openings wait for the same index.
+// reads, and for another Open of the same shards. It returns soon after
+// `opening.stop` is requested, unless other openings wait for the same index.
 class ShardCatalog {
  public:
   // Saves indexes in `index_directory`; if it is empty, indexes are in memory
@@ -96,8 +96,8 @@ class ShardCatalog {
   base::MemoryBudget* const budget_;
   IndexCache* const index_cache_;
   const std::optional<ShardIndexStore> store_;
-  // The searches, by a 128-bit digest of the text that tells datasets apart:
-  // the text itself may be long.
+  // Searches for indexes. The key is a 128-bit digest of the text that tells
+  // datasets apart, since that text may be long.
   Search search_;
 };
 

@@ -29,7 +29,7 @@ ShardDataset::ShardDataset(std::shared_ptr<const ShardIndex> index,
     field.kind = chosen.kind(i);
     field.longest = index_->LongestOf(i);
     field.shortest = index_->ShortestOf(i);
-    // `name` is only the first alternative; samples may have the others.
+    // `name` is only the first alternative. Samples may have another one.
     if (names.size() > 1) field.alternatives = absl::StrJoin(names, ";");
   }
 }

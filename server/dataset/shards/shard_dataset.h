@@ -13,13 +13,13 @@
 
 namespace forebay::dataset::shards {
 
-// A dataset of shards. Datasets with roots of their own may share an index. A
-// field's name is the first of its alternatives. Gzip-compressed members are
-// decompressed by ReadValues. A sample that lacks a field counts as damaged:
-// its ReadValues fails with DATA_LOSS.
+// A dataset of shards. Several datasets, each with its own root, may share an
+// index. A field's name is the first of its alternatives. Gzip-compressed
+// members are decompressed by ReadValues. A sample that lacks a field counts as
+// damaged: its ReadValues fails with DATA_LOSS.
 //
-// Threads, ownership, blocking and errors are as Dataset says. `budget`
-// outlives the dataset.
+// For threads, ownership, blocking and errors, see Dataset. `budget` outlives
+// the dataset.
 class ShardDataset final : public Dataset {
  public:
   ShardDataset(std::shared_ptr<const ShardIndex> index,

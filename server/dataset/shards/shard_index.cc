@@ -321,8 +321,7 @@ std::uint64_t ShardIndex::memory() const {
          parts_.decompressed.capacity() * sizeof(parts_.decompressed[0]);
 }
 
-// The restart points of all shards together are bounded by the bytes of all
-// keys.
+// The bytes of all keys bound the restart points of all shards together.
 std::uint64_t ShardIndex::Bytes(std::uint64_t shards, std::uint64_t members,
                                 std::uint64_t alternatives,
                                 std::uint64_t decompressed,

@@ -45,7 +45,7 @@ static_assert(sizeof(ShardRecord) == 64);
 struct ShardIndexParts {
   std::vector<std::string> fields;
   std::vector<ShardRecord> shards;
-  // The concatenated ShardSamples of all shards.
+  // The vectors of the ShardSamples of all shards, concatenated.
   std::vector<MemberRecord> members;
   std::vector<std::uint8_t> alternatives;
   std::vector<std::uint32_t> decompressed;
@@ -54,7 +54,7 @@ struct ShardIndexParts {
   // The access points by which compressed shards are read. Null if no shard is
   // compressed.
   std::shared_ptr<const storage::compressed::FilePoints> points = {};
-  // A reservation of at least ShardIndex::Bytes.
+  // A reservation of at least ShardIndex::Bytes() bytes.
   base::MemoryReservation reservation = {};
 };
 
@@ -62,9 +62,10 @@ struct ShardIndexParts {
 // sample takes 8 bytes a field, plus 2 bytes and the part of its key that the
 // key before it does not have. A field with alternatives takes 1 byte more; a
 // field that may be gzip-compressed takes 4 bytes more. Every 1,024th key of a
-// shard takes 72 bytes and the whole key. A shard takes 104 bytes and its path.
+// shard takes 72 bytes more, and is stored a second time, in full. A shard
+// takes 104 bytes and its path.
 //
-// Thread-safe, and immutable but for the shards' ctimes. Holds a reservation
+// Thread-safe. Immutable, except for the shards' ctimes. Holds a reservation
 // for its memory. Never blocks. Only Create has errors.
 class ShardIndex {
  public:
@@ -74,7 +75,7 @@ class ShardIndex {
     std::uint64_t length = 0;  // bytes
   };
 
-  // Makes an index of its parts. Checks them, since they may come from a
+  // Makes an index from its parts. Checks the parts, since they may come from a
   // damaged file. DATA_LOSS: the parts do not fit together.
   static absl::StatusOr<std::shared_ptr<const ShardIndex>> Create(
       ShardIndexParts parts);
@@ -112,7 +113,7 @@ class ShardIndex {
   std::uint64_t BytesOf(std::uint64_t sample, std::size_t field) const;
   // Returns the range of bytes to read for a sample.
   Extent ExtentOf(std::uint64_t sample) const;
-  // Returns the sample's key, for people.
+  // Returns the sample's key, for messages.
   std::string KeyOf(std::uint64_t sample) const;
 
   // Whether this is an index of exactly these fields and shards, in these
@@ -177,8 +178,8 @@ class ShardIndex {
   ShardIndexParts parts_;
   const FieldChoice fields_;
   // Each sample has a run of consecutive items in `alternatives`, and another
-  // in `decompressed`. For each field, these vectors have the place of its item
-  // within the run; kNowhere if the field has no item there.
+  // in `decompressed`. For each field, these vectors have the index of the
+  // field's item within the run, or kNowhere if the field has no item there.
   static constexpr std::size_t kNowhere = SIZE_MAX;
   std::vector<std::size_t> alternative_places_;
   std::vector<std::size_t> decompressed_places_;
@@ -201,8 +202,8 @@ class ShardIndex {
 
 // Makes the index of `shards`, in this order. `samples` has the samples of each
 // shard. `points` has the access points of compressed shards; null if no shard
-// is compressed. The index keeps its part of `memory`. RESOURCE_EXHAUSTED: the
-// error of `memory`.
+// is compressed. The index gets its own reservation from `memory`.
+// RESOURCE_EXHAUSTED: `memory` cannot grow.
 absl::StatusOr<std::shared_ptr<const ShardIndex>> BuildShardIndex(
     const FieldChoice& fields, absl::Span<const Shard> shards,
     std::vector<ShardSamples> samples, base::WorkingMemory& memory,

@@ -25,9 +25,9 @@
 //   names        bytes, see ShardRecord
 //   keys         bytes, see KeyList
 //   fields       text, with slashes between
-//   points       of compressed shards alone: 16 bytes, the digest of their
+//   points       if shards are compressed, 16 bytes: the digest of their
 //                access points, see ../compressed/point_file.h
-//   checksum     16 bytes: XXH3-128 of all before, in its canonical form
+//   checksum     16 bytes: XXH3-128 of all bytes before, in canonical form
 //
 // See index_file.h.
 
@@ -37,10 +37,10 @@ namespace forebay::dataset::shards {
 std::string EncodeShardIndex(const ShardIndex& index);
 
 // Reads the index in `file`. If the index has access points, gets them by
-// `find_points`. The index keeps its part of `memory`. DATA_LOSS: the file is
-// damaged or of another version. RESOURCE_EXHAUSTED: the error of `memory`.
-// Others: those of `find_points` and of reading. Thread-safe; blocks for the
-// disk.
+// `find_points`. The index gets its own reservation from `memory`. DATA_LOSS:
+// the file is damaged, or has another version of the file format.
+// RESOURCE_EXHAUSTED: `memory` cannot grow. Others: those of `find_points` and
+// of reading. Thread-safe; blocks for the disk.
 absl::StatusOr<std::shared_ptr<const ShardIndex>> DecodeShardIndex(
     IndexFileReader& file, base::WorkingMemory& memory,
     const compressed::FindPoints& find_points = nullptr);

@@ -33,16 +33,16 @@ class ShardIndexStore {
 
   // Loads the index of the fields `fields` of `shards`. `dataset` is any text
   // that tells datasets with the same fields apart. NOT_FOUND: there is no
-  // index, or it is of other shards or versions. DATA_LOSS: the file is
-  // damaged, or of another version of the format. PERMISSION_DENIED: the file
-  // belongs to another user. RESOURCE_EXHAUSTED: the budget has no room for the
-  // index. Others: the disk's.
+  // index, or it is of other shards, or of other versions of these. DATA_LOSS:
+  // the file is damaged, or has another version of the file format.
+  // PERMISSION_DENIED: the file belongs to another user. RESOURCE_EXHAUSTED:
+  // the budget has no room for the index. Others: errors of the disk.
   absl::StatusOr<std::shared_ptr<const ShardIndex>> Load(
       std::string_view dataset, const FieldChoice& fields,
       absl::Span<const Shard> shards) const;
 
-  // Saves an index. The errors are those of Load; on failure the former index
-  // is still there.
+  // Saves an index. The errors are those of Load. If saving fails, the old
+  // index stays.
   absl::Status Save(std::string_view dataset, const ShardIndex& index) const;
 
   // Returns the path of the file that keeps the access points of compressed

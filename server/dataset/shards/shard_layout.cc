@@ -14,8 +14,8 @@
 namespace forebay::dataset::shards {
 namespace {
 
-// Parses a shard again. Reads the headers of a tar archive, or the pieces of a
-// compressed shard for their checksum.
+// Parses a shard again to find its samples. If the shard is compressed, only
+// computes the checksum of its pieces.
 class ShardRevalidation final : public ObjectRevalidation {
  public:
   ShardRevalidation(std::shared_ptr<const ShardIndex> index,
@@ -48,7 +48,7 @@ class ShardRevalidation final : public ObjectRevalidation {
 
   const std::shared_ptr<const ShardIndex> index_;
   std::optional<ShardParser> parser_;
-  std::optional<compressed::PieceParser> pieces_;  // of a compressed shard
+  std::optional<compressed::PieceParser> pieces_;  // if it is compressed
 };
 
 }  // namespace

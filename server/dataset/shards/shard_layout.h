@@ -16,8 +16,8 @@ namespace forebay::dataset::shards {
 // changed, Revalidate reads the shard's headers again. If the samples are where
 // the index has them, the index records the new ctime.
 //
-// Threads, blocking and errors are as ObjectLayout says. Shares the index.
-// Counts the memory of a revalidation in the budget, which outlives the layout.
+// For threads, blocking and errors, see ObjectLayout. Shares the index. Counts
+// the memory of a revalidation in the budget, which outlives the layout.
 class ShardLayout final : public storage::ObjectLayout {
  public:
   ShardLayout(std::shared_ptr<const ShardIndex> index,

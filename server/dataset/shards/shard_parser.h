@@ -21,12 +21,12 @@ namespace forebay::dataset::shards {
 
 // Finds the samples of one shard, by the headers of its tar archive.
 //
-// Threads, ownership and blocking are as ObjectParser says. `memory` counts the
+// For threads, ownership and blocking, see ObjectParser. `memory` counts the
 // memory of the samples. `fields` and `memory` outlive the parser. Errors are
 // those of TarWalk, SampleGrouping, Pack and `memory`.
 class ShardParser final : public ObjectParser {
  public:
-  // Begins to parse a shard, with reads of `read_sizes`.
+  // Begins to parse a shard. `read_sizes` limit the lengths of reads.
   static absl::StatusOr<ShardParser> Create(const Shard& shard,
                                             const FieldChoice* fields,
                                             const ReadSizes& read_sizes,
@@ -36,7 +36,7 @@ class ShardParser final : public ObjectParser {
   absl::Status Take(absl::Span<const std::uint8_t> bytes) override;
   absl::Status EndAt(std::uint64_t size) override;
 
-  // Checks that at least one sample has each field. To be called once
+  // Checks that each field is in at least one sample. To be called once
   // next_read() returns nothing. INVALID_ARGUMENT, naming the shard's first
   // sample: all samples lack a field.
   absl::Status CheckFields() const;

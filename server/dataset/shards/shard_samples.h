@@ -17,8 +17,8 @@ namespace forebay::dataset::shards {
 
 // The place of a field's bytes. Data begins at the start of a tar block, but
 // never at block 0, which is a header. So `block` is 0 for a field that the
-// sample lacks. `length` is then 1 if the sample has a link instead, and 0
-// otherwise.
+// sample lacks. In this case `length` is 1 if the sample has a link instead,
+// and 0 if it has none.
 struct MemberRecord {
   // The largest offset and length that a record can store, in bytes.
   static constexpr std::uint64_t kLargestOffset = UINT32_MAX * kTarBlock;
@@ -38,8 +38,8 @@ struct ShardSamples {
   // For each sample, the chosen alternative of each field that has several.
   std::vector<std::uint8_t> alternatives;
   // For each sample, the decompressed bytes of each field that may be
-  // gzip-compressed: as the end of a gzip-compressed member states them, or the
-  // length of a member that is not compressed.
+  // gzip-compressed. For a gzip-compressed member, this is the number that its
+  // end states. For other members, it is their length.
   std::vector<std::uint32_t> decompressed;
   KeyList keys;
 

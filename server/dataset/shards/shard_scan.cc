@@ -27,9 +27,9 @@ std::uint64_t MemberBytes(std::uint64_t length) {
 }
 
 // Returns how a shard that begins with `start` is compressed: by gzip or zstd.
-// Returns nothing for a tar archive. zlib's format is not recognised: by its
-// header of two bytes, a damaged archive could not be told from a compressed
-// one.
+// Returns nothing for a tar archive. zlib's format is not recognised: its
+// header has only two bytes, by which a compressed archive cannot be told from
+// a damaged one.
 std::optional<Compression> CompressionOf(absl::Span<const std::uint8_t> start) {
   if (start.size() >= kTarBlock && ParseTarHeader(start.first(kTarBlock)).ok())
     return std::nullopt;
@@ -82,7 +82,7 @@ absl::StatusOr<std::shared_ptr<const ShardIndex>> ScanShards(
   std::vector<ShardSamples> samples;
   FOREBAY_RETURN_IF_ERROR(memory.MakeRoom(samples, shards.size()));
   samples.resize(shards.size());
-  // Fields are checked in the first shard that has samples.
+  // Fields are checked only in the first shard that has samples.
   std::size_t first = shards.size();
   absl::Status lacks;
   ObjectScan scan{.source = &source,

@@ -28,12 +28,13 @@ struct ShardScanOptions {
 
 // Indexes `shards`, which are objects below `root`. Reads only the headers of
 // their tar archives, from `source`; but shards that are compressed as a whole
-// are read and decompressed in full. The index keeps its part of `memory`.
+// are read and decompressed in full. The index gets its own reservation from
+// `memory`.
 //
 // Blocks for the reads, but returns soon after `options.stop` is requested.
 // After a stop or an error, reads may still be in flight when it returns.
 // Errors of ShardParser, DecompressingParser and the source name the shard.
-// CANCELLED: the scan was stopped. RESOURCE_EXHAUSTED: the error of `memory`.
+// CANCELLED: the scan was stopped. RESOURCE_EXHAUSTED: `memory` cannot grow.
 absl::StatusOr<std::shared_ptr<const ShardIndex>> ScanShards(
     storage::ByteSource& source,
     const std::shared_ptr<const storage::Root>& root,

@@ -9,7 +9,7 @@
 namespace forebay::dataset::shards {
 namespace {
 
-// The place of a field in a header block, in bytes.
+// The place of a field in a header block. Both numbers are in bytes.
 struct Field {
   std::size_t offset;
   std::size_t length;

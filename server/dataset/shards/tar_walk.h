@@ -34,9 +34,9 @@ struct TarMember {
 // tarfile may return the files before the damage.
 //
 // Not thread-safe. Owns what it stores. Never blocks. Errors name the archive
-// and the offset, and end the walk: DATA_LOSS: the archive is truncated, or is
-// not a tar archive; UNIMPLEMENTED: the archive is compressed, or has sparse
-// files, or a global header that renames all members.
+// and the offset, and end the walk. DATA_LOSS: the archive is truncated, or is
+// not a tar archive. UNIMPLEMENTED: the archive is compressed, has sparse
+// files, or has a global header that renames or resizes all members.
 class TarWalk {
  public:
   // Begins a walk. `object` is the archive's name, `size` its size in bytes.
@@ -59,8 +59,8 @@ class TarWalk {
   absl::Status EndAt(std::uint64_t size);
 
  private:
-  // Attributes of the next member, from the headers before it. If several
-  // headers set an attribute, the first of them counts.
+  // Attributes of the next member, from the extended headers before it. If
+  // several headers set a name or a size, the first one counts.
   struct Overrides {
     std::optional<std::string> name;
     std::optional<std::uint64_t> size;  // bytes

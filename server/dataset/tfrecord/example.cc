@@ -1,7 +1,7 @@
 // An Example is a map from names to Features, and a Feature holds one list of
-// values: BytesList, FloatList or Int64List. A SequenceExample has two maps:
-// its context, which is such a map, and a map from names to FeatureLists. A
-// FeatureList has a Feature for each step.
+// values: BytesList, FloatList or Int64List. A SequenceExample has two maps.
+// Its context is a map from names to Features, like an Example. The other map
+// goes from names to FeatureLists. A FeatureList has a Feature for each step.
 //
 // protozero reads fields in place, and throws an exception if a length or a
 // varint is malformed. The functions declared in example.h catch it. The first
@@ -125,9 +125,9 @@ bool NextList(pbf_reader& reader) {
 }
 
 // Calls `each(kind, list)` for the lists of a Feature that have an effect. The
-// lists are a oneof: a list is merged with the lists before it if they are of
-// its kind, and otherwise replaces them. So only the last run of lists of one
-// kind has an effect.
+// lists are a oneof: a list of the same kind as the list before it is merged
+// with that list. A list of another kind replaces all lists before it. So only
+// the last run of lists of one kind has an effect.
 template <typename Each>
 void ForEachList(Bytes message, const Each& each) {
   std::uint32_t number = 0;

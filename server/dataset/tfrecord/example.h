@@ -13,12 +13,12 @@
 // buffers (tensorflow/core/example/example.proto and feature.proto). All
 // results point into the record's bytes; no value is copied before the caller
 // asks for it. Records are untrusted. Functions are thread-safe and never
-// block. Their errors give the reason alone.
+// block. Their errors do not name the record.
 
 namespace forebay::dataset::tfrecord {
 
-// The type of a feature's values: which list its message Feature has set. kNone
-// means that no list is set.
+// The type of a feature's values. It tells which list is set in the message
+// Feature. kNone means that no list is set.
 enum class ValueKind { kNone, kBytes, kFloat, kInt64 };
 
 // Returns TensorFlow's name of the type, such as "bytes", for errors.

@@ -29,8 +29,8 @@ struct ExampleFiles {
   // be null.
   absl::StatusOr<FormatPtr> (*parse)(std::string_view text,
                                      base::MemoryBudget* budget);
-  // Makes the format of files whose records have the fields `fields`. `budget`
-  // is as for `parse`.
+  // Makes the format of files whose records have the fields `fields`. For
+  // `budget`, see `parse`.
   FormatPtr (*make)(RecordFields fields, base::MemoryBudget* budget);
   // Reads the first records, and guesses the fields from them. Errors name the
   // file.
@@ -40,23 +40,22 @@ struct ExampleFiles {
       const std::stop_token& stop);
 };
 
-// The fields of records that a user wants, or the choice to guess the fields.
-// Immutable and thread-safe; owns what it stores; never blocks by itself. Only
-// Create has errors.
+// The fields that a user wants from records. If the user names no fields, they
+// are guessed. Immutable and thread-safe; owns what it stores; never blocks by
+// itself. Only Create has errors.
 class ExampleChoice {
  public:
-  // Makes a choice from the names and types of the fields that a user asks for.
-  // If the user asks for no fields, they are guessed from the first records. A
-  // single field without a name is the payload. Errors are those of
-  // RecordFields.
+  // Makes a choice from the names and types of the fields that a user names. If
+  // there are none, the fields are guessed from the first records. A single
+  // field without a name is the payload. Errors are those of RecordFields.
   static absl::StatusOr<ExampleChoice> Create(
       const std::vector<std::string>& names,
       const std::vector<std::string>& types);
 
-  // Completes a request for files of the kind `kind` that already has its
-  // source, root and name. If the fields are guessed, opening the request adds
-  // a sentence to `warnings` for each feature that is left out. So all
-  // arguments must outlive the opening.
+  // Completes `request`, which already has its source, root and name, for files
+  // of the kind `kind`. If the fields are guessed, opening the dataset adds a
+  // sentence to `warnings` for each feature that is left out. So all arguments
+  // must outlive the opening.
   void Complete(const ExampleFiles& kind, base::MemoryBudget* budget,
                 records::RecordRequest* request,
                 std::vector<std::string>* warnings) const;

@@ -29,7 +29,7 @@ using Bytes = absl::Span<const std::uint8_t>;
 
 // The most features that a guess looks at. It ignores further features.
 constexpr std::size_t kMostFeatures = 1000;
-// The most features that are named as left out, and the most bytes of each
+// The most features that warnings name as left out, and the most bytes of each
 // name.
 constexpr std::size_t kMostNamed = 16;
 constexpr std::size_t kNamedBytes = 64;

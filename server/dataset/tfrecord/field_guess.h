@@ -22,8 +22,8 @@ struct FieldGuess {
 // in the order of names. A feature gets the first of these types that applies:
 //
 // "int64", "float32"   if each record has one number
-// "int64[n]" and such  if the numbers are more, or their count varies
-// "image"              if all values are image files; the first such feature
+// "int64[n]" and such  if a record has several numbers, or none
+// "image"              if all values are image files; only the first one
 // "audio"              if all values are audio files
 // "text"               if all values are printable
 // "bytes"              otherwise

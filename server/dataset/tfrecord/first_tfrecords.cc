@@ -24,7 +24,7 @@ namespace {
 
 using storage::compressed::Compression;
 
-// The bytes of the first read, and the bytes that are decompressed first.
+// The number of bytes that are read first, and that are decompressed first.
 constexpr std::uint64_t kReadBytes = std::uint64_t{4} << 20;
 constexpr std::size_t kMostRecords = 64;
 

@@ -20,14 +20,15 @@ struct FirstTfrecords {
   std::vector<absl::Span<const std::uint8_t>> payloads;
 };
 
-// Reads the first records of the first of `files` that is not empty. Reads the
-// first record whatever its length, and up to 63 more that lie in the first 4
-// MiB. Decompresses only as much of a compressed file as these records need.
-// Counts the bytes read and decompressed in `memory`, where they stay counted.
+// Reads the first records of the first file that is not empty. Reads the first
+// record whatever its length, and up to 63 more that lie in the first 4 MiB.
+// Decompresses only as much of a compressed file as these records need. Counts
+// the bytes read and decompressed in `memory`, and leaves them counted there.
 //
-// Blocks for reads, but returns soon after `stop` is requested. Errors name the
-// file: those of the source, of LengthOf and of PayloadOf; DATA_LOSS if the
-// file is truncated. RESOURCE_EXHAUSTED is the error of `memory`.
+// Blocks for reads, but returns soon after `stop` is requested. Errors are
+// those of the source, of LengthOf and of PayloadOf, and name the file.
+// DATA_LOSS: the file is truncated. RESOURCE_EXHAUSTED: `memory` cannot grow;
+// this error does not name the file.
 absl::StatusOr<FirstTfrecords> ReadFirstRecords(
     storage::ByteSource& source,
     const std::shared_ptr<const storage::Root>& root,

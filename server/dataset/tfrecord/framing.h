@@ -8,7 +8,7 @@
 #include "absl/types/span.h"
 #include "server/storage/compressed/compression.h"
 
-// The frame around each record of a TFRecord file, all little-endian
+// The frame around each record of a TFRecord file. Numbers are little-endian
 // (tensorflow/core/lib/io/record_writer.h):
 //
 // uint64  length of the record in bytes
@@ -18,7 +18,7 @@
 //
 // A masked CRC is a CRC32C, rotated right by 15 bits, plus 0xa282ead8
 // (tsl/lib/hash/crc32c.h). Functions are thread-safe and never block. Their
-// errors give the reason alone.
+// errors do not name the file.
 
 namespace forebay::dataset::tfrecord {
 

@@ -5,9 +5,10 @@
 // ValueBuffers. The bytes of elements are copied there, for alignment. Other
 // bytes stay ranges of the record.
 //
-// A record that lacks a feature counts as damaged. The exception is a field
-// that is an array whose first axis may have any length: its array is then
-// empty. Values of another type are an error of the request.
+// A record that lacks a feature counts as damaged. There is one exception: if a
+// field is an array whose first axis may have any length, a record without the
+// feature has an empty array. Values of another type are an error of the
+// request.
 #include "server/dataset/tfrecord/record_fields.h"
 
 #include <algorithm>
@@ -31,8 +32,7 @@ using Bytes = absl::Span<const std::uint8_t>;
 using proto::DType;
 using proto::FieldKind;
 
-// The first part of text(). Indexes on disk have it, too, so it must not
-// change.
+// The first part of text(), which must not change: indexes on disk contain it.
 constexpr std::string_view kExamples = "tfrecord examples";
 constexpr std::string_view kPayloads = "tfrecord payloads";
 // Separates the parts of text(). Neither names nor texts of types contain this

@@ -16,7 +16,7 @@
 
 namespace forebay::dataset::tfrecord {
 
-// A field of TFRecords: a feature's name, or kPayload, and its type.
+// A field of records: the name of a feature, or kPayload, and the field's type.
 struct TfrecordField {
   std::string name;
   records::ValueType type;
@@ -25,9 +25,9 @@ struct TfrecordField {
 };
 
 // The fields of each record. They are features of its payload, which is an
-// Example or a SequenceExample; or there is one field, the payload itself.
-// Immutable and thread-safe; owns what it stores; never blocks. Errors give the
-// reason alone.
+// Example or a SequenceExample. If is_payload(), the payload itself is the only
+// field. Immutable and thread-safe; owns what it stores; never blocks. Errors
+// do not name the file.
 class RecordFields {
  public:
   // Name of the field that is the whole payload.
@@ -57,8 +57,8 @@ class RecordFields {
 
   // Fills `values` with each field's value, from a payload. The values point
   // into `record`, which holds the payload, or into bytes that `buffers` keeps.
-  // DATA_LOSS: the payload is damaged, or lacks a field, which the error names.
-  // INVALID_ARGUMENT: a field, which the error names, is of another type.
+  // DATA_LOSS: the payload is damaged, or lacks a field. INVALID_ARGUMENT: a
+  // value has another type than its field. Errors of a field name the field.
   absl::Status Read(absl::Span<const std::uint8_t> record,
                     absl::Span<const std::uint8_t> payload,
                     absl::Span<FieldValue> values, ValueBuffers* buffers) const;

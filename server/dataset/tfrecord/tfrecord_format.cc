@@ -20,9 +20,9 @@ absl::StatusOr<std::unique_ptr<records::RecordParser>> TfrecordFormat::Parse(
 std::vector<Field> TfrecordFormat::FieldsOf(
     const records::RecordIndex& index) const {
   // The longest payload is an upper bound of all values except labels and
-  // arrays with rows. A label takes eight bytes. In the payload, the elements
-  // of arrays may be shorter, as varints. So the scan has measured arrays with
-  // rows.
+  // arrays with rows. A label takes eight bytes. An array's elements may take
+  // fewer bytes in the payload, where they are varints. So the scan has
+  // measured arrays with rows.
   const std::uint64_t payload =
       std::max(index.longest(), kFrameBytes) - kFrameBytes;
   std::vector<Field> fields;

@@ -26,7 +26,7 @@ namespace forebay::dataset::tfrecord {
 // The format of TFRecord files whose records have the given fields. A record's
 // extent is its frame. Its CRCs are checked whenever the record is read.
 //
-// Threads, ownership, blocking and errors are as RecordFormat says.
+// For threads, ownership, blocking and errors, see RecordFormat.
 class TfrecordFormat final : public records::RecordFormat {
  public:
   explicit TfrecordFormat(RecordFields fields)

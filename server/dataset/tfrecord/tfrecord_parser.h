@@ -19,9 +19,9 @@ namespace forebay::dataset::tfrecord {
 // Finds the records of a TFRecord file by the lengths in their frames. Reads
 // the payloads only if it has to measure the values in them.
 //
-// Threads, ownership and blocking are as ObjectParser says. Errors name the
-// file and the byte. DATA_LOSS: the file is truncated, or is not a TFRecord
-// file, or the CRC of a length does not match.
+// For threads, ownership and blocking, see ObjectParser. Errors name the file
+// and the byte. DATA_LOSS: the file is truncated, or is not a TFRecord file, or
+// the CRC of a length does not match.
 class TfrecordParser final : public records::RecordParser {
  public:
   // Measures the fields `measured`. If `measured` is null, measures nothing.
@@ -56,8 +56,8 @@ class TfrecordParser final : public records::RecordParser {
   const RecordFields* const measured_;
   base::WorkingMemory* const memory_;
   std::uint64_t at_ = 0;  // offset of the next record's frame
-  // Bytes of the frame at at_ while the parser waits for its payload, otherwise
-  // 0.
+  // The number of bytes of the frame at at_, while the parser waits for this
+  // frame. 0 if it does not.
   std::uint64_t open_ = 0;
   records::FileRecords records_;
 };

@@ -18,7 +18,7 @@
 //            indices u64
 // lengths    i32 each: the number of tokens of each sequence
 // pointers   i64 each: the offset of each sequence in the ".bin", in bytes
-// documents  i64 each: the first sequence of each document, and last the number
+// documents  i64 each: the first sequence of each document, then the number
 //            of sequences
 // modes      i8 for each sequence, in files of multimodal data only
 //
@@ -43,11 +43,11 @@ struct MegatronHeader {
 absl::StatusOr<MegatronHeader> ParseMegatronHeader(
     absl::Span<const std::uint8_t> start, std::uint64_t file_bytes);
 
-// Appends the end of each document, in tokens, to `ends`, and counts them in
-// `memory`. `index` is the whole index file. Its ".bin" has `tokens` tokens.
+// Appends the end of each document, in tokens, to `ends`, and counts the ends
+// in `memory`. `index` is the whole index file. Its ".bin" has `tokens` tokens.
 // DATA_LOSS: the file is damaged, or belongs to another ".bin". UNIMPLEMENTED:
 // the sequences do not follow each other in the ".bin" without gaps.
-// RESOURCE_EXHAUSTED: the error of `memory`.
+// RESOURCE_EXHAUSTED: `memory` has no room.
 absl::Status ReadMegatronDocuments(const MegatronHeader& header,
                                    absl::Span<const std::uint8_t> index,
                                    std::uint64_t tokens,

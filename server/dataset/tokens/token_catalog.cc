@@ -12,7 +12,7 @@
 namespace forebay::dataset::tokens {
 namespace {
 
-// How often files are listed at most, if they change while their headers are
+// The most times that files are listed, if they change while their headers are
 // read.
 constexpr int kMaxTries = 3;
 

@@ -38,12 +38,11 @@ struct TokenRequest {
 };
 
 // Opens datasets of files of tokens. Each Open lists the files anew. Loaders
-// share an index in memory while the list has the same files in the same
-// versions.
+// share an index in memory while the files and their versions are the same.
 //
 // Thread-safe; owns nothing that it hands out. Open blocks for the listing and
-// for reads, and for another Open of the same files. It returns soon after its
-// stop is requested, unless other openings wait for the same index.
+// for reads, and for another Open of the same files. Open returns soon after
+// its stop is requested, unless other openings wait for the same index.
 class TokenCatalog {
  public:
   // Takes memory from `budget`, which outlives the catalog and its datasets.
@@ -65,7 +64,7 @@ class TokenCatalog {
                                      const IndexPtr& previous,
                                      const std::stop_token& stop) const;
   // Lists the files. Returns `previous` if it is an index of these files in
-  // these versions. Otherwise reads their headers and makes an index.
+  // these versions. If not, reads the files' headers and makes an index.
   absl::StatusOr<IndexPtr> FindOnce(const TokenRequest& request,
                                     const IndexPtr& previous,
                                     const std::stop_token& stop) const;

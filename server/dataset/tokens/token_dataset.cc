@@ -10,7 +10,7 @@ namespace forebay::dataset::tokens {
 namespace {
 
 // Returns the fields. If all windows have the same length, the fields are
-// arrays of this shape. Otherwise they are arrays with rows.
+// arrays of this length. If not, the fields are arrays with any number of rows.
 std::vector<Field> FieldsOf(const TokenIndex& index) {
   const TokenSettings& settings = index.settings();
   const std::uint64_t more = settings.has_targets ? 1 : 0;

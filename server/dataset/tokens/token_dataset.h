@@ -18,10 +18,10 @@ namespace forebay::dataset::tokens {
 // A dataset of files of tokens. Each window is a sample with the field "tokens"
 // and, if TokenSettings::has_targets, the field "targets": the same window,
 // shifted by one token. Both fields are ranges of one extent, which has one
-// token more than each of them.
+// token more than each field.
 //
-// Threads and blocking are as Dataset says. Datasets with roots of their own
-// may share an index. Has no errors.
+// Threads and blocking are as Dataset says. Datasets with different roots may
+// share an index. Has no errors.
 class TokenDataset final : public Dataset {
  public:
   // The windows of `index` are read through `root`. `budget` counts the reads

@@ -1,7 +1,7 @@
-// A listing returns only files that its patterns match. So Megatron-LM's
-// indexes are listed by patterns of their own, which are made from the patterns
-// of the data files. If a pattern's ending lies in braces, the braces are
-// expanded first. The index of each data file is then looked up by name.
+// A listing returns only files that its patterns match. Megatron-LM's indexes
+// are therefore listed by patterns of their own, which are made from the
+// patterns of the data files. If a pattern's ending lies in braces, the braces
+// are expanded first. The index of each data file is then looked up by name.
 #include "server/dataset/tokens/token_files.h"
 
 #include <algorithm>

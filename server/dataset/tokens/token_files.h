@@ -12,7 +12,7 @@
 
 namespace forebay::dataset::tokens {
 
-// A file of tokens, and its Megatron-LM index, if any.
+// A file of tokens and, if it has one, its Megatron-LM index.
 struct TokenFile {
   storage::ListedObject data;
   // Megatron-LM's index of `data`; unset if there is none.
@@ -28,8 +28,8 @@ using ListPatterns =
 // ".bin" must have an index beside it, and all other files must be .npy files.
 // `memory` counts the result, but not the results of `list`. Blocks as `list`
 // does. Errors are those of `list`. NOT_FOUND: an index is missing.
-// INVALID_ARGUMENT: a name has another ending. RESOURCE_EXHAUSTED: the error of
-// `memory`.
+// INVALID_ARGUMENT: a name has another ending. RESOURCE_EXHAUSTED: `memory` has
+// no room.
 absl::StatusOr<std::vector<TokenFile>> ListTokenFiles(
     const std::vector<std::string>& patterns, bool indexed,
     const ListPatterns& list, base::WorkingMemory& memory);

@@ -2,7 +2,7 @@
 // The index stores no windows: TokenWindows computes the windows of a run from
 // its number of tokens. To find a window, ExtentOf first searches for its file,
 // by the files' first windows. Then it searches for the document in the file,
-// and computes the rest.
+// and computes the window's place in the document.
 //
 // Two arrays hold the documents: their ends, and the number of windows before
 // each. If every document has exactly one window, as when windows are whole

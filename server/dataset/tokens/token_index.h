@@ -53,9 +53,9 @@ class TokenIndex {
 
   // Makes an index of `files`; `tokens` has an item for each file. `memory`
   // already counts the documents, and the index keeps its part of `memory`.
-  // INVALID_ARGUMENT, naming the file: its tokens have another type than the
-  // first file's, or there are too many windows. RESOURCE_EXHAUSTED: the error
-  // of `memory`.
+  // INVALID_ARGUMENT: a file's tokens have another type than the first file's,
+  // or there are too many windows; the error names the file.
+  // RESOURCE_EXHAUSTED: `memory` has no room.
   static absl::StatusOr<std::shared_ptr<const TokenIndex>> Create(
       std::vector<TokenFile> files, const TokenSettings& settings,
       std::vector<FileTokens> tokens, base::WorkingMemory& memory);
@@ -86,8 +86,8 @@ class TokenIndex {
   // have such a file.
   std::size_t FindFile(std::string_view path) const;
   // Records that the file has the indexed tokens in `revision`, too: VersionOf
-  // returns its ctime from then on. If the inode of `revision` differs, records
-  // nothing and returns false.
+  // returns the ctime of `revision` from then on. If the inode of `revision`
+  // differs, records nothing and returns false.
   bool Accept(std::size_t file, const storage::Revision& revision) const;
 
   // Whether this is an index of exactly these files, in these versions.

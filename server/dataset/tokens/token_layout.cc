@@ -15,8 +15,8 @@ namespace {
 bool IsAsIndexed(const TokenIndex& index, std::size_t file,
                  absl::Span<const std::uint8_t> start) {
   const std::uint64_t offset = index.DataOffsetOf(file);
-  // If the file has no header, only its size tells its tokens. The source has
-  // checked the size.
+  // If the file has no header, only the file's size tells the number of tokens.
+  // The source has checked the size.
   if (offset == 0) return true;
   const auto rows = npy::ReadNpyRows(start, index.FileAt(file).version.size);
   return rows.ok() && rows->type.shape.empty() &&

@@ -4,9 +4,9 @@
 // the documents. Any other file has only tokens, of the type that the user
 // named.
 //
-// An index of Megatron-LM is read as a whole only if documents matter.
-// Otherwise its header and its last sequence are read: they suffice to check
-// that it belongs to the ".bin".
+// An index of Megatron-LM is read as a whole only if documents matter. If not,
+// only the header and the last sequence are read. These suffice to check that
+// the index belongs to the ".bin".
 #include "server/dataset/tokens/token_scan.h"
 
 #include <algorithm>
@@ -86,8 +86,8 @@ class CountedBytes {
 };
 
 // Reads the files on several threads, each of which takes the next file in
-// order. If several files fail, the error of the one with the lowest number is
-// returned. So the error does not depend on the threads' timing.
+// order. If several files fail, the error of the first of these files is
+// returned. The error therefore does not depend on the threads' timing.
 class Scan {
  public:
   Scan(const TokenScan& scan, absl::Span<const TokenFile> files,
@@ -192,8 +192,8 @@ class Scan {
     return base::Annotate(read, index.name);
   }
 
-  // Checks that the last sequence ends where the tokens end. So two small reads
-  // detect the index of another file.
+  // Checks that the last sequence ends where the tokens end. Two small reads
+  // therefore detect the index of another file.
   absl::Status CheckLast(const MegatronHeader& header,
                          const ListedObject& index,
                          std::uint64_t tokens) const {

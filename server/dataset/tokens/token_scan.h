@@ -26,8 +26,8 @@ struct TokenScan {
 };
 
 // Makes the index of files of tokens from their headers and from Megatron-LM's
-// indexes. Does not read files that have neither. The index keeps its part of
-// `memory`.
+// indexes. Files that have neither a header nor an index are not read. The
+// index keeps its part of `memory`.
 //
 // Blocks for the reads, but returns soon after `scan.stop` is requested; reads
 // may then still be in flight. Errors of ReadNpyRows, megatron_index.h,
@@ -35,7 +35,7 @@ struct TokenScan {
 // Further errors that name this file: UNIMPLEMENTED: an array does not have
 // integers along one axis; DATA_LOSS: a file ends within a token. Errors
 // without a file: NOT_FOUND: there are no files. CANCELLED: the scan was
-// stopped. RESOURCE_EXHAUSTED: the error of `memory`.
+// stopped. RESOURCE_EXHAUSTED: `memory` has no room.
 absl::StatusOr<std::shared_ptr<const TokenIndex>> ScanTokens(
     const TokenScan& scan, std::vector<TokenFile> files,
     base::WorkingMemory& memory);

@@ -39,7 +39,7 @@ bool IsInteger(DType dtype) {
 
 TokenWindows TokenSettings::windows() const {
   const std::uint64_t more = has_targets ? 1 : 0;
-  // A window of this length has all of a document, since no run has so many
+  // A window of this length has a whole document, since no run has so many
   // tokens.
   const std::uint64_t all = UINT64_MAX;
   TokenWindows windows;

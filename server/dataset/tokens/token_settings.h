@@ -39,8 +39,8 @@ struct TokenSettings {
 };
 
 // Returns the settings of a spec. INVALID_ARGUMENT: a value is too large, the
-// type is not an integer's, or there is a stride without a length. Errors give
-// the reason alone. Thread-safe; never blocks.
+// type is not an integer type, or there is a stride without a length. Errors
+// give the reason alone. Thread-safe; never blocks.
 absl::StatusOr<TokenSettings> SettingsOf(const proto::Tokens& spec);
 
 }  // namespace forebay::dataset::tokens

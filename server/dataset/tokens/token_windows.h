@@ -10,8 +10,8 @@ namespace forebay::dataset::tokens {
 // `stride` tokens after window i - 1. A plain value; has no errors.
 //
 // An example: a run of 11 tokens, a length of 4 and a stride of 3 give windows
-// at 0, 3 and 6, which end at 10. A `least` of 1 or 2 adds a window of 2 tokens
-// at 9.
+// that begin at tokens 0, 3 and 6. If `least` is 1 or 2, there is also a window
+// of 2 tokens, which begins at token 9.
 struct TokenWindows {
   // Number of tokens in each window; the last window may have fewer. Not 0.
   std::uint64_t length = 1;
@@ -19,8 +19,8 @@ struct TokenWindows {
   std::uint64_t least = 1;   // fewest tokens of the last window, 1 to `length`
 
   // Returns the number of windows in a run. Only the last window may be shorter
-  // than `length`. It counts only if it has at least `least` tokens, and a
-  // token that the window before it does not have.
+  // than `length`. A shorter window counts only if it has at least `least`
+  // tokens, and a token that the window before it lacks.
   std::uint64_t CountIn(std::uint64_t tokens) const {
     if (tokens < least) return 0;
     const std::uint64_t full =

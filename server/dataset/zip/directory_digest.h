@@ -16,14 +16,14 @@ namespace forebay::dataset::zip {
 // Not thread-safe. Owns only its state. Never blocks. Has no errors.
 class DirectoryDigest {
  public:
-  // Adds a member. To be called for all members, in the directory's order.
+  // Adds a member. Must be called for every member, in the directory's order.
   void Add(const ZipMember& member) {
     digest_.Add(std::string_view(member.name));
     digest_.Add(member.header_offset).Add(member.compressed).Add(member.length);
     digest_.Add(member.crc32).Add(static_cast<int>(member.method));
   }
 
-  // Returns the digest. To be called once, after all members were added.
+  // Returns the digest. Must be called once, after all members were added.
   // `begin` is the offset of the directory in the archive, in bytes.
   Version Finish(std::uint64_t begin) { return digest_.Add(begin).Get(); }
 

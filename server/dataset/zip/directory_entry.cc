@@ -45,8 +45,8 @@ absl::Status ApplyZip64(absl::Span<const std::uint8_t> field,
 // Applies the entry's zip64 field, if there is one. Ignores other extra fields.
 absl::Status ApplyExtraFields(absl::Span<const std::uint8_t> extra,
                               DirectoryEntry& entry) {
-  // If fewer bytes are left than a field's header has, they are padding: some
-  // writers use it to align data.
+  // If fewer bytes are left than a field's header has, they are padding, which
+  // some writers add to align data.
   while (extra.size() >= kExtraHeaderBytes) {
     const auto kind = NumberAt<std::uint16_t>(extra, 0);
     const auto length = NumberAt<std::uint16_t>(extra, 2);

@@ -10,8 +10,8 @@
 
 namespace forebay::dataset::zip {
 
-// A central directory header (APPNOTE 4.3.12), with the values of its zip64
-// fields where it has them.
+// A central directory header (APPNOTE 4.3.12). Numbers that were too large for
+// the header come from its zip64 extra field.
 struct DirectoryEntry {
   std::uint64_t bytes = 0;          // length of the entry itself
   std::string_view name;            // points into the bytes that were parsed

@@ -85,8 +85,8 @@ absl::StatusOr<std::optional<Eocd>> ParseEocd64(
       NumberAt<std::uint64_t>(record, 4) != length - kUncounted) {
     return std::nullopt;
   }
-  // The fields before these are the versions, at bytes 12 and 14, which do not
-  // matter here. The others are those of an EOCD, but wider.
+  // From byte 16 on, the fields are those of an EOCD, but wider. The versions,
+  // at bytes 12 and 14, do not matter here.
   const auto disk = NumberAt<std::uint32_t>(record, 16);
   const auto directory_disk = NumberAt<std::uint32_t>(record, 20);
   const auto members_here = NumberAt<std::uint64_t>(record, 24);

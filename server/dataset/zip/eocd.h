@@ -10,10 +10,10 @@
 
 // The records at the end of a zip archive, which say where its directory lies.
 // The end of central directory record (EOCD, APPNOTE 4.3.16) comes last,
-// followed by the archive's comment. Before it an archive may have a zip64 EOCD
-// locator (4.3.15). The locator says where the zip64 EOCD record (EOCD64,
-// 4.3.14) lies. An EOCD64 has wider numbers than an EOCD. The functions are
-// thread-safe and never block; their errors give the reason alone.
+// followed by the archive's comment. A zip64 EOCD locator (4.3.15) may precede
+// the EOCD. The locator says where the zip64 EOCD record (EOCD64, 4.3.14) lies.
+// An EOCD64 has wider numbers than an EOCD. The functions are thread-safe and
+// never block; their errors give the reason alone.
 
 namespace forebay::dataset::zip {
 
@@ -29,9 +29,9 @@ struct EocdPlace {
 };
 
 // Searches `tail`, the end of an archive, for its EOCD. Returns the last EOCD
-// whose comment ends where `tail` ends. If there is no such EOCD, returns the
-// last one whose comment lies within `tail`. Returns nothing if the last
-// kEocdBytes + kLongestComment bytes have no EOCD.
+// whose comment ends where `tail` ends. If there is none, returns the last EOCD
+// whose comment lies within `tail`. Returns nothing if the last kEocdBytes +
+// kLongestComment bytes have no EOCD.
 std::optional<EocdPlace> FindEocd(absl::Span<const std::uint8_t> tail);
 
 // The content of an EOCD or EOCD64: where the directory lies, and its number of

@@ -3,17 +3,17 @@
 #include <algorithm>
 
 // Images of one class folder mostly lie close together in their archive,
-// because archives are written folder by folder. So the offset from the least
-// position of 1,024 images fits 31 bits, and an image takes 4 bytes instead of
-// 8.
+// because archives are written folder by folder. The offset from the least
+// position of 1,024 images then fits 31 bits, and an image takes 4 bytes
+// instead of 8.
 
 namespace forebay::dataset::zip {
 namespace {
 
 // The number of lower bits of a Group that hold its slack.
 constexpr int kSlackBits = 16;
-// Offsets in `near` are less than this: they have 31 bits, since the method
-// takes one bit of 32.
+// Offsets in `near` are less than this. They have 31 bits, since the method
+// takes one of 32 bits.
 constexpr std::uint64_t kNearBytes = std::uint64_t{1} << 31;
 
 // Returns the least position of a group.

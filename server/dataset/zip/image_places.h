@@ -20,7 +20,7 @@ struct ImagePlace {
   // plus the sizes of all archives before that one.
   std::uint64_t position = 0;
   // An upper bound of the bytes of extra fields between the header and the
-  // data. The directory does not tell how many there are.
+  // data. The directory does not tell the number of these bytes.
   std::uint16_t slack = 0;
   ZipMethod method = ZipMethod::kStored;
 };
@@ -28,8 +28,8 @@ struct ImagePlace {
 // The places of all images of an index, compressed. For each group of kTogether
 // consecutive images, the least position and the longest slack are stored, in 8
 // bytes. Each image takes 4 bytes, for its offset from the group's position.
-// But if the images of any group lie 2 GiB apart, every image takes 8 bytes.
-// This happens where several archives have files of the same directory.
+// But if the images of any group lie 2 GiB or more apart, every image takes 8
+// bytes. This happens when several archives have files of the same directory.
 //
 // Immutable and thread-safe. Owns its vectors. Never blocks. Has no errors.
 class ImagePlaces {
@@ -44,8 +44,9 @@ class ImagePlaces {
   struct Parts {
     std::vector<Group> groups;
     // Each image has an item in `near` or in `far`. The item's lowest bit is
-    // the image's method. Its other bits are, in `near`, the image's offset
-    // from its group's position, and in `far`, the image's position.
+    // the image's method. The other bits of an item in `near` are the image's
+    // offset from its group's position. The other bits of an item in `far` are
+    // the image's position.
     std::vector<std::uint32_t> near;
     std::vector<std::uint64_t> far;
   };

@@ -17,10 +17,10 @@
 namespace forebay::dataset::zip {
 namespace {
 
-// How often archives are listed and scanned at most, if they change meanwhile.
+// The most times that archives are listed and scanned, if they keep changing.
 constexpr int kMaxTries = 3;
 // The longest read of a directory, in bytes (ZipDirectory::wanted). All reads
-// together take at most a kReadsPart-th of the memory limit.
+// together take at most 1 / kReadsPart of the memory limit.
 constexpr std::uint64_t kLongestRead = std::uint64_t{1} << 20;
 constexpr std::uint64_t kReadsPart = 32;
 

@@ -29,7 +29,7 @@ struct ZipRequest {
 
   std::shared_ptr<const storage::Root> root;
   std::vector<std::string> patterns;  // the archives' paths below the root
-  // The folder in the archives, without slashes at its ends. Empty for the
+  // The folder in the archives, without slashes at its ends. Empty means the
   // archives' root.
   std::string folder;
   bool are_audio = false;  // whether samples are clips, not images
@@ -39,21 +39,21 @@ struct ZipRequest {
                                          const std::stop_token&)>
       list;
   storage::ByteSource* source = nullptr;
-  std::size_t archives_at_once = 16;  // scanned in parallel; at least 1
+  std::size_t archives_at_once = 16;  // how many are scanned in parallel; not 0
 };
 
-// Opens datasets in zip archives. Each Open lists the archives anew. While the
-// list has the same archives in the same versions, Open shares their index in
-// memory, or loads it from disk; otherwise it scans their directories.
+// Opens datasets in zip archives. Each Open lists the archives anew. Open uses
+// an index in memory or on disk if that index has the same archives in the same
+// versions. If there is no such index, Open scans the archives' directories.
 //
 // Thread-safe. Owns nothing that it hands out. Open blocks for the listing, for
-// reads, and for another Open of the same archives. It returns soon after its
+// reads, and for another Open of the same archives. Open returns soon after its
 // stop is requested, unless other openings wait for the same index.
 class ZipCatalog {
  public:
-  // Saves indexes in `index_directory`; if it is empty, indexes are in memory
+  // Saves indexes in `index_directory`; if that is empty, indexes are in memory
   // only. `budget` outlives the catalog and the datasets. `index_cache`
-  // outlives the catalog; if it is null, idle indexes are not kept.
+  // outlives the catalog; if `kept` is null, idle indexes are not kept.
   ZipCatalog(const std::string& index_directory, base::MemoryBudget* budget,
              IndexCache* index_cache = nullptr)
       : budget_(budget),
@@ -62,11 +62,12 @@ class ZipCatalog {
                                        : std::make_optional<ZipIndexStore>(
                                              index_directory, budget)) {}
 
-  // Opens the dataset. Adds a sentence to `warnings` for each failure that did
-  // no harm. If all images have one class because they lie below one folder, a
-  // warning says which folder to open instead. Errors name the path. CANCELLED:
-  // the opening was stopped. RESOURCE_EXHAUSTED: the budget has no room.
-  // Others: those of `list`, ZipParser, ScanObjects and BuildZipIndex.
+  // Opens the dataset. Adds a sentence to `warnings` for each failure that the
+  // call survived. If all images have one class because they lie below one
+  // folder, a warning says which folder to open instead. Errors name the path.
+  // CANCELLED: the opening was stopped. RESOURCE_EXHAUSTED: the budget has no
+  // room. Other errors: those of `list`, ZipParser, ScanObjects and
+  // BuildZipIndex.
   absl::StatusOr<std::shared_ptr<const Dataset>> Open(
       const ZipRequest& request, std::vector<std::string>* warnings,
       const Opening& opening);

@@ -15,10 +15,10 @@
 
 namespace forebay::dataset::zip {
 
-// A dataset of class folders in zip archives. Datasets with roots of their own
-// may share an index. A sample's extent begins with the header of a member,
-// since only the header says where the data lies. The image or clip is
-// therefore a CompressedRange, even if the member is stored.
+// A dataset of class folders in zip archives. Datasets with different roots may
+// share an index. A sample's extent begins with the header of a member, since
+// only the header says where the data lies. The image or clip is therefore a
+// CompressedRange, even if the member is stored.
 //
 // Threads, ownership, blocking and errors are as Dataset says.
 class ZipDataset final : public Dataset {

@@ -8,23 +8,23 @@
 #include "server/base/working_memory.h"
 #include "server/dataset/shown_name.h"
 
-// The end of an archive is read first, in at most two reads. Nearly all
-// archives have no comment, so their end records (eocd.h) lie in the last few
-// bytes. So the first read is short. If the archive is small, this read often
-// has the whole directory, too.
+// The end of an archive is read first, in at most two reads. The first read is
+// short: nearly all archives have no comment, so their end records (eocd.h) lie
+// in the last few bytes. In a small archive, the first read often has the whole
+// directory, too.
 //
-// The directory ends where the end records begin, so its length tells its real
-// offset. The offsets of the directory and of members that the archive states
-// are as the writer counted them. If bytes were put before the archive later,
-// such as a self-extractor's program, all real offsets are larger by the same
-// number. So a member is found by the difference between its stated offset and
-// the directory's.
+// The directory ends where the end records begin, so the directory's length
+// tells its real offset. The archive states the offsets of the directory and of
+// members as the writer counted them. If bytes were put before the archive
+// later, such as a self-extractor's program, all real offsets are larger by the
+// same number. A member is therefore found by the difference between its stated
+// offset and the directory's stated offset.
 
 namespace forebay::dataset::zip {
 namespace {
 
-// The lengths of the two reads of the archive's end. The longer one has the
-// EOCD with the longest comment and its locator.
+// The lengths of the two reads of the archive's end. The longer read covers an
+// EOCD with the longest comment, and its locator.
 constexpr std::uint64_t kShortTail = 4096;  // bytes
 constexpr std::uint64_t kLongTail =
     kEocdBytes + kLongestComment + kEocd64LocatorBytes;
@@ -65,8 +65,8 @@ std::string NameOf(std::uint16_t method) {
 }
 
 // Returns the path that an entry names. APPNOTE 4.4.17.1 demands slashes. But
-// if a name from MS-DOS has no slash, backslashes in it are taken for slashes,
-// as by Info-ZIP's unzip.
+// if a name from MS-DOS has no slash, its backslashes are taken for slashes, as
+// Info-ZIP's unzip does.
 std::string PathOf(const DirectoryEntry& entry) {
   std::string path(entry.name);
   if (entry.host == kDosHost && path.find('/') == path.npos)
@@ -169,9 +169,9 @@ absl::Status ZipDirectory::Parse(std::uint64_t offset,
 
 absl::Status ZipDirectory::ParseTail(absl::Span<const std::uint8_t> tail) {
   const std::optional<EocdPlace> found = FindEocd(tail);
-  // The longer read is needed in three cases. The short read has no EOCD; or
-  // has bytes behind the comment, which may be part of a longer comment; or
-  // lacks the locator.
+  // The longer read is needed in three cases: the short read has no EOCD, it
+  // has bytes behind the comment (perhaps of a longer comment), or it lacks the
+  // locator.
   const std::uint64_t longest = std::min(size_, kLongTail);
   if (tail.size() < longest && (!found.has_value() || found->behind > 0 ||
                                 found->offset < kEocd64LocatorBytes)) {
@@ -198,8 +198,8 @@ absl::Status ZipDirectory::ParseTail(absl::Span<const std::uint8_t> tail) {
   return Begin(end, at_);
 }
 
-// All known writers put the EOCD64 right before its locator. Otherwise it lies
-// where the locator says, and is longer than kEocd64Bytes.
+// All known writers put an EOCD64 of kEocd64Bytes right before its locator. A
+// longer EOCD64 begins where the locator says.
 absl::Status ZipDirectory::ParseLocator(std::uint64_t eocd64_offset,
                                         std::uint64_t locator) {
   if (locator < kEocd64Bytes || eocd64_offset > locator - kEocd64Bytes) {
@@ -240,8 +240,8 @@ absl::Status ZipDirectory::Begin(const Eocd& end, std::uint64_t directory_end) {
   end_ = end;
   directory_begin_ = directory_end - end.directory_bytes;
   directory_end_ = directory_end;
-  // If bytes follow the EOCD, the archive may be truncated, and the EOCD may be
-  // that of another archive, stored within this one. In that case the offsets
+  // If bytes follow the EOCD, the archive may be truncated, and the EOCD may
+  // belong to another archive that is stored within this one. The offsets then
   // do not match, since bytes precede the other archive.
   if (behind_ > 0 && end.directory_offset != directory_begin_) {
     return absl::DataLossError(

@@ -18,12 +18,12 @@ namespace forebay::dataset::zip {
 
 // Parses the central directory of a zip archive (APPNOTE 4.3.6), which lies at
 // the archive's end. ZipDirectory reads nothing itself: it says which bytes it
-// must see next, and never asks for the files' data. It finds the files that
-// Python's zipfile finds, in the directory's order; several files may have the
-// same name. Like Info-ZIP's unzip, it takes backslashes in names from MS-DOS
-// for slashes. Like zipfile, it accepts other bytes before the archive. It
-// refuses damaged archives; zipfile may not notice the damage until a file is
-// read.
+// must see next, and never asks for the files' data. ZipDirectory finds the
+// same files as Python's zipfile, in the directory's order; several files may
+// have the same name. Like Info-ZIP's unzip, it reads backslashes in names from
+// MS-DOS as slashes. Like zipfile, it accepts other bytes before the archive.
+// Damaged archives are refused, even if zipfile would not notice the damage
+// before a file is read.
 //
 // Not thread-safe. Owns what it stores. Never blocks. Errors name the archive
 // and the offset, and end the parsing. DATA_LOSS: the archive is truncated,
@@ -64,9 +64,9 @@ class ZipDirectory {
 
   // Finds the EOCD and its locator in the archive's end.
   absl::Status ParseTail(absl::Span<const std::uint8_t> tail);
-  // Begins to read the EOCD64. `eocd64_offset` is the offset that the locator
-  // gives for it; this is too small if other bytes precede the archive.
-  // `locator` is the offset at which the locator was found.
+  // Begins to read the EOCD64. `eocd64_offset` is the EOCD64's offset according
+  // to the locator; this offset is too small if other bytes precede the
+  // archive. `locator` is the offset at which the locator was found.
   absl::Status ParseLocator(std::uint64_t eocd64_offset, std::uint64_t locator);
   // Parses `record`, which may be the EOCD64, and begins the directory.
   absl::Status ParseEocd64Record(absl::Span<const std::uint8_t> record);

@@ -85,8 +85,8 @@ absl::Status ZipIndex::CheckPlaces() {
   return absl::OkStatus();
 }
 
-// The paths of all images of a directory begin with the same folder. So the
-// length of the header up to the file's own name is computed once.
+// The paths of all images of a directory begin with the same folder. Therefore
+// the length of the header up to the file's own name is computed once.
 absl::Status ZipIndex::CheckPlacesOf(std::uint64_t begin, std::uint64_t end) {
   if (begin == end) return absl::OkStatus();
   const auto& records = images().parts().records;
@@ -142,8 +142,8 @@ std::uint64_t ZipIndex::HeaderOf(std::uint64_t id) const {
 }
 
 const ArchiveRecord& ZipIndex::ArchiveOf(const ImagePlace& place) const {
-  // An empty archive begins where the next archive begins. So the place is in
-  // the last archive that begins at or before the position.
+  // An empty archive begins where the next archive begins. Therefore the place
+  // is in the last archive that begins at or before the position.
   const auto after = std::upper_bound(
       parts_.archives.begin(), parts_.archives.end(), place.position,
       [](std::uint64_t wanted, const ArchiveRecord& archive) {

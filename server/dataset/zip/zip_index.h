@@ -29,8 +29,8 @@ struct ArchiveRecord {
   std::uint64_t path_offset = 0;  // bytes into the paths
   std::uint64_t path_length = 0;  // bytes
   std::uint64_t begin = 0;        // position of the archive's first byte
-  // The version in which the archive was indexed (ObjectVersion): `size` in
-  // bytes; `stamp` the mtime in nanoseconds, or a cloud object's generation.
+  // The version in which the archive was indexed (ObjectVersion): `size` is in
+  // bytes; `stamp` is the mtime in nanoseconds, or a cloud object's generation.
   std::uint64_t size = 0;
   std::int64_t stamp = 0;
   std::uint64_t inode = 0;
@@ -41,7 +41,7 @@ static_assert(sizeof(ArchiveRecord) == 72);
 
 // Returns the number that stands for an image's mtime in the FolderIndex: its
 // CRC-32 and its compressed size. If the length and this number are unchanged,
-// the image is taken for unchanged.
+// the image is considered unchanged.
 constexpr std::int64_t ImageStamp(std::uint32_t crc32,
                                   std::uint32_t compressed) {
   return static_cast<std::int64_t>(std::uint64_t{compressed} << 32 | crc32);
@@ -53,19 +53,20 @@ struct ZipIndexParts {
   std::vector<ArchiveRecord> archives;
   ImagePlaces places;
   std::string paths;  // the archives' paths, concatenated
-  // The images in their class folders, with their decompressed lengths.
-  // ImageStamp makes the values of their mtimes.
+  // The images in their class folders, with their decompressed lengths. In
+  // place of its mtime, each image has the number that ImageStamp returns.
   std::shared_ptr<const folder::FolderIndex> images;
   // A reservation of at least ZipIndex::Bytes.
   base::MemoryReservation reservation = {};
 };
 
 // The index of class folders in zip archives: each sample's image, label, and
-// place. It takes 24 bytes a sample (28 if ImagePlaces takes 8 an image), 56 a
-// directory and 88 an archive, plus the names.
+// place. The index takes 24 bytes for each sample (28 if ImagePlaces takes 8
+// bytes for each image), 56 for each directory and 88 for each archive, plus
+// the names.
 //
-// Thread-safe, and immutable but for the archives' ctimes. Holds a reservation
-// for its memory. Never blocks. Only Create has errors.
+// Thread-safe, and immutable except for the archives' ctimes. Holds a
+// reservation for its memory. Never blocks. Only Create has errors.
 class ZipIndex {
  public:
   // The bytes of an image in its archive: from the start of its header, and at
@@ -109,8 +110,8 @@ class ZipIndex {
   storage::Revision RevisionOf(std::string_view path) const;
   // Compares the archive's digest in the index with `directory`, the digest
   // that a revalidation found in `revision` of the archive. If they are equal,
-  // the index records the revision and returns true. Otherwise it changes
-  // nothing and returns false.
+  // the index records the revision and returns true. If they differ, the index
+  // changes nothing and returns false.
   bool Accept(std::string_view path, const storage::Revision& revision,
               const Version& directory) const;
 

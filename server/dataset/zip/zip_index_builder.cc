@@ -15,13 +15,14 @@
 
 // The files below the folder are sorted in ImageFolder's order, across all
 // archives. The index of images and the list of their places are built from the
-// sorted files, one by one. So both have the same order.
+// sorted files, one by one. Therefore the index and the list have the same
+// order.
 //
 // Only a member's own header says how many bytes of extra fields precede its
 // data, and each header would cost a read. Instead, the builder uses the
 // directory: a member's data must end before the next header in the archive.
-// The bytes that this leaves for extra fields are the member's slack (SlackOf).
-// An extent includes the slack.
+// The bytes that are left for extra fields are the member's slack (SlackOf). An
+// extent includes the slack.
 
 namespace forebay::dataset::zip {
 namespace {
@@ -198,8 +199,8 @@ std::uint16_t Builder::SlackOf(const Candidate& candidate) const {
       end < least ? 0 : std::min(end - least, kLongestExtra));
 }
 
-// Whether each part of the path is the name of a file or folder. The other
-// parts ("", "." and "..") may lead elsewhere when the archive is extracted.
+// Whether each part of the path is the name of a file or folder. Other parts
+// ("", "." and "..") may lead elsewhere when the archive is extracted.
 bool IsPlainPath(std::string_view path) {
   for (const absl::string_view part :
        absl::StrSplit(absl::string_view(path.data(), path.size()), '/')) {

@@ -57,7 +57,8 @@ std::string EncodeZipIndex(const ZipIndex& index) {
 absl::StatusOr<std::shared_ptr<const ZipIndex>> DecodeZipIndex(
     IndexFileReader& file, base::WorkingMemory& memory) {
   FOREBAY_ASSIGN_OR_RETURN(const Header header, file.TakeHeader<Header>(kType));
-  // The counts of a damaged file are refused before memory is reserved by them.
+  // Counts that are impossible in a file of this length are refused before
+  // memory is reserved for so many items.
   const std::uint64_t longest = file.left();
   if (header.archives > longest / sizeof(ArchiveRecord) ||
       header.groups > longest / sizeof(ImagePlaces::Group) ||

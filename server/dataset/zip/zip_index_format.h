@@ -13,16 +13,16 @@
 // The file of a ZipIndex:
 //
 //   header       64 bytes: magic "FBYZIPIX"; version (3) and zero as u32;
-//                numbers of archives and of groups, of near and of far places,
-//                bytes of paths and of the folder u64
+//                numbers of archives, of groups, of near and far places;
+//                bytes of paths and of the folder; u64 each
 //   archives     72 bytes each: path_offset, path_length, begin, size u64;
 //                stamp i64; inode u64; ctime i64; directory 16 bytes
-//   places       see ImagePlaces::Parts: groups, 8 bytes each; far ones,
-//                8 bytes each; near ones, 4 bytes each
+//   places       see ImagePlaces::Parts: groups, 8 bytes each; items of `far`,
+//                8 bytes each; items of `near`, 4 bytes each
 //   paths        bytes, see ArchiveRecord
 //   folder       bytes
 //   images       as folder/folder_index_format.h has them, without a checksum
-//   checksum     16 bytes: XXH3-128 of all before, in its canonical form
+//   checksum     16 bytes: XXH3-128 of all bytes before it, in canonical form
 // See index_file.h.
 
 namespace forebay::dataset::zip {
@@ -31,8 +31,8 @@ namespace forebay::dataset::zip {
 std::string EncodeZipIndex(const ZipIndex& index);
 
 // Reads the index in `file`. The index keeps its part of `memory`. DATA_LOSS:
-// the file is damaged or of another version. RESOURCE_EXHAUSTED: the error of
-// `memory`. Others: those of reading. Thread-safe; blocks for the disk.
+// the file is damaged or of another version. RESOURCE_EXHAUSTED: `memory` has
+// no room. Other errors: those of reading. Thread-safe; blocks for the disk.
 absl::StatusOr<std::shared_ptr<const ZipIndex>> DecodeZipIndex(
     IndexFileReader& file, base::WorkingMemory& memory);
 

@@ -30,16 +30,16 @@ class ZipIndexStore {
       : files_(std::move(directory), ".zips", budget) {}
 
   // Loads the index of `archives`. `dataset` is any text that tells datasets
-  // apart. NOT_FOUND: there is no index, or it is of other archives or
+  // apart. NOT_FOUND: there is no index, or the index has other archives or
   // versions. DATA_LOSS: the file is damaged, or of another version of the
   // format. PERMISSION_DENIED: the file belongs to another user.
-  // RESOURCE_EXHAUSTED: the budget has no room for the index. Others: the
-  // disk's.
+  // RESOURCE_EXHAUSTED: the budget has no room for the index. Other errors:
+  // those of the disk.
   absl::StatusOr<std::shared_ptr<const ZipIndex>> Load(
       std::string_view dataset,
       absl::Span<const storage::ListedObject> archives) const;
 
-  // Saves an index. The errors are those of Load; on failure the former index
+  // Saves an index. The errors are those of Load. On failure, the former index
   // is still there.
   absl::Status Save(std::string_view dataset, const ZipIndex& index) const;
 

@@ -104,7 +104,8 @@ absl::Status Inflate(absl::Span<const std::uint8_t> compressed,
   int code = Z_OK;
   while (code == Z_OK) {
     if (stream.avail_in == 0 && unseen > 0) {
-      // zlib only reads from next_in, although its type is not const.
+      // zlib only reads through next_in, although the type of next_in is not
+      // const.
       stream.next_in = const_cast<Bytef*>(compressed.last(unseen).data());
       stream.avail_in = static_cast<uInt>(std::min(unseen, kPiece));
       unseen -= stream.avail_in;

@@ -59,7 +59,7 @@ absl::Status Inflate(absl::Span<const std::uint8_t> compressed,
                      absl::Span<std::uint8_t> out);
 
 // Checks that a member's decompressed bytes have the CRC-32 `crc32`. DATA_LOSS:
-// they do not.
+// they have another CRC-32.
 absl::Status CheckCrc(absl::Span<const std::uint8_t> bytes,
                       std::uint32_t crc32);
 

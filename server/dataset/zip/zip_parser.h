@@ -23,7 +23,7 @@
 
 namespace forebay::dataset::zip {
 
-// A file of an archive: a ZipMember, but with its name stored in
+// A file of an archive: a ZipMember whose name is stored in
 // ArchiveContents::names.
 struct ArchiveFile {
   std::uint64_t name_offset = 0;  // bytes into the names
@@ -39,7 +39,7 @@ struct ArchiveFile {
 struct ArchiveContents {
   std::vector<ArchiveFile> files;
   std::string names;  // the files' names, concatenated
-  // The offset of the directory, in bytes. All members lie before it.
+  // The offset of the directory, in bytes. All members lie before this offset.
   std::uint64_t end = 0;
   Version digest = {};  // see DirectoryDigest
 
@@ -67,7 +67,8 @@ class ZipParser final : public ObjectParser {
 
   std::optional<ByteRange> next_read() const override;
   absl::Status Take(absl::Span<const std::uint8_t> bytes) override;
-  // Returns the contents. To be called once, when next_read() returns nothing.
+  // Returns the contents. Must be called once, when next_read() returns
+  // nothing.
   ArchiveContents TakeContents();
 
  private:

@@ -23,10 +23,10 @@ namespace forebay::pipeline::decode {
 // Decodes an image of any supported format. The file's first bytes, not its
 // name, tell the format.
 //
-// Threads, ownership, blocking and errors are as ImageDecoder says. A file of
-// another format is DATA_LOSS; the error says which format the file seems to
-// have. Raw images (proto/raw_image.h), which the daemon itself makes, are
-// decoded as well.
+// Threads, ownership, blocking and errors are as ImageDecoder says. For a file
+// of another format, Open returns DATA_LOSS, and the error says which format
+// the file seems to have. Raw images (proto/raw_image.h), which the daemon
+// itself makes, are decoded as well.
 class AnyImageDecoder : public ImageDecoder {
  public:
   explicit AnyImageDecoder(const DecodeLimits& limits);
@@ -37,7 +37,7 @@ class AnyImageDecoder : public ImageDecoder {
   absl::Status Decode(const Region& region, RowSink& sink) override;
 
  private:
-  // Returns the decoder of a format; null if there is none.
+  // Returns the decoder of a format; null if there is no such decoder.
   ImageDecoder* DecoderOf(Format format);
 
   JpegDecoder jpeg_;

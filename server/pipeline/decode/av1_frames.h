@@ -11,11 +11,11 @@ namespace forebay::pipeline::decode {
 // (NUM_REF_FRAMES), and the frame that it is decoding.
 inline constexpr std::uint64_t kMostAv1Frames = 9;
 
-// Returns the most frames that a decoder of the AV1 stream keeps at once. This
-// is the number of frame headers among the stream's OBUs, of shown and hidden
-// frames, at most kMostAv1Frames. Returns kMostAv1Frames if the bytes are not
-// an AV1 stream. Takes any input, and reads each OBU's header once.
-// Thread-safe; never blocks.
+// Returns the most frames that a decoder of the AV1 stream keeps at once. The
+// result is the number of frame headers among the stream's OBUs, including
+// hidden frames, but at most kMostAv1Frames. Returns kMostAv1Frames if the
+// bytes are not an AV1 stream. Takes any input, and reads each OBU's header
+// once. Thread-safe; never blocks.
 std::uint64_t CountAv1Frames(absl::Span<const std::uint8_t> stream);
 
 }  // namespace forebay::pipeline::decode

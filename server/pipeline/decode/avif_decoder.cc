@@ -36,7 +36,7 @@ constexpr std::uint64_t kLibraryBytes = 4 << 20;
 // Largest buffer, in bytes, that is kept between images. Larger ones are freed.
 constexpr std::size_t kKeptBytes = 1 << 20;
 
-// Frees objects of libavif's.
+// Frees objects of libavif.
 struct Destroyer {
   void operator()(avifDecoder* decoder) const { avifDecoderDestroy(decoder); }
   void operator()(avifImage* image) const { avifImageDestroy(image); }
@@ -80,9 +80,9 @@ std::uint32_t OrientationOf(const avifImage& image) {
   }
 }
 
-// Whether Pillow's version of libavif drops the low bits of deeper samples
-// before it converts them. Newer versions do so wherever libyuv does the
-// conversion.
+// Whether Pillow's version of libavif drops the low bits of samples of more
+// than 8 bits before it converts them. Newer versions drop these bits wherever
+// libyuv does the conversion.
 bool DropsLowBits(const avifImage& image) {
   switch (image.matrixCoefficients) {
     case AVIF_MATRIX_COEFFICIENTS_BT709:
@@ -104,8 +104,8 @@ struct Span {
   std::uint32_t length = 0;
 };
 
-// Returns the pixels of an axis that are converted for a region of `length`
-// pixels from `begin` on. The axis has `all` pixels.
+// Returns the pixels of an axis that are converted for a region, which has
+// `length` pixels from `begin` on. The axis has `all` pixels.
 Span WithMargin(std::uint32_t begin, std::uint32_t length, std::uint32_t all) {
   // A chroma sample covers two pixels, so the range begins with an even pixel.
   const std::uint32_t first = begin < kMargin ? 0 : (begin - kMargin) & ~1U;
@@ -178,10 +178,10 @@ std::uint64_t AvifDecoder::Codec::ScratchBytes(Bytes encoded) const {
       extent.size <= encoded.size() - extent.offset) {
     frames = CountAv1Frames(encoded.subspan(extent.offset, extent.size));
   }
-  // Counts the pictures that the libraries may hold at a time. dav1d keeps up
-  // to `frames` pictures, and another one with film grain. libavif keeps a
-  // picture for an image of several tiles, and planes of alpha. dav1d's
-  // prediction state takes about kStateBytes for each pixel.
+  // The sum below counts the pictures that the libraries may hold at a time.
+  // dav1d keeps up to `frames` pictures, and another one with film grain.
+  // libavif keeps a picture for an image of several tiles, and planes of alpha.
+  // dav1d's prediction state takes about kStateBytes for each pixel.
   constexpr std::uint64_t kStateBytes = 2;
   return kLibraryBytes + picture * (frames + 2) + narrow +
          kStateBytes * width * height +
@@ -196,7 +196,8 @@ absl::Status AvifDecoder::Codec::ReadHeader(Bytes encoded) {
   decoder->ignoreExif = AVIF_TRUE;
   decoder->ignoreXMP = AVIF_TRUE;
   decoder->imageCountLimit = kMostFrames;
-  // Pillow also reads files that lack or violate these properties.
+  // Pillow also reads files that lack a "pixi" property, or whose "clap"
+  // property is invalid.
   decoder->strictFlags &= ~static_cast<avifStrictFlags>(
       AVIF_STRICT_CLAP_VALID | AVIF_STRICT_PIXI_REQUIRED);
   FOREBAY_RETURN_IF_ERROR(StatusOf(
@@ -206,7 +207,7 @@ absl::Status AvifDecoder::Codec::ReadHeader(Bytes encoded) {
   info_.width = image.width;
   info_.height = image.height;
   // If the file has neither rotation nor mirroring, its XMP packet may have an
-  // orientation. The number 0 tells callers to look there.
+  // orientation. The number 0 tells callers to look for one there.
   const std::uint32_t orientation = OrientationOf(image);
   info_.orientation = orientation == 1 ? 0 : orientation;
   FOREBAY_RETURN_IF_ERROR(CheckLimits("AVIF", info_, limits_));
@@ -270,8 +271,8 @@ absl::Status AvifDecoder::Codec::Convert(const Region& part) {
   FOREBAY_RETURN_IF_ERROR(
       StatusOf(avifImageSetViewRect(view.get(), decoder_->image, &rectangle)));
   if (DropsLowBits(*view)) DropLowBits(view.get());
-  // If the RGB pixels had no alpha channel, libavif would multiply colors by
-  // alpha.
+  // The RGB pixels need an alpha channel; without it, libavif would multiply
+  // the colors by alpha.
   const bool with_alpha = view->alphaPlane != nullptr;
   avifRGBImage rgb;
   avifRGBImageSetDefaults(&rgb, view.get());

@@ -7,8 +7,8 @@ AvifMetadata::AvifMetadata(absl::Span<const std::uint8_t> file)
   if (decoder_ == nullptr) return;
   decoder_->ignoreExif = AVIF_FALSE;
   decoder_->ignoreXMP = AVIF_FALSE;
-  // libavif keeps an entry for each frame of an animation, so frames are
-  // limited. They are not decoded here.
+  // libavif keeps an entry for each frame of an animation, so the number of
+  // frames is limited. Frames are not decoded here.
   decoder_->imageCountLimit = 1 << 14;
   decoder_->strictFlags &= ~static_cast<avifStrictFlags>(
       AVIF_STRICT_CLAP_VALID | AVIF_STRICT_PIXI_REQUIRED);

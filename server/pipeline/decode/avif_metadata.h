@@ -11,7 +11,7 @@
 namespace forebay::pipeline::decode {
 
 // The EXIF data and XMP packet of an AVIF file. Takes any input; a damaged file
-// counts as one without metadata.
+// counts as a file without metadata.
 //
 // Immutable. Owns copies of the metadata; no copy is longer than the file.
 // Never blocks. No errors.

@@ -1,8 +1,8 @@
 // Decodes BMP images by stb_image, which decodes only whole images. stb_image
 // accepts images that Pillow refuses, and reads some formats differently. The
-// headers are therefore read here first. Images that Pillow refuses or reads
-// differently are refused. All other images have the same pixels in both
-// libraries.
+// headers are therefore read here first. Images that Pillow refuses, or reads
+// differently from stb_image, are refused. All other images have the same
+// pixels in both libraries.
 
 #include "server/pipeline/decode/bmp_decoder.h"
 
@@ -39,7 +39,7 @@ constexpr std::size_t kInfoHeaderBytes = 40;
 constexpr std::size_t kMaskedHeaderBytes = 56;
 // Bytes that stb_image needs besides the pixels.
 constexpr std::uint64_t kLibraryBytes = 4 << 10;
-// The most colors that a header may tell (biClrUsed), as in Pillow.
+// The most colors that a header may state (biClrUsed), as in Pillow.
 constexpr std::uint32_t kMostColors = 65536;
 
 // Returns the little-endian number of `bytes` bytes at an offset of the file.
@@ -61,7 +61,8 @@ absl::Status Truncated() {
   return absl::DataLossError("is a truncated BMP image");
 }
 
-// Color masks that Pillow reads, for images with `bits` bits in each pixel.
+// A combination of color masks that Pillow reads, for images with `bits` bits
+// in each pixel.
 struct Masks {
   std::uint32_t bits;
   std::uint32_t red;
@@ -129,8 +130,8 @@ absl::Status BmpDecoder::ReadHeader(Bytes encoded) {
     case 8:
       if (is_masked || header_.pixels <= header_.palette) return Corrupt();
       if (NumberAt(encoded, 46, 4) > kMostColors) return Corrupt();
-      // The palette is taken to fill all bytes up to the pixels, even if
-      // biClrUsed says otherwise.
+      // The palette is assumed to fill all bytes up to the pixels, even if
+      // biClrUsed says something else.
       header_.colors = (header_.pixels - header_.palette) / 4;
       break;
     case 24:

@@ -10,12 +10,13 @@
 
 namespace forebay::pipeline::decode {
 
-// Decodes BMP images by stb_image, always as a whole: images with a palette,
-// and images of 24 and 32 bits. Like Pillow's convert("RGB"), drops
+// Decodes BMP images by stb_image, always as a whole. The images have a
+// palette, or 24 or 32 bits for each pixel. Like Pillow's convert("RGB"), drops
 // transparency.
 //
-// Threads, ownership, blocking and errors are as ImageDecoder says. Run-length
-// encoded images and images of 16 bits are DATA_LOSS; the error names the kind.
+// Threads, ownership, blocking and errors are as ImageDecoder says. For
+// run-length encoded images and images of 16 bits, Open returns DATA_LOSS, and
+// the error names the kind.
 class BmpDecoder : public ImageDecoder {
  public:
   explicit BmpDecoder(const DecodeLimits& limits) : limits_(limits) {}
@@ -40,8 +41,8 @@ class BmpDecoder : public ImageDecoder {
   // Reads the headers. The file must be at least as long as headers of the
   // usual length.
   absl::Status ReadHeader(absl::Span<const std::uint8_t> encoded);
-  // Checks that the palette has a color for each pixel's index. DATA_LOSS: a
-  // color is missing.
+  // Checks that the palette has a color for the index of each pixel. DATA_LOSS:
+  // a color is missing.
   absl::Status CheckIndices() const;
   // Returns the size in bytes of a row, padded to a multiple of four.
   std::uint64_t RowBytes() const;

@@ -8,7 +8,7 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-// Bytes at an offset that identify a format.
+// Bytes that identify a format, and their offset in the file.
 struct Magic {
   std::size_t offset;
   std::string_view bytes;
@@ -96,7 +96,8 @@ bool LooksLikeText(std::string_view text) {
 }  // namespace
 
 FormatGuess GuessFormat(absl::Span<const std::uint8_t> file) {
-  // Number of bytes that are read. All magic numbers lie in the first 12 bytes.
+  // The most bytes that are looked at. All magic numbers lie in the first 12
+  // bytes.
   constexpr std::size_t kLooked = 256;
   const std::string_view head(reinterpret_cast<const char*>(file.data()),
                               std::min(file.size(), kLooked));

@@ -8,7 +8,7 @@
 
 namespace forebay::pipeline::decode {
 
-// A format of image files. kOther stands for all formats that are not decoded.
+// A format of image files. kOther means all formats that are not decoded.
 enum class Format {
   kJpeg,
   kPng,
@@ -25,8 +25,8 @@ enum class Format {
 // A file's format, guessed from its first bytes.
 struct FormatGuess {
   Format format = Format::kOther;
-  // Name for people, with its article: "a GIF image", "an empty file". Empty if
-  // the format is unknown.
+  // The format's name for people, with an article: "a GIF image", "an empty
+  // file". Empty if the format is unknown.
   std::string_view description;
 };
 

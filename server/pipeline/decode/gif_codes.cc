@@ -1,11 +1,12 @@
-// Follows the variable-length-code LZW compression of GIF89a, Appendix F.
+// Follows the variable-length codes of GIF's LZW compression (GIF89a, Appendix
+// F).
 //
 // The code table begins with a code for each color, a clear code and an end
 // code. Each code that is read adds an entry: the previous code's string and
 // one more pixel. For a check, only the strings' lengths matter, so an entry is
-// a number. A code is valid if it is at most the number of the next free entry.
-// A code that equals that number stands for the entry that is added when the
-// code is read.
+// just a length. A code is valid if it is at most the number of the next free
+// entry. A code that equals that number stands for the entry that is added when
+// the code is read.
 
 #include "server/pipeline/decode/gif_codes.h"
 
@@ -45,8 +46,8 @@ class CodeReader {
   }
 
  private:
-  // Goes on to the next sub-block. Returns false if that is the terminator or
-  // is cut off.
+  // Goes on to the next sub-block. Returns false if the next sub-block is the
+  // terminator or is cut off.
   bool EnterBlock() {
     if (data_.empty()) return false;
     block_left_ = data_.front();
@@ -78,8 +79,8 @@ class StringLengths {
     last_ = 0;
   }
 
-  // Adds an entry, and returns the length of the code's string in pixels; 0 if
-  // the code has no string.
+  // Adds an entry to the table. Returns the length in pixels of the string of
+  // `code`; 0 if the code has no string.
   std::uint32_t Follow(unsigned code) {
     if (last_ == 0) {
       if (code >= clear_code()) return 0;

@@ -50,7 +50,7 @@ std::size_t CountColors(const ColorMapObject& colors) {
 }
 
 // Whether each color of a palette is the gray whose value is the color's index.
-// If a frame has such a palette, Pillow ignores it.
+// Pillow ignores a frame's palette if it is such a ramp.
 bool IsGrayRamp(const ColorMapObject& colors) {
   for (std::size_t i = 0; i < CountColors(colors); ++i) {
     const GifColorType& color = colors.Colors[i];
@@ -66,9 +66,9 @@ void GifDecoder::Closer::operator()(GifFileType* gif) const {
   DGifCloseFile(gif, &error);
 }
 
-// Pillow stops at the last pixel's code. Bytes behind that code, such as the
-// block terminator, may therefore be missing. giflib is given zeros for missing
-// bytes.
+// Pillow stops at the last pixel's code, so a file may lack the bytes behind
+// that code, such as the block terminator. In place of missing bytes, giflib is
+// given zeros.
 int GifDecoder::OnRead(GifFileType* gif, std::uint8_t* out, int size) {
   auto* decoder = static_cast<GifDecoder*>(gif->UserData);
   const std::size_t left = decoder->encoded_.size() - decoder->position_;
@@ -104,8 +104,8 @@ absl::Status GifDecoder::FailureStatus() const {
 }
 
 // A graphic control extension (GIF89a, section 23) has a transparent color if
-// the lowest bit of its first byte is set. As in Pillow, a later extension
-// without a transparent color does not undo this.
+// the lowest bit of its first byte is set. A later extension without a
+// transparent color does not undo this, as in Pillow.
 absl::Status GifDecoder::ReadExtension() {
   int code = 0;
   GifByteType* block = nullptr;
@@ -162,7 +162,7 @@ absl::Status GifDecoder::ReadHeaders() {
   return absl::OkStatus();
 }
 
-// An index beyond the palette is the gray of that value, as in Pillow.
+// An index beyond the palette means the gray of the same value, as in Pillow.
 void GifDecoder::ReadPalette() {
   for (std::size_t i = 0; i < table_.size(); ++i) {
     table_[i].fill(static_cast<std::uint8_t>(i));
@@ -242,8 +242,8 @@ void GifDecoder::ToRgb(const Region& region, std::uint32_t row,
                        const std::uint8_t* indices, std::uint8_t* rgb) const {
   const bool has_row = HasRow(row);
   for (std::uint32_t i = 0; i < region.width; ++i, rgb += kColors) {
-    // Left of the frame, x wraps around and becomes larger than the frame's
-    // width.
+    // For pixels left of the frame, x wraps around, and is larger than the
+    // frame's width.
     const std::uint32_t x = region.left + i - frame_.left;
     const std::uint8_t index =
         has_row && x < frame_.width ? indices[x] : background_;

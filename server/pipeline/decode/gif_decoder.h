@@ -38,12 +38,13 @@ class GifDecoder : public ImageDecoder {
     void operator()(GifFileType* gif) const;
   };
 
-  // Gives giflib its next bytes; returns how many it wrote to `out`.
+  // Gives giflib its next bytes. Returns how many bytes it wrote to `out`.
   static int OnRead(GifFileType* gif, std::uint8_t* out, int size);
 
   // Reads blocks up to the first frame's pixels.
   absl::Status ReadHeaders();
-  // Reads an extension block, and notes the frame's transparent color.
+  // Reads an extension block. Notes the frame's transparent color if the block
+  // has one.
   absl::Status ReadExtension();
   // Fills the table with the frame's palette, or with the image's palette if
   // the frame has none.
@@ -81,7 +82,7 @@ class GifDecoder : public ImageDecoder {
   // Place of the first frame in the image.
   Region frame_;
   bool interlaced_ = false;
-  // Color index of pixels that the frame leaves out.
+  // Color index for pixels that the frame leaves out.
   std::uint8_t background_ = 0;
   // RGB color of each index.
   std::array<std::array<std::uint8_t, 3>, 256> table_{};

@@ -11,19 +11,20 @@
 
 namespace forebay::pipeline::decode {
 
-// Facts that an image's header tells.
+// Facts from an image's header.
 struct ImageInfo {
   // Size in pixels as stored in the file, before its orientation is applied.
   std::uint32_t width = 0;
   std::uint32_t height = 0;
   // Bytes of memory that Decode will allocate, rounded up.
   std::uint64_t scratch_bytes = 0;
-  // Orientation that the image's container tells, 1 to 8 as in EXIF; 0 if the
-  // container tells none. Metadata may tell one.
+  // Orientation, 1 to 8 as in EXIF, that the image's container states; 0 if it
+  // states none. The image's metadata may then state one.
   std::uint32_t orientation = 0;
 };
 
-// A rectangle of an image's pixels. It must lie in the image and not be empty.
+// A rectangle of an image's pixels, which must lie in the image and not be
+// empty.
 struct Region {
   std::uint32_t left = 0;
   std::uint32_t top = 0;
@@ -35,16 +36,16 @@ struct Region {
 // empty.
 bool LiesIn(const Region& region, std::uint32_t width, std::uint32_t height);
 
-// The scale at which an image is decoded: each pixel stands for factor x factor
-// pixels of the image.
+// The scale at which an image is decoded. Each decoded pixel stands for a
+// square of factor x factor pixels of the image.
 struct Reduction {
   std::uint32_t factor = 1;
-  // Columns and rows by which the squares of the first pixels reach beyond the
-  // image's left and top edges.
+  // Number of columns (rows) by which the squares of the first decoded pixels
+  // reach beyond the image's left (top) edge.
   std::uint32_t left = 0;
   std::uint32_t top = 0;
 
-  // Returns how many pixels stand for `length` pixels of the image.
+  // Returns how many decoded pixels stand for `length` pixels of the image.
   std::uint32_t Reduced(std::uint32_t length) const {
     return length / factor + (length % factor != 0 ? 1 : 0);
   }
@@ -65,21 +66,22 @@ struct DecodeLimits {
 absl::Status CheckLimits(std::string_view format, const ImageInfo& info,
                          const DecodeLimits& limits);
 
-// Number of readable bytes behind a strip's last pixel. A sink may load them,
-// but must not use their values; vector code then needs no special end.
+// Number of readable bytes behind a strip's last pixel. A sink may load these
+// bytes, but must not use their values. Vector code then needs no special case
+// for the end of a row.
 inline constexpr std::size_t kStripPadding = 64;
 
-// Takes the pixels of one region, from top to bottom, in strips small enough
-// for the first-level cache. Called on the decoder's thread, which borrows the
-// sink. Must not throw, and should not block. No errors.
+// Takes the pixels of one region, from top to bottom, in strips of rows that
+// are small enough for the first-level cache. Called on the decoder's thread,
+// which borrows the sink. Must not throw, and should not block. No errors.
 class RowSink {
  public:
   virtual ~RowSink() = default;
 
   // Takes rows `first_row` to `first_row` + `count` - 1 of the region, whose
   // top row is 0. Each has region.width pixels of interleaved 8-bit RGB. Rows
-  // begin `stride_bytes` apart, which may be any number; `rgb` need not be
-  // aligned. Strips follow each other without gap or overlap. The rows are
+  // begin `stride_bytes` bytes apart; any number is allowed, and `rgb` need not
+  // be aligned. Strips follow each other without gap or overlap. The rows are
   // valid during the call only.
   virtual void Rows(std::uint32_t first_row, std::uint32_t count,
                     const std::uint8_t* rgb, std::size_t stride_bytes) = 0;
@@ -99,24 +101,24 @@ class ImageDecoder {
   // Reads only the header, and allocates nothing large. DATA_LOSS: the bytes
   // are not an image of this format, or are corrupt or truncated.
   // RESOURCE_EXHAUSTED: the image needs more than max_pixels or scratch_bytes.
-  // An error's message is a predicate, to be put behind the file's name: "is a
-  // truncated JPEG image".
+  // An error's message is a predicate, to be written after the file's name: "is
+  // a truncated JPEG image".
   virtual absl::StatusOr<ImageInfo> Open(
       absl::Span<const std::uint8_t> encoded) = 0;
 
-  // Asks for the opened image at a smaller scale; at most once, between Open
-  // and Decode. `factor` is 2, 4 or 8. Returns the scale that Decode will use;
-  // Decode's region is then in pixels of that scale. Formats that cannot be
-  // decoded at a smaller scale return the factor 1.
+  // Asks for the opened image at a smaller scale. Call it at most once, between
+  // Open and Decode. `factor` is 2, 4 or 8. Returns the scale that Decode will
+  // use; Decode's region is then in pixels of that scale. Formats that cannot
+  // be decoded at a smaller scale return the factor 1.
   virtual Reduction Reduce(std::uint32_t factor) {
     static_cast<void>(factor);
     return {};
   }
 
-  // Gives the rows of `region` of the opened image to `sink`. To be called once
-  // for each Open. If Decode fails, the sink may have got some of the rows.
-  // Errors are Open's, and also INVALID_ARGUMENT: the region does not lie in
-  // the image; FAILED_PRECONDITION: no image is open.
+  // Gives the rows of `region` of the opened image to `sink`. Call it once for
+  // each Open. If Decode fails, the sink may have got some of the rows. Returns
+  // the same errors as Open. In addition, INVALID_ARGUMENT: the region does not
+  // lie in the image; FAILED_PRECONDITION: no image is open.
   virtual absl::Status Decode(const Region& region, RowSink& sink) = 0;
 };
 

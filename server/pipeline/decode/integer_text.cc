@@ -33,8 +33,8 @@ absl::StatusOr<std::int64_t> DecodeInteger(
     if (left.front() == '-') digits = "-";
     left.remove_prefix(1);
   }
-  // The previous character. It begins as an underscore, because an underscore
-  // may not come first.
+  // The previous character; initially an underscore, because an underscore may
+  // not come first.
   char before = '_';
   // Single underscores are allowed between digits.
   for (const char character : left) {

@@ -8,11 +8,11 @@
 
 namespace forebay::pipeline::decode {
 
-// Returns the number in a file such as "12.cls", read as Python's int() reads
-// bytes. The number is decimal; a sign, white space around it and single
-// underscores between digits are allowed. DATA_LOSS: the text is not a number,
-// or the number exceeds 64 bits. An error's message has only the reason,
-// without the file's name. Thread-safe; never blocks.
+// Returns the number in a file such as "12.cls". Parses the text as Python's
+// int() parses bytes. The number is decimal; a sign, white space around it and
+// single underscores between digits are allowed. DATA_LOSS: the text is not a
+// number, or the number exceeds 64 bits. An error's message gives only the
+// reason, without the file's name. Thread-safe; never blocks.
 absl::StatusOr<std::int64_t> DecodeInteger(absl::Span<const std::uint8_t> text);
 
 }  // namespace forebay::pipeline::decode

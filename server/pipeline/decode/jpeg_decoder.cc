@@ -3,14 +3,15 @@
 // - Columns: jpeg_crop_scanline moves the left edge to an iMCU border. Fancy
 //   upsampling then takes the first and last decoded chroma sample for the
 //   image's own first and last. The code therefore asks for one pixel more on
-//   each side. It also asks for at least kMinWidth pixels: for fewer, libjpeg
-//   would choose another upsampler.
+//   each side, and for at least kMinWidth pixels: for fewer, libjpeg would
+//   choose another upsampler.
 // - Rows above the region are only entropy-decoded (jpeg_skip_scanlines keeps
-//   the context that upsampling needs). Rows below it are not decoded.
+//   the context that upsampling needs). Rows below the region are usually not
+//   decoded.
 // - A progressive image that lacks scans is decoded as a whole, and the region
 //   is cut out. libjpeg smooths such an image across blocks, which would also
 //   change pixels at the edges of a crop.
-// - Pillow decodes whole images. It refuses a file that ends too early, or has
+// - Pillow decodes whole images, and refuses a file that ends too early, or has
 //   a segment below the crop that libjpeg cannot read. If the next marker other
 //   than a restart marker is the end of the image, the rest cannot fail. If
 //   not, the rest of the image is decoded as well.
@@ -41,7 +42,8 @@ namespace {
 constexpr std::uint32_t kMinWidth = 16;
 constexpr std::uint32_t kStripRows = 8;
 constexpr std::size_t kMisalignment = 16;
-// The most scans of an image. No encoder writes more; each scan costs a pass.
+// The most scans of an image, each of which takes a pass; no encoder writes
+// more.
 constexpr int kMaxScans = 100;
 // First bytes of a JPEG file, which Pillow and libjpeg check.
 constexpr std::uint8_t kMagic[] = {0xff, 0xd8, 0xff};
@@ -113,8 +115,8 @@ std::uint64_t CeilDiv(std::uint64_t a, std::uint64_t b) {
   return (a + b - 1) / b;
 }
 
-// Returns the number of bytes from one row of a strip to the next. This is an
-// odd multiple of the cache line, so that rows spread over the cache's sets.
+// Returns the number of bytes from one row of a strip to the next. An odd
+// multiple of the cache line makes rows spread over the cache's sets.
 std::size_t StripStride(std::uint32_t width, int components) {
   const std::size_t bytes =
       static_cast<std::size_t>(width) * static_cast<std::size_t>(components) +
@@ -128,7 +130,7 @@ std::size_t StripBytes(std::uint32_t width, int components) {
 }
 
 // Returns the number of bytes that libjpeg will allocate for the opened image,
-// rounded up. These are row buffers and, if the image has several scans, all
+// rounded up: row buffers and, if the image has several scans, all
 // coefficients.
 std::uint64_t LibraryBytes(j_decompress_ptr jpeg) {
   const auto max_h = static_cast<std::uint64_t>(jpeg->max_h_samp_factor);
@@ -140,8 +142,7 @@ std::uint64_t LibraryBytes(j_decompress_ptr jpeg) {
     const auto h = static_cast<std::uint64_t>(jpeg->comp_info[i].h_samp_factor);
     const auto v = static_cast<std::uint64_t>(jpeg->comp_info[i].v_samp_factor);
     const std::uint64_t block_row = mcus_across * h;
-    // libjpeg holds two copies of an iMCU row, for the context, and the
-    // upsampled row.
+    // libjpeg holds two iMCU rows, for the context, and one upsampled row.
     bytes += block_row * DCTSIZE * DCTSIZE * v * 2;
     bytes += mcus_across * max_h * DCTSIZE * max_v * 4;
     if (jpeg_has_multiple_scans(jpeg)) {
@@ -249,7 +250,7 @@ void JpegDecoder::Codec::ReadHeader(absl::Span<const std::uint8_t> encoded) {
   source_.bytes_in_buffer = encoded.size();
   source_.fill_input_buffer = FailAtEnd;
   jpeg_.src = &source_;
-  // The image may follow behind the end of a stream that has only tables.
+  // The image may follow after a stream that has only tables.
   while (jpeg_read_header(&jpeg_, FALSE) == JPEG_HEADER_TABLES_ONLY) {
   }
 }
@@ -325,9 +326,9 @@ JpegDecoder::Codec::Columns JpegDecoder::Codec::CropColumns(
   right = std::min(std::max(right, left + kMinWidth), image_width);
   if (right - left < kMinWidth) left = right - std::min(right, kMinWidth);
   Columns window{left, right - left};
-  // Reduced images with such components are not cropped. libjpeg-turbo
-  // upsamples their rows by two instead of four, and treats them as half as
-  // long as they are.
+  // With a sampling factor above 2, a reduced image is not cropped.
+  // libjpeg-turbo upsamples its rows by two instead of four, and treats them as
+  // half as long as they are.
   if (reduction_.factor > 1 && jpeg_.max_h_samp_factor > 2)
     return {0, image_width};
   if (window.width < image_width) {

@@ -12,9 +12,9 @@
 namespace forebay::pipeline::decode {
 
 // Decodes only a region of a JPEG image, by libjpeg-turbo. The pixels are the
-// same, bit for bit, as those of a full decode. Takes baseline, extended,
-// progressive and arithmetic images, of grayscale, YCbCr, RGB, CMYK and YCCK. A
-// reduced image is made from fewer coefficients of each block.
+// same, bit for bit, as those of a full decode. Images may be baseline,
+// extended, progressive or arithmetic-coded, in grayscale, YCbCr, RGB, CMYK or
+// YCCK. For a smaller scale, fewer coefficients of each block are used.
 //
 // Threads, ownership, blocking and errors are as ImageDecoder says. Like
 // Pillow, it ignores what libjpeg only warns of, and decodes a damaged image as

@@ -10,8 +10,8 @@ namespace forebay::pipeline::decode {
 // Decoding resumes at such a marker.
 bool IsRestart(int marker);
 
-// Finds the first marker in entropy-coded bytes that is not a restart marker,
-// and returns the marker's second byte. Returns 0 if there is no such marker.
+// Finds, in entropy-coded bytes, the first marker that is not a restart marker.
+// Returns the marker's second byte. Returns 0 if there is no such marker.
 // Thread-safe; never blocks; no errors.
 int MarkerAfter(const std::uint8_t* data, std::size_t size);
 

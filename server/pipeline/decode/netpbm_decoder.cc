@@ -1,8 +1,8 @@
 // Decodes Netpbm images. A header of decimal numbers is followed by rows of raw
 // samples. A region is read from its place in the file, without decoding the
 // rest. If the largest value is above 255, a sample takes two bytes, the high
-// byte first. Values are scaled as Pillow scales them. A table does so for
-// samples of one byte.
+// byte first. Values are scaled as Pillow scales them. For samples of one byte,
+// a table has the scaled values.
 
 #include "server/pipeline/decode/netpbm_decoder.h"
 
@@ -32,7 +32,7 @@ constexpr std::uint32_t kColors = 3;
 constexpr std::size_t kMagicBytes = 3;
 // The most digits of a number in the header, as in Pillow.
 constexpr std::size_t kMostDigits = 10;
-// Upper bound of the largest sample value that a header may give.
+// The highest number that a header may state as the largest sample value.
 constexpr std::uint32_t kMostLargest = 65535;
 constexpr std::uint32_t kByte = 255;
 
@@ -53,10 +53,10 @@ absl::Status Truncated(char kind) {
       absl::StrCat("is a truncated ", NameOf(kind), " image"));
 }
 
-// Takes a number, and one character of white space behind it, from the front of
-// `rest`. As in Pillow, a comment may stand even between digits. A comment ends
-// with its line, and does not count as white space. Returns nullopt if there is
-// no number.
+// Takes a number off the front of `rest`, and one character of white space
+// behind the number. A comment may stand even between digits, as in Pillow. A
+// comment ends with its line, and does not count as white space. Returns
+// nullopt if there is no number.
 std::optional<std::uint32_t> TakeNumber(Bytes& rest) {
   std::string digits;
   while (!rest.empty()) {
@@ -126,7 +126,8 @@ absl::Status NetpbmDecoder::ReadHeader(Bytes encoded) {
       kStripRows * std::uint64_t{kColors} * info_.width + kStripPadding;
   FOREBAY_RETURN_IF_ERROR(CheckLimits(NameOf(kind_), info_, limits_));
   SetLevels(*largest);
-  // The check divides, because a product might overflow.
+  // The check divides, because multiplying RowBytes() by the height might
+  // overflow.
   if (rest.size() / RowBytes() < info_.height) return Truncated(kind_);
   rows_ = rest.first(RowBytes() * info_.height);
   return absl::OkStatus();

@@ -15,8 +15,8 @@ namespace forebay::pipeline::decode {
 // and PPM (P6), with any maximum value. Like Pillow, scales colors and 8-bit
 // gray to 255, and clips 16-bit gray at 255. Bytes behind the rows are ignored.
 //
-// Threads, ownership, blocking and errors are as ImageDecoder says. Text images
-// (P1, P2, P3) are DATA_LOSS; the error names the kind.
+// Threads, ownership, blocking and errors are as ImageDecoder says. For text
+// images (P1, P2, P3), Open returns DATA_LOSS, and the error names the kind.
 class NetpbmDecoder : public ImageDecoder {
  public:
   explicit NetpbmDecoder(const DecodeLimits& limits) : limits_(limits) {}
@@ -46,7 +46,7 @@ class NetpbmDecoder : public ImageDecoder {
   char kind_ = 0;
   // The header's largest value of a sample.
   std::uint32_t largest_ = 0;
-  // 8-bit level of each value of a sample of one byte.
+  // The 8-bit level of each value that a sample of one byte may have.
   std::array<std::uint8_t, 256> levels_{};
 };
 

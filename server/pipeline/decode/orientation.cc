@@ -1,8 +1,8 @@
 // Finds an image's orientation as Pillow's ImageOps.exif_transpose does. Each
-// format keeps EXIF data and XMP in a place of its own. EXIF data are a TIFF
-// file, whose first directory may have the tag Orientation (274). If EXIF data
-// have no orientation, Pillow looks in the XMP packet. Damaged metadata are not
-// an error: the orientation is then 1.
+// format keeps EXIF data and XMP in a place of its own. EXIF data is a TIFF
+// file, whose first directory may have the tag Orientation (274). If the EXIF
+// data has no orientation, Pillow looks in the XMP packet. Damaged metadata is
+// not an error: the orientation is then 1.
 
 #include "server/pipeline/decode/orientation.h"
 
@@ -119,8 +119,8 @@ Metadata InJpeg(Bytes file) {
   return found;
 }
 
-// Finds metadata in a WebP file (RFC 9649, "Extended File Format"). The first
-// chunk of each kind counts. It counts only if the "VP8X" chunk's flags
+// Finds metadata in a WebP file (RFC 9649, "Extended File Format"). Only the
+// first chunk of each kind is used, and only if the "VP8X" chunk's flags
 // announce such a chunk.
 Metadata InWebp(Bytes file) {
   constexpr std::size_t kFileHeader = 12;
@@ -148,7 +148,7 @@ Metadata InWebp(Bytes file) {
   return found;
 }
 
-// Returns the digit behind the tag's name in XMP, found by Pillow's pattern:
+// Returns the digit behind the tag's name in XMP. Searches by Pillow's pattern:
 //   tiff:Orientation(="|>)([0-9])
 std::uint32_t OrientationInXmp(Bytes xmp) {
   constexpr std::string_view kName = "tiff:Orientation";
@@ -187,7 +187,7 @@ std::uint32_t OrientationInPng(Bytes file) {
 
 // Returns the orientation of an AVIF file that has neither rotation nor
 // mirroring. For such a file, Pillow replaces an orientation in EXIF data by 1,
-// but not one in XMP.
+// but keeps an orientation in XMP.
 std::uint32_t OrientationInAvif(Bytes file) {
   const AvifMetadata found(file);
   if (OrientationInExif(found.exif()) != 0) return 1;

@@ -28,7 +28,8 @@ namespace {
 
 constexpr std::size_t kSignatureBytes = 8;
 constexpr std::uint32_t kStripRows = 8;
-// Bytes that libpng and zlib need besides their rows: state and window.
+// Bytes that libpng and zlib need besides rows, for their state and zlib's
+// window.
 constexpr std::uint64_t kLibraryBytes = 256 << 10;
 // Largest buffer, in bytes, that is kept between images. Larger ones are freed.
 constexpr std::size_t kKeptBytes = 1 << 20;
@@ -151,7 +152,7 @@ class PngDecoder::Codec {
   Table table_{};
   std::uint32_t next_row_ = 0;
   std::vector<std::uint8_t> strip_;
-  // A single row as libpng gives it; if the image is interlaced, all rows.
+  // A single row as libpng gives it, or all rows if the image is interlaced.
   std::vector<std::uint8_t> pixels_;
   std::vector<png_bytep> rows_;
 };
@@ -219,7 +220,7 @@ Layout PngDecoder::Codec::RowLayout() const {
 }
 
 // Fills the table with the palette, or with grays scaled to 8 bits. An index
-// beyond the palette is the gray of that value, as in Pillow.
+// beyond the palette means the gray of the same value, as in Pillow.
 void PngDecoder::Codec::ReadPalette() {
   const bool scaled = color_type_ == PNG_COLOR_TYPE_GRAY && bit_depth_ < 8;
   const unsigned scale = scaled ? 255U / ((1U << bit_depth_) - 1) : 1;
@@ -269,8 +270,8 @@ absl::StatusOr<ImageInfo> PngDecoder::Codec::Open(
 }
 
 std::uint64_t PngDecoder::Codec::ScratchBytes() const {
-  // libpng keeps three rows as they are in the file, with at most 8 bytes for
-  // each pixel.
+  // libpng keeps three rows in the form that they have in the file, with at
+  // most 8 bytes for each pixel.
   const std::uint64_t bytes = kLibraryBytes + std::uint64_t{info_.width} * 24 +
                               StripStride() * kStripRows + RowBytes();
   if (!interlaced_) return bytes;
@@ -302,8 +303,8 @@ absl::Status PngDecoder::Codec::Decode(const Region& region, RowSink& sink) {
 }
 
 void PngDecoder::Codec::StartRows() {
-  // Samples of less than a byte are widened to a byte each, and 16-bit colors
-  // are cut to their high bytes. All layouts then have whole bytes.
+  // Samples of less than a byte are widened to a byte each. 16-bit colors are
+  // cut to their high bytes. All layouts then have whole bytes.
   png_set_packing(png_);
   if (layout_ != Layout::kGray16) png_set_strip_16(png_);
   if (interlaced_) png_set_interlace_handling(png_);
@@ -342,8 +343,8 @@ void PngDecoder::Codec::DecodeRows(const Region& region, RowSink& sink) {
     sink.Rows(done, count, strip_.data(), stride);
     done += count;
   }
-  // A truncated file may still have all rows; Pillow then reads it. To find
-  // out, the rows below the region are decoded.
+  // A truncated file may still have all rows, and Pillow then reads the file.
+  // To find out, the rows below the region are decoded.
   if (!IsWhole(encoded_)) {
     while (next_row_ < info_.height) NextRow(pixels_.data());
   }

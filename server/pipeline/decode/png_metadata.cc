@@ -36,7 +36,7 @@ std::optional<std::string_view> TakeWord(Bytes* bytes) {
   return AsText(word);
 }
 
-// Notes a text if its keyword is one of metadata.
+// Stores a text in `found` if its keyword is that of an EXIF profile or of XMP.
 void Keep(std::string_view keyword, const PngText& text, PngMetadata* found) {
   if (keyword == kExifProfile) found->exif_profile = text;
   if (keyword == kXmp) found->xmp = text;
@@ -74,8 +74,8 @@ std::optional<std::uint8_t> DigitOf(std::uint8_t letter) {
 
 PngMetadata FindPngMetadata(Bytes file) {
   constexpr std::size_t kSignature = 8;
-  // Bytes around a chunk's data: its length and type before them, and its CRC
-  // behind them.
+  // Bytes around a chunk's data: its length and type before the data, and its
+  // CRC behind the data.
   constexpr std::size_t kAroundData = 12;
   PngMetadata found;
   Bytes rest = file.subspan(std::min(file.size(), kSignature));

@@ -16,12 +16,12 @@ struct PngText {
   bool is_compressed = false;
 };
 
-// The metadata that Pillow finds in a PNG file. If there are several of a kind,
-// the last one counts.
+// The metadata that Pillow finds in a PNG file. If the file has several of a
+// kind, the last one is used.
 struct PngMetadata {
   // The content of an eXIf chunk, or of a text chunk with the keyword "exif".
   std::optional<absl::Span<const std::uint8_t>> exif;
-  // EXIF data in hexadecimal, as ImageMagick writes them into a text chunk.
+  // EXIF data in hexadecimal, as ImageMagick writes it into a text chunk.
   PngText exif_profile;
   PngText xmp;
 };
@@ -31,9 +31,9 @@ struct PngMetadata {
 // Finds the metadata of a PNG file. The result points into `file`.
 PngMetadata FindPngMetadata(absl::Span<const std::uint8_t> file);
 
-// Returns a text. A compressed text is decompressed into `room`, to which the
-// result then points. Returns an empty span if the text is damaged, or longer
-// than the 1 MiB that Pillow takes.
+// Returns a text's bytes. If the text is compressed, decompresses it into
+// `room`; the result then points into `room`. Returns an empty span if the text
+// is damaged, or longer than the 1 MiB that Pillow takes.
 absl::Span<const std::uint8_t> Decompress(const PngText& text,
                                           std::vector<std::uint8_t>* room);
 

@@ -62,8 +62,8 @@ absl::Span<const std::uint8_t> RawDecoder::RowOf(const Region& region,
 std::uint32_t RawDecoder::RowsInPlace(const Region& region) const {
   if (channels_ != kColors) return 0;
   std::uint32_t rows = region.height;
-  // A sink may read kStripPadding bytes behind a strip. Rows that have fewer
-  // bytes behind them do not count: they are copied.
+  // A sink may read kStripPadding bytes behind a strip. Rows with fewer bytes
+  // behind them in the file are copied, and do not count here.
   const std::uint8_t* const end = pixels_.data() + pixels_.size();
   while (rows > 0) {
     const absl::Span<const std::uint8_t> last = RowOf(region, rows - 1);

@@ -11,11 +11,11 @@
 
 namespace forebay::pipeline::decode {
 
-// Reads the pixels of a raw image (proto/raw_image.h). Gives RGB pixels to the
-// sink without a copy, where possible; gray pixels are widened to RGB.
+// Reads the pixels of a raw image (proto/raw_image.h). If possible, gives RGB
+// pixels to the sink without a copy. Gray pixels are widened to RGB.
 //
-// Threads, ownership, blocking and errors are as ImageDecoder says. An image
-// that is shorter or longer than its header says is DATA_LOSS.
+// Threads, ownership, blocking and errors are as ImageDecoder says. If an image
+// is shorter or longer than its header says, Open returns DATA_LOSS.
 class RawDecoder : public ImageDecoder {
  public:
   explicit RawDecoder(const DecodeLimits& limits) : limits_(limits) {}
@@ -28,8 +28,8 @@ class RawDecoder : public ImageDecoder {
   // Returns the pixels of a row of the region.
   absl::Span<const std::uint8_t> RowOf(const Region& region,
                                        std::uint32_t row) const;
-  // Returns how many rows of the region, from the first on, the sink can read
-  // in the file itself.
+  // Returns how many of the region's rows, from the first on, the sink can read
+  // directly in the file.
   std::uint32_t RowsInPlace(const Region& region) const;
   // Writes a row's pixels as RGB.
   void Copy(absl::Span<const std::uint8_t> row, std::uint8_t* rgb) const;

@@ -12,7 +12,7 @@ namespace forebay::pipeline::decode {
 // them if asked. Not thread-safe. Borrows `out`. Never blocks. No errors.
 class RegionCopy final : public RowSink {
  public:
-  // Directions in which the copy is mirrored.
+  // The directions in which the copy is mirrored.
   struct Mirror {
     bool left_right = false;
     bool top_bottom = false;

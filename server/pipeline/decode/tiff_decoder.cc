@@ -3,10 +3,11 @@
 //
 // If strips hold all channels, rows are read one by one, from the strip in
 // which the region begins. Tiles, and channels that are stored as planes of
-// their own, are decoded in bands. A band is as high as a tile or strip. All
-// tiles of a row of tiles, and all channels' strips, that meet the region are
-// decoded into the band. If the image's orientation turns it, the part of the
-// stored image that becomes the region is decoded, and turned in memory.
+// their own, are decoded in bands. A band is as high as a tile or strip. The
+// tiles of one row of tiles, or the strips of all channels, are decoded into
+// the band as far as they meet the region. If the image's orientation asks for
+// a turn, the part of the stored image that becomes the region is decoded, and
+// then turned in memory.
 
 #include "server/pipeline/decode/tiff_decoder.h"
 
@@ -84,8 +85,8 @@ class TiffDecoder::Codec {
   // the piece's part of the region to the band.
   absl::Status DecodeBlock(const Region& region, std::uint32_t left,
                            std::uint32_t top, std::uint16_t channel);
-  // Returns the image's info with the size that it has once its orientation is
-  // applied.
+  // Returns the image's info, with the size that the image has after its
+  // orientation is applied.
   ImageInfo Turned() const {
     ImageInfo turned = info_;
     if (turn_.transposed) std::swap(turned.width, turned.height);
@@ -105,7 +106,7 @@ class TiffDecoder::Codec {
   std::vector<std::uint8_t> block_;
   // RGB pixels of one strip of the region's rows, or of one band.
   std::vector<std::uint8_t> band_;
-  // Pixels of the region, if the image is turned.
+  // Pixels of the region as it is stored, if the image is turned.
   std::vector<std::uint8_t> turned_;
 };
 
@@ -149,8 +150,8 @@ absl::Status TiffDecoder::Codec::ReadBlocks(std::uint64_t file_bytes) {
 }
 
 std::uint64_t TiffDecoder::Codec::ScratchBytes() const {
-  // Bytes of codecs' state for each pixel of a row, and bytes of libtiff's
-  // offset and byte count for each piece.
+  // Bytes of the codecs' state for each pixel of a row. Bytes of the offset and
+  // byte count that libtiff keeps for each piece.
   constexpr std::uint64_t kPixelStateBytes = 64;
   constexpr std::uint64_t kPlaceBytes = 16;
   const std::uint64_t row_bytes = samples_.RowBytes(blocks_.width);

@@ -17,10 +17,10 @@ namespace forebay::pipeline::decode {
 // byte of 16-bit colors, clips 16-bit gray at 255, and turns the image as its
 // orientation says.
 //
-// Threads, ownership, blocking and errors are as ImageDecoder says. Other kinds
-// of TIFF are DATA_LOSS; the error names the kind. Strips and tiles below the
-// region are not decompressed, so damage there is not noticed. Truncation is
-// noticed anywhere.
+// Threads, ownership, blocking and errors are as ImageDecoder says. For other
+// kinds of TIFF, Open returns DATA_LOSS, and the error names the kind. Strips
+// and tiles below the region are not decompressed, so damage there is not
+// noticed. Truncation is noticed anywhere.
 class TiffDecoder : public ImageDecoder {
  public:
   explicit TiffDecoder(const DecodeLimits& limits);

@@ -20,8 +20,8 @@ using Bytes = absl::Span<const std::uint8_t>;
 // unknown entry, which takes quadratic time.
 constexpr std::uint64_t kMostEntries = 1000;
 
-// Returns the number of `bytes` bytes at an offset; 0 if it lies beyond the
-// file's end.
+// Returns the number that is stored in `bytes` bytes at an offset; 0 if the
+// number lies beyond the file's end.
 std::uint64_t NumberAt(Bytes file, std::uint64_t offset, std::size_t bytes,
                        bool little_endian) {
   if (offset > file.size() || file.size() - offset < bytes) return 0;
@@ -50,8 +50,9 @@ class Directory {
   std::uint64_t CountOf(std::uint64_t entry) const {
     return At(Of(entry) + 4, big_ ? 8 : 4);
   }
-  // Whether an entry's value lies in the file, if its type is known. A value of
-  // at most 4 bytes, or 8 in BigTIFF, lies in the entry itself.
+  // Whether an entry's value lies in the file. Also true if the value's type is
+  // not known. A value of at most 4 bytes, or 8 in BigTIFF, lies in the entry
+  // itself.
   bool HasValue(std::uint64_t entry) const {
     constexpr std::uint8_t kBytes[] = {0, 1, 1, 2, 4, 8, 1, 1, 2,
                                        4, 8, 4, 8, 4, 0, 0, 8};
@@ -79,7 +80,7 @@ class Directory {
   const std::uint64_t begin_;
 };
 
-// Whether a tag describes, in integers, where pixels lie or what they mean.
+// Whether a tag's integers say where pixels lie or what they mean.
 bool SaysHowPixelsLie(std::uint64_t tag) {
   constexpr std::uint64_t kTags[] = {
       TIFFTAG_IMAGEWIDTH,      TIFFTAG_IMAGELENGTH,     TIFFTAG_BITSPERSAMPLE,
@@ -164,7 +165,7 @@ absl::Status TiffFile::FailureStatus() const {
 }
 
 // libtiff accepts values of any numeric type, and tags that occur twice. Pillow
-// does not.
+// accepts neither.
 absl::Status TiffFile::ReadEntries() {
   constexpr std::uint64_t kNumberTypes[] = {TIFF_SHORT, TIFF_LONG, TIFF_LONG8};
   const Directory directory(encoded_);

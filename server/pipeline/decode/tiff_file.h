@@ -12,8 +12,9 @@
 namespace forebay::pipeline::decode {
 
 // A TIFF file in memory, opened by libtiff at its first directory. libtiff
-// prints nothing. The bytes that libtiff reads are limited, so its memory stays
-// in proportion to the file's size, even if directory entries overlap.
+// prints nothing. The number of bytes that libtiff reads is limited. libtiff's
+// memory therefore stays in proportion to the file's size, even if directory
+// entries overlap.
 //
 // Not thread-safe. Borrows the bytes from Open until Close or the next Open.
 // Never blocks. Errors are as FailureStatus returns them.
@@ -35,7 +36,8 @@ class TiffFile {
   // Returns how many offsets of strips or tiles the directory lists.
   std::uint64_t piece_count() const { return piece_count_; }
 
-  // Whether a strip or tile that was read was a JPEG image with too few pixels.
+  // Whether any strip or tile that was read is a JPEG image with too few
+  // pixels.
   bool lacks_pixels() const { return lacks_pixels_; }
 
   // Returns DATA_LOSS, with libtiff's last message.
@@ -62,7 +64,7 @@ class TiffFile {
                        va_list);
 
   absl::Span<const std::uint8_t> encoded_;
-  // Where in the file libtiff reads next, in bytes.
+  // Offset in the file, in bytes, at which libtiff reads next.
   std::uint64_t position_ = 0;
   // Bytes that libtiff may still read while it opens the file.
   std::uint64_t may_read_ = 0;

@@ -1,9 +1,9 @@
 // Decides which TIFF samples are read, and converts them to RGB.
 //
 // The tags that describe samples (TIFF 6.0, section 8) allow more combinations
-// than Pillow reads. Pillow reads some combinations in its own way. Only
-// combinations for which the code here gives Pillow's pixels are accepted. For
-// others, the error names what is not supported.
+// than Pillow reads. Pillow reads some combinations in its own way. A
+// combination is accepted only if the code here gives Pillow's pixels for it.
+// For other combinations, the error names what is not supported.
 
 #include "server/pipeline/decode/tiff_samples.h"
 
@@ -134,7 +134,7 @@ absl::Status CheckColors(const Tags& tags) {
   }
   if (tags.channels > kColors &&
       (tags.first_extra == EXTRASAMPLE_ASSOCALPHA ||
-       // Pillow takes an unspecified plane for associated alpha.
+       // Pillow treats an unspecified plane as associated alpha.
        (planar && tags.first_extra == EXTRASAMPLE_UNSPECIFIED))) {
     return NotRead("colors multiplied by alpha");
   }
@@ -181,7 +181,8 @@ absl::Status FillPalette(TIFF* tiff, const Tags& tags, TiffSamples& samples) {
       red == nullptr || green == nullptr || blue == nullptr) {
     return absl::DataLossError("is a TIFF image that lacks its palette");
   }
-  // The high bytes count, even if all of them are 0, as in Pillow.
+  // The high byte of each value is used, even if all high bytes are 0, as in
+  // Pillow.
   for (std::size_t i = 0; i < std::size_t{1} << tags.bits; ++i) {
     samples.table[i] = {static_cast<std::uint8_t>(red[i] >> 8),
                         static_cast<std::uint8_t>(green[i] >> 8),

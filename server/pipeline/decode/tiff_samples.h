@@ -14,13 +14,13 @@ namespace forebay::pipeline::decode {
 // The layout of an image's samples as libtiff gives them, and the way in which
 // they become the RGB pixels of Pillow's convert("RGB").
 struct TiffSamples {
-  // The way in which samples become RGB.
+  // How samples become RGB.
   enum class Kind {
-    // Gray or palette index of `bits` bits, which the table turns into RGB.
+    // Gray or a palette index, of `bits` bits, which `table` turns into RGB.
     kTable,
     // Gray of 16 bits, clipped at 255.
     kGray16,
-    // Colors of 8 or 16 bits, of which the high 8 are kept.
+    // Colors of 8 or 16 bits, of which the high 8 bits are kept.
     kRgb,
   };
 
@@ -35,8 +35,8 @@ struct TiffSamples {
   // RGB color of each gray or index, for kTable.
   std::array<std::array<std::uint8_t, 3>, 256> table{};
 
-  // Returns the size in bytes of a row of pixels; if `planar`, of one channel
-  // of the row.
+  // Returns the size in bytes of a row of pixels. If `planar`, returns the size
+  // of one channel of a row.
   std::uint64_t RowBytes(std::uint32_t width) const {
     return (std::uint64_t{width} * (planar ? 1 : channels) * bits + 7) / 8;
   }
@@ -48,8 +48,8 @@ struct TiffSamples {
 };
 
 // Reads the tags that describe samples. DATA_LOSS: samples of this kind are not
-// supported; the error names the kind. Thread-safe for different files; never
-// blocks.
+// supported; the error names the kind. May be called on several threads at once
+// for different files. Never blocks.
 absl::StatusOr<TiffSamples> ReadTiffSamples(TIFF* tiff);
 
 }  // namespace forebay::pipeline::decode

@@ -14,8 +14,9 @@ namespace {
 constexpr std::uint32_t kStripRows = 8;
 constexpr std::size_t kColors = 3;
 
-// Returns where the span of `length` pixels from `begin` on begins in an axis
-// of `size` pixels. If `mirrored`, counts from the axis's other end.
+// Returns where a span of an axis begins after the axis is mirrored, if
+// `mirrored`. The axis has `size` pixels, and the span has `length` pixels from
+// `begin` on.
 std::uint32_t Mirrored(bool mirrored, std::uint32_t size, std::uint32_t begin,
                        std::uint32_t length) {
   return mirrored ? size - begin - length : begin;

@@ -23,8 +23,8 @@ struct Rotation {
 // numbers mean no turn.
 Rotation TurnOf(std::uint32_t orientation);
 
-// Returns the region of the stored image, of size `width` x `height`, that
-// becomes a region of the turned image.
+// Returns the region of the stored image that becomes the region `turned` of
+// the turned image. The stored image has `width` x `height` pixels.
 Region StoredRegion(const Rotation& turn, std::uint32_t width,
                     std::uint32_t height, const Region& turned);
 
@@ -32,8 +32,8 @@ Region StoredRegion(const Rotation& turn, std::uint32_t width,
 // `width` x `height` pixels.
 std::uint64_t TurnedBytes(std::uint32_t width, std::uint32_t height);
 
-// Takes the rows of a region of the stored image. HandOn then gives the rows of
-// the turned region to another sink.
+// A sink that takes the rows of a region of the stored image. HandOn then gives
+// the rows of the turned region to another sink.
 //
 // Not thread-safe. Borrows `pixels`, and resizes it to hold the region. Never
 // blocks. No errors.
@@ -45,7 +45,7 @@ class TurnedRows final : public RowSink {
 
   void Rows(std::uint32_t first_row, std::uint32_t count,
             const std::uint8_t* rgb, std::size_t stride_bytes) override;
-  // Gives the turned rows to `sink`. To be called once Rows has got all rows.
+  // Gives the turned rows to `sink`. Call it after Rows has got all rows.
   void HandOn(RowSink& sink) const;
 
  private:

@@ -27,8 +27,8 @@ class UprightDecoder final : public ImageDecoder {
   // Opens an image as it is stored.
   absl::StatusOr<ImageInfo> Open(
       absl::Span<const std::uint8_t> encoded) override;
-  // Opens an image as its orientation turns it. Sizes and regions are those of
-  // the turned image.
+  // Opens an image, to be turned as its orientation says. Sizes and regions are
+  // those of the turned image.
   absl::StatusOr<ImageInfo> OpenUpright(absl::Span<const std::uint8_t> encoded);
 
   Reduction Reduce(std::uint32_t factor) override;
@@ -38,10 +38,10 @@ class UprightDecoder final : public ImageDecoder {
   const DecodeLimits limits_;
   AnyImageDecoder decoder_;
   Rotation turn_;
-  // The image as it is stored.
+  // Info about the image as it is stored.
   ImageInfo stored_;
   Reduction reduction_;
-  // Stored pixels of a region, while it is turned.
+  // Pixels of a region of the stored image, while the region is turned.
   std::vector<std::uint8_t> pixels_;
 };
 

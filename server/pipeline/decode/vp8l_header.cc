@@ -1,9 +1,9 @@
 // Reads the header of a VP8L stream (RFC 9649, section 3) to find how many sets
 // of Huffman codes ("prefix code groups") the image has. Subresolution images
-// may come before the image's own codes. Some of these belong to transforms.
-// Another one is the entropy image: its pixels say which group each block of
-// the image uses. All subresolution images must be decoded to reach the end of
-// the header.
+// may come before the image's own codes. Some of these images belong to
+// transforms. Another is the entropy image, whose pixels say which group each
+// block of the image uses. All subresolution images must be decoded to reach
+// the end of the header.
 
 #include "server/pipeline/decode/vp8l_header.h"
 
@@ -173,9 +173,9 @@ std::uint32_t ReadCopied(BitReader& bits, std::uint32_t symbol) {
   return ((2 + (symbol & 1U)) << extra) + bits.Read(extra) + 1;
 }
 
-// Returns how many pixels back a copy begins, in an image of `width` pixels.
-// The first 120 codes stand for near pixels (RFC 9649, "LZ77 Backward
-// Reference").
+// Returns how many pixels back a copy begins, in an image that is `width`
+// pixels wide. The first 120 codes stand for near pixels (RFC 9649, "LZ77
+// Backward Reference").
 std::uint32_t DistanceOf(std::uint32_t code, std::uint32_t width) {
   // Each entry is (8 - x) | y << 4, for the pixel x to the left and y rows up.
   constexpr std::uint8_t kNear[] = {
@@ -295,8 +295,8 @@ bool HeaderReader::ReadImage(std::uint32_t width, std::uint32_t height) {
     return false;
   }
   std::vector<std::uint32_t> cache(cache_bits == 0 ? 0 : 1U << cache_bits);
-  // Number of pixels that are in the cache already. Later pixels are added when
-  // the cache is used.
+  // Number of pixels that were added to the cache already. Later pixels are
+  // added when the cache is used.
   std::size_t cached = 0;
   const auto remember = [&] {
     if (cache.empty()) return;

@@ -8,8 +8,8 @@
 
 namespace forebay::pipeline::decode {
 
-// The facts of a lossless WebP image that decide how much memory its Huffman
-// tables take.
+// The numbers that decide how much memory the Huffman tables of a lossless WebP
+// image take.
 struct Vp8lTables {
   // Sets of Huffman tables; libwebp makes room for all of them at once.
   std::uint32_t sets = 1;

@@ -1,9 +1,9 @@
-// Decodes WebP images by libwebp (RFC 9649 has the container and the lossless
-// format). libwebp crops by itself, and decodes rows down to the region's end.
-// A lossy image has one chroma sample for each 2 x 2 pixels, and upsampling
-// looks at neighbouring samples. With a margin around the region, the region's
-// pixels are the same as those of a full decode. Memory is bounded before
-// decoding: see ScratchBytes.
+// Decodes WebP images by libwebp. RFC 9649 describes the container and the
+// lossless format. libwebp crops by itself, and decodes rows down to the
+// region's end. A lossy image has one chroma sample for each 2 x 2 pixels, and
+// upsampling looks at neighbouring samples. With a margin around the region,
+// the region's pixels are the same as those of a full decode. Memory is bounded
+// before decoding: see ScratchBytes.
 
 #include "server/pipeline/decode/webp_decoder.h"
 
@@ -47,15 +47,15 @@ bool HasType(Bytes chunk, std::string_view type) {
   return std::memcmp(chunk.data(), type.data(), type.size()) == 0;
 }
 
-// Returns the size in bytes of the first chunk, header and padding to an even
-// number included. `chunks` has at least one chunk.
+// Returns the size in bytes of the first chunk, with its header and its padding
+// to an even number. `chunks` has at least one chunk.
 std::uint64_t ChunkBytes(Bytes chunks) {
   std::uint64_t size = 0;
   for (int i = 7; i >= 4; --i) size = size << 8 | chunks[i];
   return kChunkHeaderBytes + size + size % 2;
 }
 
-// Returns how many chunks a file has on its top level.
+// Returns how many chunks a file has at its top level.
 std::uint64_t CountChunks(Bytes file) {
   std::uint64_t count = 0;
   for (std::uint64_t at = kFileHeaderBytes;
@@ -66,8 +66,8 @@ std::uint64_t CountChunks(Bytes file) {
   return count;
 }
 
-// Returns the frame without the chunks before the image itself, such as its
-// transparency.
+// Returns the frame without the chunks that come before the image itself, such
+// as the alpha chunk.
 Bytes WithoutOtherChunks(Bytes frame) {
   while (frame.size() >= kChunkHeaderBytes && !HasType(frame, "VP8 ") &&
          !HasType(frame, "VP8L")) {
@@ -190,7 +190,8 @@ absl::Status WebpDecoder::ReadContainer(Bytes encoded) {
   const VP8StatusCode code =
       WebPGetFeatures(frame_bytes_.data(), frame_bytes_.size(), &features);
   if (code != VP8_STATUS_OK) return StatusOf(code);
-  // Decode relies on the frame's size, and on its place within the image.
+  // Decode relies on the frame's size and on its place in the image, so both
+  // are checked.
   if (features.width != static_cast<int>(frame_.width) ||
       features.height != static_cast<int>(frame_.height) ||
       frame_.left > info_.width || frame_.width > info_.width - frame_.left ||
@@ -200,7 +201,7 @@ absl::Status WebpDecoder::ReadContainer(Bytes encoded) {
   return absl::OkStatus();
 }
 
-// Counts the bytes that a region of the whole image would need.
+// Counts the bytes for a region that is the whole image.
 std::uint64_t WebpDecoder::ScratchBytes(Bytes encoded) const {
   const std::uint64_t width = frame_.width;
   const std::uint64_t pixels = width * frame_.height;

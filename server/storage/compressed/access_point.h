@@ -11,9 +11,9 @@
 namespace forebay::storage::compressed {
 
 // The most decompressed bytes between two access points, and in a piece. Points
-// lie further apart only if a single block of deflate is longer, or a zstd
-// frame without pieces is. On average a read throws away half of kMostApart.
-// The points of a megabyte take 32 bytes of memory.
+// lie further apart only where a single deflate block, or a zstd frame without
+// pieces, is longer. On average a read throws away half of kMostApart. The
+// points of a megabyte take 32 bytes of memory.
 inline constexpr std::uint64_t kMostApart = std::uint64_t{1} << 20;  // bytes
 // The most bytes by which a block of deflate refers back (RFC 1951, section 2).
 inline constexpr std::uint64_t kWindowBytes = std::uint64_t{32} << 10;
@@ -22,8 +22,8 @@ inline constexpr std::uint64_t kWindowBytes = std::uint64_t{32} << 10;
 //
 // In a deflated file, a block begins at this place (RFC 1951, 3.2.3).
 // Decompression from here also needs the window: up to 32 KiB of decompressed
-// bytes before the place, which are kept. The beginning of a gzip member, a
-// zlib stream or a zstd frame needs no window.
+// bytes before the place. The window is kept (PointWindows). The beginning of a
+// gzip member, a zlib stream or a zstd frame needs no window.
 //
 // A point within a zstd frame has a piece in place of a window: the
 // decompressed bytes from this point up to the next one. Reads copy the piece,
@@ -56,7 +56,7 @@ struct DecompressedFile {
   std::uint32_t pieces_crc32c = 0;
 };
 
-// Whether the point has a piece: the decompressed bytes behind the point are
+// Whether the point has a piece: the decompressed bytes after the point are
 // kept.
 inline bool HasPiece(Compression compression, const AccessPoint& point) {
   return compression == Compression::kZstd && point.window_bytes > 0;

@@ -9,29 +9,31 @@
 
 namespace forebay::storage::compressed {
 
-// Decompresses a part of a file, from an access point on, as its bytes come.
-// The output lies in memory that outlives the reader.
+// Decompresses a part of a file, from an access point on, as the compressed
+// bytes come. The output lies in memory that outlives the reader.
 //
-// Not thread-safe. The user owns the reader. Never blocks. Errors end the
-// reader, and give the reason alone: DATA_LOSS (the file is damaged, or ends
-// too early), RESOURCE_EXHAUSTED (there is no memory for the library's state).
+// Not thread-safe. The user owns the reader. Never blocks. An error ends the
+// reader, and its message is only the reason: DATA_LOSS (the file is damaged,
+// or ends too early), RESOURCE_EXHAUSTED (there is no memory for the library's
+// state).
 class CompressedReader {
  public:
-  // The most bytes that one call decompresses. A task that decompresses so many
-  // takes ten milliseconds at most, so it does not hold up the tasks of other
-  // jobs.
+  // The most bytes that one call decompresses. A task that decompresses that
+  // many takes ten milliseconds at most, so it does not hold up the tasks of
+  // other jobs.
   static constexpr std::uint64_t kMostAtOnce = std::uint64_t{4} << 20;
 
   virtual ~CompressedReader() = default;
 
-  // Returns the first byte of the file that a reader from `point` on needs.
+  // Returns the offset of the first byte of the file that a reader from `point`
+  // on needs.
   static std::uint64_t BeginOf(const AccessPoint& point) {
     return point.bit / 8;
   }
 
   // Takes the next compressed bytes, and returns how many it took. Unless the
-  // reader is done, the bytes that it did not take come first in the next call.
-  // The span may be empty while the reader is pending.
+  // reader is done, the next call must begin with the bytes that were not
+  // taken. The span may be empty while the reader is pending.
   virtual absl::StatusOr<std::uint64_t> Take(
       absl::Span<const std::uint8_t> compressed) = 0;
   // Whether the reader can decompress more of the bytes that it has taken.

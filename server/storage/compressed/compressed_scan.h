@@ -23,9 +23,9 @@ struct ScanPoint {
 // all checksums and lengths.
 //
 // Not thread-safe. The user owns the scan, which counts its memory in a
-// WorkingMemory. Never blocks. Errors end it, and give the reason alone:
-// - DATA_LOSS: the file is damaged or truncated, or has something behind its
-//   end.
+// WorkingMemory. Never blocks. An error ends the scan, and its message is only
+// the reason:
+// - DATA_LOSS: the file is damaged or truncated, or other bytes follow its end.
 // - UNIMPLEMENTED: the daemon cannot decompress such a file.
 // - RESOURCE_EXHAUSTED: the WorkingMemory is used up.
 // - The errors of the callbacks.
@@ -44,7 +44,7 @@ class CompressedScan {
   // everything that these bytes decompress to.
   virtual absl::Status Take(absl::Span<const std::uint8_t> compressed, Out out,
                             OnPoint on_point) = 0;
-  // Ends the scan. The caller has given all bytes of the file.
+  // Ends the scan. The caller has passed all bytes of the file to Take.
   virtual absl::Status Finish(OnPoint on_point) = 0;
 
   // Returns the number of compressed bytes that the scan has taken.

@@ -18,8 +18,8 @@ enum class Compression : std::uint32_t { kGzip = 0, kZlib = 1, kZstd = 2 };
 inline constexpr std::uint64_t kCompressionBytes = 4;
 
 // Returns the compression of a file that begins with `start`, or nothing if
-// none is recognised. Two bytes do not prove that a file is zlib's: the caller
-// first rules out the formats that it expects.
+// none is recognised. The two bytes of zlib's header prove little, so the
+// caller first rules out the other formats that it expects.
 inline std::optional<Compression> CompressionOf(
     absl::Span<const std::uint8_t> start) {
   if (start.size() < kCompressionBytes) return std::nullopt;
@@ -42,7 +42,7 @@ inline std::optional<Compression> CompressionOf(
   return std::nullopt;
 }
 
-// Returns the name of the compression for people.
+// Returns the compression's human-readable name.
 inline std::string_view NameOf(Compression compression) {
   switch (compression) {
     case Compression::kGzip:

@@ -10,11 +10,11 @@
 
 namespace forebay::storage::compressed {
 
-// The files below another root, as if the compressed ones lay there
-// decompressed: their versions have the decompressed sizes.
+// Shows the files below another root as if all of them were decompressed. The
+// version of a compressed file has the decompressed size.
 //
-// Thread-safe and immutable, as Root says. Shares that root and the points.
-// Calls do not block, and have no errors.
+// Thread-safe and immutable, as Root says. Shares the other root and the
+// points. Calls do not block, and have no errors.
 class DecompressedRoot final : public Root {
  public:
   DecompressedRoot(std::shared_ptr<const Root> root,
@@ -49,8 +49,8 @@ class DecompressedRoot final : public Root {
   }
 
  private:
-  // Returns an identity that no root of the compressed files has. The prefix
-  // must not change: caches on disk find their entries by it.
+  // Returns an identity that differs from those of all roots of compressed
+  // files. The prefix must not change: caches on disk find their entries by it.
   static std::shared_ptr<const std::string> Decompressed(
       const std::shared_ptr<const std::string>& identity) {
     if (identity == nullptr) return nullptr;

@@ -15,10 +15,11 @@
 #include "server/storage/compressed/range_part.h"
 #include "server/storage/payers.h"
 
-// A decompression is a chain: a read of the source below, a task that
-// decompresses what came, the next read, until the range is full. The callback
-// of the read or task that runs next owns the decompression. If a callback is
-// dropped, the decompression ends with it, and tells its reader CANCELLED.
+// A decompression is a chain: a read of the source below, then a task that
+// decompresses what came, then the next read, until the range is full. The
+// callback of the read or task that runs next owns the decompression. If a
+// callback is dropped, the decompression ends with it, and its reader gets
+// CANCELLED.
 //
 // The range is made part by part (RangePart). A part is either copied from a
 // kept piece or decompressed from an access point on. The first read of a part
@@ -63,7 +64,8 @@ class DecompressedSource::Decompression
                 const CompressedFile* file);
   ~Decompression();
 
-  // Returns the next read of the source below. Its `done` goes on from there.
+  // Returns the next read of the source below. Its `done` continues the
+  // decompression.
   ReadRequest NextRead();
   // Adds a reader, to whom later reads and tasks are also charged.
   void Join(const ReadPurpose& purpose);
@@ -86,13 +88,13 @@ class DecompressedSource::Decompression
   void Take(absl::StatusOr<ReadResult> result);
   // Submits a task that calls Decompress, for all jobs that read the range.
   void SubmitTask();
-  // Decompresses what was read; goes on, or finishes.
+  // Decompresses what was read, then continues or finishes.
   void Decompress();
   // Makes the reader of the part. May block for the disk that has the window.
   absl::Status MakeReader();
   // Copies the part from its kept piece. May block for the disk.
   absl::Status CopyPiece();
-  // Begins the part behind this one, or finishes.
+  // Begins the next part, or finishes if the range is full.
   void EndPart();
   // Makes the next read of the source below, and shares it with all readers.
   void ReadOn();
@@ -157,7 +159,7 @@ ReadRequest DecompressedSource::Decompression::NextRead() {
   most = std::min(most, part_.end_byte - next_);
   // A kept piece needs no compressed bytes, only the knowledge that the file is
   // the same. A read of no bytes tells this. If `unless` is set, a read of one
-  // byte also tells whether the caller has the bytes: it then gives none.
+  // byte also tells whether the caller has the bytes: the read then gives none.
   if (part_.piece_bytes > 0) most = read.unless.has_value() ? 1 : 0;
   read.length = request_.length == 0 ? 0 : most;
   next_ += read.length;

@@ -24,9 +24,9 @@ namespace forebay::storage::compressed {
 // compressed. Reads of files that are not compressed are forwarded unchanged.
 //
 // For a range, the source reads the compressed bytes between the last access
-// point before the range and the range's end. One read is a megabyte at most;
-// the bytes before the range are thrown away once they are decompressed. If a
-// piece of the range is kept, the piece is copied, once the source below has
+// point before the range and the range's end. Each of its reads is a megabyte
+// at most. The bytes before the range are decompressed and thrown away. Where a
+// piece of the range is kept, the piece is copied after the source below has
 // said that the file is the same.
 //
 // Besides the bytes that it gives, a read takes kBytesOfRead or
@@ -34,8 +34,8 @@ namespace forebay::storage::compressed {
 // in flight to the memory that there is.
 //
 // Thread-safe. The caller owns it, and destruction waits for the reads in
-// flight. The source below and whatever runs the tasks outlive it. After Stop,
-// the source below may be destroyed first. Read does not block. Tasks
+// flight. The source below and the object that runs the tasks outlive it. After
+// Stop, the source below may be destroyed first. Read does not block. Tasks
 // decompress at most CompressedReader::kMostAtOnce bytes, and may block for a
 // window or a piece that lies on the disk.
 //
@@ -48,7 +48,7 @@ class DecompressedSource final : public ByteSource {
   // The most compressed bytes that one read of the source below gives.
   static constexpr std::uint64_t kMostRead = std::uint64_t{1} << 20;
   // The bytes of memory of a read: the compressed bytes, zlib's state, and a
-  // window, both as it is kept and decompressed.
+  // window in its kept and in its decompressed form.
   static constexpr std::uint64_t kBytesOfRead =
       HeldBytes(kMostRead) + InflateReader::kBytes + 2 * kWindowBytes;
   // The bytes of memory of a read of a zstd file. A piece takes no more than a

@@ -12,7 +12,7 @@
 namespace forebay::storage::compressed {
 namespace {
 
-// The bytes that an entry of the table by name takes, with its node and bucket.
+// The bytes that an entry of `by_name_` takes, with its node and bucket.
 constexpr std::uint64_t kEntryBytes = 64;
 
 absl::Status Damaged(std::string_view what, std::uint64_t number) {
@@ -20,12 +20,12 @@ absl::Status Damaged(std::string_view what, std::uint64_t number) {
                                           " ", number, " is damaged"));
 }
 
-// Whether `point` can be the next one behind `last`.
+// Whether `point` can directly follow `last`.
 bool Follows(Compression compression, const AccessPoint& last,
              const AccessPoint& point) {
   if (point.offset <= last.offset) return false;
-  // A zstd decoder takes a whole block before it gives out the bytes of two
-  // pieces, so two points may have the same bit.
+  // A zstd decoder takes whole blocks. A block may hold bytes of two pieces, so
+  // two points may have the same bit.
   if (compression == Compression::kZstd && point.bit == last.bit) return true;
   return point.bit > last.bit;
 }
@@ -69,7 +69,7 @@ absl::Status FilePoints::Check() const {
       return Damaged("the first point of file", i);
     const auto points = PointsOf(file);
     // Skippable frames may lie before the first frame of a zstd file. The last
-    // piece of a zstd file may lie behind all compressed bytes.
+    // point of a zstd file may lie at the end of all compressed bytes.
     const bool is_zstd = file.compression == Compression::kZstd;
     // The bound keeps the number of a bit from overflowing.
     if (file.compressed_size > UINT64_MAX / 16 || points.front().offset != 0 ||

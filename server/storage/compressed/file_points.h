@@ -19,8 +19,8 @@
 
 namespace forebay::storage::compressed {
 
-// A compressed file of a dataset. Its points follow those of the file before it
-// in FilePointsParts::points.
+// A compressed file of a dataset. In FilePointsParts::points, its access points
+// follow those of the previous file.
 struct CompressedFile {
   // The place of the file's name in FilePointsParts::names, in bytes.
   std::uint64_t name_offset = 0;
@@ -40,7 +40,7 @@ static_assert(sizeof(CompressedFile) == 48);
 // The parts that FilePoints is made of.
 struct FilePointsParts {
   std::vector<CompressedFile> files;
-  // The names of all files, one behind the other.
+  // The names of all files, one after another.
   std::string names;
   // The access points of all files, in the order of `files`.
   std::vector<AccessPoint> points;
@@ -59,15 +59,15 @@ class FilePoints {
  public:
   using Digest = std::array<std::uint64_t, 2>;
 
-  // Returns the points, or DATA_LOSS with the reason alone if the parts do not
-  // fit together. The parts may come from a damaged file.
+  // Returns the points. DATA_LOSS: the parts do not fit together; the message
+  // is only the reason. The parts may come from a damaged file.
   static absl::StatusOr<std::shared_ptr<const FilePoints>> Create(
       FilePointsParts parts);
 
   // Returns the file of that name, or null if no such file is compressed.
   const CompressedFile* Find(std::string_view name) const;
-  // Returns the file's points in ascending order: at least one, the first of
-  // offset 0.
+  // Returns the file's points in ascending order: at least one, and the first
+  // has offset 0.
   absl::Span<const AccessPoint> PointsOf(const CompressedFile& file) const;
   // Whether pieces of the decompressed file are kept.
   bool KeepsPieces(const CompressedFile& file) const {
@@ -84,12 +84,12 @@ class FilePoints {
   }
 
   // Returns a digest of files, names and points. The digest differs for other
-  // files, and for files that were compressed anew.
+  // files, and for files that were compressed again.
   const Digest& digest() const { return digest_; }
   const FilePointsParts& parts() const { return parts_; }
 
-  // Returns the memory, in bytes, of so many files, points and bytes of names,
-  // without the windows.
+  // Returns the bytes of memory that `files` files, `points` points and `names`
+  // bytes of names take, without the windows.
   static std::uint64_t Bytes(std::uint64_t files, std::uint64_t points,
                              std::uint64_t names);
 
@@ -98,7 +98,7 @@ class FilePoints {
 
   // Checks that no offset or index in one part leads outside of another part.
   absl::Status Check() const;
-  // Returns the index behind the last point of the file with the index `file`.
+  // Returns the index after the last point of the file with the index `file`.
   std::uint64_t EndOf(std::size_t file) const;
   std::string_view NameOf(const CompressedFile& file) const;
 

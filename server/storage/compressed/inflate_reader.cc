@@ -9,14 +9,15 @@
 #include "server/base/check.h"
 #include "server/base/status.h"
 
-// A reader begins either at a member's beginning or in the middle of one. In
-// the middle zlib runs in raw mode: it gets the point's window as a dictionary,
-// and the bits of the first byte that belong to the block. In raw mode zlib
-// does not see the member's trailer, so the reader skips it itself. The
-// trailer's checksum cannot be checked, because the bytes before the point are
-// missing. The scan has checked it once.
+// A reader begins either at a member's beginning or in the middle of a member.
+// In the middle, zlib runs in raw mode: it gets the point's window as a
+// dictionary, and the bits of the first byte that belong to the block. In raw
+// mode zlib does not see the member's trailer, so the reader skips it itself.
+// The trailer's checksum cannot be checked, because the bytes before the point
+// are missing. The scan has checked it once.
 //
-// Later members of a gzip file are read whole, and zlib checks their trailers.
+// Later members of a gzip file are read completely, and zlib checks their
+// trailers.
 
 namespace forebay::storage::compressed {
 namespace {

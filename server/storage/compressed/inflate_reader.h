@@ -13,9 +13,9 @@
 
 namespace forebay::storage::compressed {
 
-// The reader of a file that is compressed by deflate: gzip members or a zlib
-// stream, from an access point on. Threads, ownership, blocking and errors are
-// as CompressedReader says.
+// Reads a file that is compressed by deflate (gzip members, or a zlib stream)
+// from an access point on. Threads, ownership, blocking and errors are as
+// CompressedReader says.
 class InflateReader final : public CompressedReader {
  public:
   // The bytes of memory of a reader, zlib's state included.
@@ -24,8 +24,8 @@ class InflateReader final : public CompressedReader {
   // Makes the reader of a part that is as long as `out`. The part begins at
   // `offset`, which is not before the point. `window` is the window of the
   // point. `out` outlives the reader. Bytes before the part are decompressed
-  // into buffers of `scratches`, and thrown away. RESOURCE_EXHAUSTED: zlib's
-  // state gets no memory.
+  // into buffers of `scratches`, and thrown away. RESOURCE_EXHAUSTED: there is
+  // no memory for zlib's state.
   static absl::StatusOr<std::unique_ptr<InflateReader>> Create(
       Compression compression, const AccessPoint& point,
       absl::Span<const std::uint8_t> window, std::uint64_t offset,
@@ -39,7 +39,7 @@ class InflateReader final : public CompressedReader {
 
  private:
   struct State;
-  // The place in the compressed bytes that the reader has come to.
+  // The reader's present place in the compressed bytes.
   enum class Place { kBetweenMembers, kInMember, kInTrailer };
 
   InflateReader(Compression compression, std::uint64_t skip,
@@ -47,8 +47,8 @@ class InflateReader final : public CompressedReader {
                 std::shared_ptr<ScratchPool> scratches,
                 std::unique_ptr<State> state);
 
-  // Decompresses at most `*left` bytes, which it subtracts from `*left`.
-  // Returns how many compressed bytes it took.
+  // Decompresses at most `*left` bytes, and subtracts their number from
+  // `*left`. Returns how many compressed bytes it took.
   absl::StatusOr<std::uint64_t> InflateSome(
       absl::Span<const std::uint8_t> compressed,
       absl::Span<std::uint8_t> scratch, std::uint64_t* left);

@@ -12,11 +12,11 @@
 #include "server/storage/compressed/access_point.h"
 
 // How points are found: zlib stops at the end of each block (Z_BLOCK). A block
-// that begins at least kMostApart / 2 behind the last point is a candidate for
-// the next one. This replaces the previous candidate. Once more than kMostApart
-// bytes were decompressed behind the last point, the candidate becomes a point.
-// Two points therefore lie as far apart as whole blocks allow, at most
-// kMostApart unless one block is longer.
+// that begins at least kMostApart / 2 after the last point is a candidate for
+// the next point. A new candidate replaces the previous one. Once more than
+// kMostApart bytes were decompressed after the last point, the candidate
+// becomes a point. Two points therefore lie as far apart as whole blocks allow:
+// at most kMostApart, unless one block is longer.
 //
 // A candidate keeps a copy of zlib's window, since the window has moved on by
 // the time that the candidate becomes a point. The copy of 32 KiB for each
@@ -25,7 +25,8 @@
 namespace forebay::storage::compressed {
 namespace {
 
-// The windowBits of zlib: a window of 32 KiB, and a gzip header or a zlib one.
+// The windowBits of zlib: a window of 32 KiB, with a gzip header or a zlib
+// header.
 constexpr int kGzipBits = MAX_WBITS + 16;
 constexpr int kZlibBits = MAX_WBITS;
 
@@ -147,7 +148,7 @@ absl::StatusOr<std::uint64_t> InflateScan::InflateSome(
     absl::Span<const std::uint8_t> rest, Out out, int* unused_bits) {
   z_stream& stream = state_->stream;
   const std::size_t given = std::min(rest.size(), kPiece);
-  // zlib only reads these bytes; its type is older than const.
+  // zlib only reads these bytes; its interface is older than const.
   stream.next_in = const_cast<Bytef*>(rest.data());
   stream.avail_in = static_cast<uInt>(given);
   stream.next_out = state_->decompressed.data();

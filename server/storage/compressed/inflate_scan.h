@@ -14,9 +14,9 @@
 namespace forebay::storage::compressed {
 
 // The scan of a file that is compressed by deflate. The first access point is
-// the file's beginning. Each further point is the last beginning of a block
-// that lies at most kMostApart behind the previous point. Gzip members may
-// follow each other, and zeros may follow the last member, as gzip permits.
+// the file's beginning. Each further point is the beginning of a block: the
+// last one that lies at most kMostApart after the previous point. Gzip members
+// may follow each other, and zeros may follow the last member, as gzip permits.
 //
 // Threads, ownership, blocking and errors are as CompressedScan says.
 class InflateScan final : public CompressedScan {
@@ -46,12 +46,12 @@ class InflateScan final : public CompressedScan {
   // Begins the member that `rest` begins with, or finds that no member follows.
   absl::Status BeginMember(absl::Span<const std::uint8_t> rest);
   // Decompresses some of `rest`. Returns how many bytes it took. If a block
-  // other than the last one ends there, sets `*unused_bits` to the bits of the
-  // last byte that belong to the next block.
+  // other than the last one ends there, sets `*unused_bits` to the number of
+  // bits of the last byte that belong to the next block.
   absl::StatusOr<std::uint64_t> InflateSome(absl::Span<const std::uint8_t> rest,
                                             Out out, int* unused_bits);
   // Makes the block that begins here the candidate for the next point, if the
-  // block is far enough behind the last point.
+  // block is far enough after the last point.
   void NoteBlock(int unused_bits);
   // Passes the candidate to `on_point`, if it is time for a new point.
   absl::Status TellPoint(OnPoint on_point);

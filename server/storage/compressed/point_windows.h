@@ -17,13 +17,12 @@ namespace forebay::storage::compressed {
 // errors.
 std::string CompressOrStore(absl::Span<const std::uint8_t> bytes);
 
-// The kept windows and pieces of many access points, one behind the other. They
-// lie in memory, or in a file of the daemon's own that is read anew for each
-// call.
+// The kept windows and pieces of many access points, one after another. They
+// lie in memory, or in a file of the daemon's own that is read at each call.
 //
 // Thread-safe and immutable. The store owns the file's descriptor, so another
 // file may take the file's name meanwhile. Find and FindPiece block for the
-// disk. Errors give the reason alone.
+// disk. An error's message is only the reason.
 class PointWindows {
  public:
   // Makes a store in memory, of bytes that CompressOrStore gave.
@@ -37,11 +36,11 @@ class PointWindows {
   std::uint64_t memory() const { return bytes_.capacity(); }  // bytes
 
   // Returns the window of a point, which is empty if the point has none.
-  // Errors: DATA_LOSS (the file does not have what was kept there), and the
-  // disk's.
+  // Errors: DATA_LOSS (the file does not have what was kept there), and those
+  // of reading the file.
   absl::StatusOr<std::string> Find(const AccessPoint& point) const;
   // Returns the piece, of `length` bytes, of a point that has one. `length` is
-  // at most kMostApart. Errors are Find's.
+  // at most kMostApart. Errors are those of Find.
   absl::StatusOr<std::string> FindPiece(const AccessPoint& point,
                                         std::uint64_t length) const;
 

@@ -8,10 +8,10 @@
 namespace forebay::storage::compressed {
 namespace {
 
-// The bytes by which a first read is longer than the part's share of the
-// compressed bytes between two points, since some stretches are compressed less
-// than others. With zstd, the read also needs whole blocks, of up to 128 KiB
-// (RFC 8878, 3.1.1.2.4).
+// A first read has this many bytes more than the part's share of the compressed
+// bytes between two points, because some stretches are compressed less than
+// others. With zstd, the read also needs whole blocks, of up to 128 KiB (RFC
+// 8878, 3.1.1.2.4).
 constexpr std::uint64_t kMoreBytes = std::uint64_t{16} << 10;
 constexpr std::uint64_t kZstdMoreBytes = std::uint64_t{144} << 10;
 
@@ -44,7 +44,7 @@ RangePart FirstPart(const FilePoints& points, const CompressedFile& file,
     part.piece_bytes = offset_of(behind) - part.point.offset;
     return part;
   }
-  // The part goes on to the first point behind `end`, or to the next piece.
+  // The part ends at `end`, or where the next piece begins.
   while (behind != all.end() && behind->offset < end &&
          !HasPiece(file.compression, *behind))
     ++behind;

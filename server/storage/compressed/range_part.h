@@ -12,20 +12,20 @@ namespace forebay::storage::compressed {
 // A range has several parts if pieces of the file are kept. Each such piece is
 // a part, and so is each stretch between two of them.
 struct RangePart {
-  // The first byte of the part, and the byte behind its last, in the
+  // The first byte of the part, and the byte after its last byte, in the
   // decompressed file.
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   // The point at which decompression begins, or whose piece has the part.
   AccessPoint point;
-  // The bytes of the piece that the part lies in. 0 if no piece is kept: the
-  // part then needs the compressed bytes that the members below name.
+  // The number of bytes of the piece in which the part lies. 0 if no piece is
+  // kept: the part then needs the compressed bytes that the members below name.
   std::uint64_t piece_bytes = 0;
-  // The first byte of the compressed file that is needed.
+  // The offset of the first byte of the compressed file that is needed.
   std::uint64_t first_byte = 0;
-  // The byte behind the last one that can be needed.
+  // The offset after the last byte of the compressed file that can be needed.
   std::uint64_t end_byte = 0;
-  // The compressed bytes that are probably enough.
+  // The number of compressed bytes that are probably enough.
   std::uint64_t first_read = 0;
 };
 

@@ -10,8 +10,8 @@
 
 namespace forebay::storage::compressed {
 
-// Returns the scan of a file of that compression. `memory` outlives it. Errors
-// are those of CompressedScan.
+// Returns a scan for a file with that compression. `memory` outlives the scan.
+// Errors are those of CompressedScan.
 absl::StatusOr<std::unique_ptr<CompressedScan>> ScanOf(
     Compression compression, base::WorkingMemory* memory);
 

@@ -10,21 +10,21 @@
 
 namespace forebay::storage::compressed {
 
-// Decodes zstd frames, one behind the other, by libzstd.
+// Decodes zstd frames, one after another, with libzstd.
 //
 // Not thread-safe. The decoder owns BytesOf(window) bytes of memory. Never
-// blocks. An error ends it until Reset, and gives the reason alone: DATA_LOSS
-// (a frame is damaged, or has too long a window), RESOURCE_EXHAUSTED (there is
-// no memory).
+// blocks. After an error, only Reset makes the decoder usable again. The
+// message is only the reason: DATA_LOSS (a frame is damaged, or has too long a
+// window), RESOURCE_EXHAUSTED (there is no memory).
 class ZstdDecoder {
  public:
-  // Makes a decoder of frames with windows of at most 2^most_window_log bytes.
+  // Makes a decoder for frames with windows of at most 2^most_window_log bytes.
   explicit ZstdDecoder(int most_window_log);
   ~ZstdDecoder();
   ZstdDecoder(const ZstdDecoder&) = delete;
   ZstdDecoder& operator=(const ZstdDecoder&) = delete;
 
-  // Returns the memory, in bytes, of a decoder of frames with windows of
+  // Returns the bytes of memory that a decoder takes for frames with windows of
   // `window_bytes` bytes.
   static constexpr std::uint64_t BytesOf(std::uint64_t window_bytes) {
     return window_bytes + (std::uint64_t{640} << 10);

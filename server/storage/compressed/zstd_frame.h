@@ -15,10 +15,10 @@ struct ZstdFrame {
   // The bytes of the header, Magic_Number included.
   std::uint64_t header_bytes = 0;
   // Whether this is a skippable frame, which has no content: decoders skip the
-  // `skipped_bytes` bytes behind its header.
+  // `skipped_bytes` bytes after its header.
   bool is_skipped = false;
   std::uint32_t skipped_bytes = 0;
-  // The number of last bytes of content that a decoder has to keep
+  // How many of the latest bytes of content a decoder has to keep
   // (Window_Size).
   std::uint64_t window_bytes = 0;
   // The bytes that the frame decompresses to, if the header tells
@@ -34,8 +34,8 @@ struct ZstdFrame {
 inline constexpr std::uint64_t kZstdHeaderBytes = 18;
 
 // Returns the header of the frame that begins with `start`, or nothing if more
-// bytes are needed to tell. Thread-safe; never blocks. DATA_LOSS, with the
-// reason alone, if no frame begins with these bytes.
+// bytes are needed to tell. Thread-safe; never blocks. DATA_LOSS: no frame
+// begins with these bytes; the message is only the reason.
 absl::StatusOr<std::optional<ZstdFrame>> ParseZstdFrame(
     absl::Span<const std::uint8_t> start);
 

@@ -32,8 +32,8 @@ class ZstdDecoders {
   std::vector<std::unique_ptr<ZstdDecoder>> spare_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The reader of a file of zstd frames, from the beginning of a frame on.
-// Threads, ownership, blocking and errors are as CompressedReader says.
+// Reads a file of zstd frames from the beginning of a frame on. Threads,
+// ownership, blocking and errors are as CompressedReader says.
 class ZstdReader final : public CompressedReader {
  public:
   // The largest window of a frame that a reader accepts, in bytes, and the
@@ -42,13 +42,13 @@ class ZstdReader final : public CompressedReader {
   static constexpr std::uint64_t kMostWindow = std::uint64_t{1}
                                                << kMostWindowLog;
   // The most bytes of a frame that a reader throws away. The scan keeps pieces
-  // of all bytes that lie further behind the frame's beginning.
+  // of all bytes that lie further from the frame's beginning.
   static constexpr std::uint64_t kMostSkip = std::uint64_t{8} << 20;
   // The bytes of memory of a reader, its decoder included.
   static constexpr std::uint64_t kBytes =
       ZstdDecoder::BytesOf(kMostWindow) + (std::uint64_t{128} << 10);
 
-  // Makes a reader of the `out.size()` bytes that begin `skip` bytes behind the
+  // Makes a reader of the `out.size()` bytes that begin `skip` bytes after the
   // access point. Bytes before them are decompressed into buffers of
   // `scratches`, and thrown away.
   ZstdReader(std::shared_ptr<ZstdDecoders> decoders,

@@ -11,17 +11,17 @@
 #include "server/storage/compressed/zstd_reader.h"
 
 // A decoder cannot begin in the middle of a frame: libzstd does not give out
-// the state that this would take. Therefore only the beginning of a frame can
+// the state that this would need. Therefore only the beginning of a frame can
 // be a point without a piece. The beginning becomes a point if it lies far
-// enough behind the last one.
+// enough after the last point.
 //
 // Once a frame is longer than ZstdReader::kMostSkip, all its further bytes are
 // kept in pieces of kMostApart bytes. The beginning of the next frame is a
 // point again.
 //
-// A candidate is the last beginning of a frame at least kMostApart / 2 behind
-// the last point. The candidate becomes a point once more than kMostApart bytes
-// lie behind the last point, or once pieces begin.
+// A candidate is the newest beginning of a frame that lies at least half of
+// kMostApart after the last point. The candidate becomes a point once the scan
+// is more than kMostApart bytes past the last point, or once pieces begin.
 
 namespace forebay::storage::compressed {
 namespace {

@@ -15,9 +15,9 @@
 
 namespace forebay::storage::compressed {
 
-// The scan of a file of zstd frames. The beginnings of frames are access
-// points. Bytes further than ZstdReader::kMostSkip behind the beginning of
-// their frame are kept in pieces. A frame whose window is longer than
+// The scan of a file of zstd frames. Access points lie at the beginnings of
+// frames. Bytes more than ZstdReader::kMostSkip after the beginning of their
+// frame are kept in pieces. A frame whose window is longer than
 // ZstdReader::kMostWindow is kept in pieces as a whole.
 //
 // Threads, ownership, blocking and errors are as CompressedScan says.
@@ -48,7 +48,7 @@ class ZstdScan final : public CompressedScan {
   ZstdScan(std::unique_ptr<State> state, base::WorkingMemory* memory);
 
   // TakeHeader and DecompressSome take some of `rest`, and return how many
-  // bytes.
+  // bytes they took.
   absl::StatusOr<std::uint64_t> TakeHeader(absl::Span<const std::uint8_t> rest,
                                            Out out, OnPoint on_point);
   absl::StatusOr<std::uint64_t> DecompressSome(
@@ -57,8 +57,8 @@ class ZstdScan final : public CompressedScan {
   // on the frame is kept in pieces.
   absl::Status BeginFrame(const ZstdFrame& frame);
   absl::Status EndFrame(OnPoint on_point);
-  // Counts in `memory_` the bytes by which a decoder with that window takes
-  // more than `counted_`.
+  // If a decoder with that window takes more bytes than `counted_`, counts the
+  // difference in `memory_`.
   absl::Status Provide(std::uint64_t window_bytes);
   // Appends bytes to `piece_`, and passes each full piece to `on_point`.
   absl::Status KeepPieces(absl::Span<const std::uint8_t> bytes,

@@ -11,11 +11,11 @@
 
 namespace forebay::storage::gathered {
 
-// The files below another root, some of which have further bytes behind their
-// own (see Pieces). Versions below this root have the larger sizes.
+// The files below another root. Some of them have further bytes after their own
+// bytes (see Pieces); the versions of these files have the larger sizes.
 //
-// Thread-safe and immutable, as Root says. Shares that root and the pieces.
-// Calls do not block, and have no errors.
+// Thread-safe and immutable, as Root says. Shares the other root and the
+// pieces. Calls do not block, and have no errors.
 class GatheredRoot final : public Root {
  public:
   // Makes a root for the pieces. `name` distinguishes datasets that gather
@@ -49,8 +49,8 @@ class GatheredRoot final : public Root {
   }
 
  private:
-  // Returns an identity that neither the root below nor pieces of another name
-  // have.
+  // Returns an identity that differs from those of the other root and of pieces
+  // with another name.
   static std::shared_ptr<const std::string> Gathered(
       const std::string& name,
       const std::shared_ptr<const std::string>& identity) {

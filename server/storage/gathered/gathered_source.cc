@@ -13,13 +13,13 @@
 
 // A gathering reads some pieces, waits for all of them, and reads the next
 // ones, until it has all bytes. Each piece is copied to its place in the range
-// as it comes. `missing_` counts the unfinished reads, and one more while the
-// call that makes them is in the source below. The thread that brings the count
+// as it comes. `missing_` is the number of unfinished reads, plus 1 while the
+// source below is being called to make them. The thread that brings the count
 // to 0 makes the next reads. This is the thread that made the reads, or the
 // thread that completes the last of them.
 //
-// If two pieces are of different revisions of the file, the gathering begins
-// anew, with all pieces. Its result never mixes bytes of two revisions.
+// If two pieces come from different revisions of the file, the gathering begins
+// again with the first piece. Its result never mixes bytes of two revisions.
 //
 // Each read of a piece has a ticket of its own, since several are in flight at
 // once. A reader who shares the range shares all these reads, and later ones as
@@ -68,7 +68,8 @@ class GatheredSource::Gathering
   }
   // Returns a read of the piece, whose bytes go to place `at` of the range.
   ReadRequest ReadOf(const Piece& piece, std::uint64_t at);
-  // Takes the result of a piece's read, and reads on if it was the last one.
+  // Takes the result of a piece's read. Makes the next reads if this was the
+  // last read in flight.
   void Take(const Piece& piece, std::uint64_t at,
             absl::StatusOr<ReadResult> result);
   // Copies the bytes of a piece to their place.
@@ -76,8 +77,8 @@ class GatheredSource::Gathering
                     const ReadResult& result);
   // Takes one off `missing_`. Returns whether it is 0 now.
   bool Arrive();
-  // Returns whether nothing is left to read. Begins anew if the pieces are of
-  // several revisions.
+  // Returns whether nothing is left to read. Begins again if the pieces came
+  // from several revisions.
   bool IsOver();
   // Makes the next reads, or finishes.
   void ReadOn();
@@ -88,9 +89,9 @@ class GatheredSource::Gathering
   // Only the thread that makes the next reads uses the members up to `tries_`.
   const std::vector<Piece> pieces_;
   std::size_t next_piece_ = 0;
-  // The bytes of the next piece that were read.
+  // The offset in the next piece at which the next read begins.
   std::uint64_t within_ = 0;
-  // The bytes of the range that were read.
+  // The offset in the range at which the next read's bytes go.
   std::uint64_t at_ = 0;
   int tries_ = 1;
 
@@ -101,7 +102,7 @@ class GatheredSource::Gathering
   absl::Status status_ ABSL_GUARDED_BY(mutex_);  // the first error
   // Whether the caller has the bytes of this revision already.
   bool has_all_ ABSL_GUARDED_BY(mutex_) = false;
-  // The file's revision, as the first piece told it.
+  // The file's revision, as the read of the first piece gave it.
   std::optional<Revision> revision_ ABSL_GUARDED_BY(mutex_);
   // Whether pieces of several revisions came.
   bool is_mixed_ ABSL_GUARDED_BY(mutex_) = false;
@@ -244,8 +245,8 @@ bool GatheredSource::Gathering::IsOver() {
 
 void GatheredSource::Gathering::ReadOn() {
   // The reads may already have finished when Read returns. This loop then
-  // begins the next reads. If their callbacks called ReadOn instead, the stack
-  // would grow with each round of reads.
+  // begins the next reads. If the callbacks of the reads called ReadOn instead,
+  // the stack would grow with each round of reads.
   while (!IsOver()) {
     std::vector<ReadRequest> reads;
     BeginReads(&reads);

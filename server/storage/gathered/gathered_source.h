@@ -19,7 +19,7 @@ namespace forebay::storage::gathered {
 
 // Serves ranges that lie past a file's own bytes, below GatheredRoots, by
 // reading the pieces that they are made of. Reads of a file's own bytes are
-// forwarded. All pieces of a read are of one revision of the file.
+// forwarded. All pieces of a read come from one revision of the file.
 //
 // Besides the bytes that it gives, a read takes kBytesOfRead of memory,
 // whatever its length. The caller limits the reads in flight to the memory that

@@ -32,8 +32,8 @@ class Pieces {
   virtual std::uint64_t OwnSize(const std::string& object,
                                 std::uint64_t size) const = 0;
   // Returns the pieces, in their order, that make up the `length` bytes from
-  // `offset` on. The range lies behind the file's own bytes. DATA_LOSS, with
-  // the reason alone, if there are no such pieces.
+  // `offset` on. The range lies after the file's own bytes. DATA_LOSS: no
+  // pieces make up this range; the message is only the reason.
   virtual absl::StatusOr<std::vector<Piece>> Find(
       const std::string& object, std::uint64_t offset,
       std::uint64_t length) const = 0;

@@ -26,16 +26,16 @@ struct CredentialsEnvironment {
 };
 
 // Finds the credentials of this host in the order of Google's libraries:
-// 1. The file that GOOGLE_APPLICATION_CREDENTIALS names: a service account's
-//    key, or a user's.
+// 1. The file that GOOGLE_APPLICATION_CREDENTIALS names: the key of a service
+//    account, or a user's credentials.
 // 2. The file application_default_credentials.json of gcloud.
 // 3. The metadata server.
 //
-// Uses the first credentials that it finds; a fault in these is an error.
+// Uses the first credentials that it finds, and fails if these are faulty.
 // Returns null if there are none: only public objects can then be read.
 //
-// Not to be called on the engine's thread. Blocks for files and for the
-// metadata server, some seconds if there is none. `client` and `wall`
+// Must not be called on the thread of `client`'s engine. Blocks for files and
+// for the metadata server, some seconds if there is none. `client` and `wall`
 // (nanoseconds since 1970) outlive the result. Errors name the file: NOT_FOUND,
 // PERMISSION_DENIED, INVALID_ARGUMENT.
 absl::StatusOr<std::unique_ptr<TokenSource>> FindCredentials(

@@ -16,15 +16,16 @@
 namespace forebay::storage::gcs {
 
 // Lists objects below GcsRoots in Google Cloud Storage. The folders directly
-// below a root are listed side by side, on threads that end before List
+// below a root are listed in parallel, on threads that end before List
 // returns. A page has 1,000 objects.
 //
 // Thread-safe. `client` and `authorizer` (which may be null) outlive it. Calls
-// block, as ObjectLister says. Errors are ObjectLister's; PERMISSION_DENIED
-// names the credentials that were used.
+// block, as ObjectLister says. Errors are those of ObjectLister;
+// PERMISSION_DENIED names the credentials that were used.
 class GcsLister final : public ObjectLister {
  public:
-  // `credentials` names the account of the requests, for people.
+  // `credentials` is the human-readable name of the account that makes the
+  // requests.
   GcsLister(http::Client* client, http::Authorizer* authorizer,
             std::string credentials)
       : client_(client),

@@ -17,7 +17,7 @@ using Json = nlohmann::json;
 
 using http::BrokenList;
 
-// Returns the text of a field, or null if there is no such text.
+// Returns the text of a field, or null if the field is missing or not a string.
 const std::string* StringIn(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found == object.end() ? nullptr : found->get_ptr<const std::string*>();

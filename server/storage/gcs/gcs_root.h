@@ -47,10 +47,12 @@ class GcsRoot final : public Root {
   const std::string& prefix() const { return prefix_; }
 
   // Returns the URL of the bytes of one generation of an object.
-  // INVALID_ARGUMENT, with the reason alone, if no object can have that name.
+  // INVALID_ARGUMENT: no object can have that name; the message is only the
+  // reason.
   absl::StatusOr<std::string> MediaUrl(std::string_view object,
                                        std::int64_t generation) const;
-  // Returns the URL of an object's size and generation. Errors are MediaUrl's.
+  // Returns the URL of an object's size and generation. Errors are those of
+  // MediaUrl.
   absl::StatusOr<std::string> StatUrl(std::string_view object) const;
   // Returns the URL of a page of the list of objects below a folder of the
   // root. The folder is "", or a name that ends with a slash. The token ""

@@ -16,9 +16,9 @@ namespace forebay::storage::gcs {
 // Tokens that a server hands out: the metadata server of a VM, or Google's
 // OAuth 2 server for a user's refresh token (RFC 6749, section 6).
 //
-// Only the engine's thread calls Fetch. `client` and `wall` (nanoseconds since
-// 1970) outlive it, and the client's calls are over before it is destroyed.
-// Never blocks. Errors are as TokenSource says.
+// Only the thread of the client's engine calls Fetch. `client` and `wall`
+// (nanoseconds since 1970) outlive it, and the client's calls are over before
+// it is destroyed. Never blocks. Errors are as TokenSource says.
 class OauthTokens final : public TokenSource {
  public:
   // Returns the tokens of the VM's default account, from

@@ -15,12 +15,12 @@
 
 namespace forebay::storage::gcs {
 
-// Keeps the token of a source for all requests, and fetches the next token
+// Keeps the token of a TokenSource for all requests, and fetches the next token
 // before the present one expires. At most one fetch is under way. Requests wait
-// for it only if no good token is left.
+// for the fetch only if no good token is left.
 //
-// Only the engine's thread uses it. `source` and `wall` (nanoseconds since
-// 1970) outlive it, and all Authorize calls are answered before it is
+// Only the thread of the http::Engine uses it. `source` and `wall` (nanoseconds
+// since 1970) outlive it, and all Authorize calls are answered before it is
 // destroyed. Never blocks. Errors are those of the source. While a token is
 // good, a failed fetch does no harm.
 class TokenCache final : public http::Authorizer {

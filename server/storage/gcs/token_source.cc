@@ -9,7 +9,7 @@
 namespace forebay::storage::gcs {
 namespace {
 
-// The longest life that a token is believed to have.
+// The longest lifetime that is believed, in seconds.
 constexpr std::int64_t kMaxSeconds = 24 * 3600;
 
 }  // namespace

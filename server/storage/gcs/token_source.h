@@ -19,22 +19,22 @@ struct Token {
 
 // Fetches tokens.
 //
-// Only the engine's thread uses it. The caller owns it; it outlives the calls
-// that it makes. Never blocks. Errors of Fetch name the credentials:
-// PERMISSION_DENIED, INVALID_ARGUMENT (they cannot be used), UNAVAILABLE (a
-// fault that may pass, retried in vain).
+// Only the thread of the http::Engine uses it. The caller owns it; it outlives
+// the calls that it makes. Never blocks. Errors of Fetch name the credentials:
+// PERMISSION_DENIED, INVALID_ARGUMENT (the credentials cannot be used),
+// UNAVAILABLE (a fault that may pass, retried in vain).
 class TokenSource {
  public:
   virtual ~TokenSource() = default;
 
-  // Returns the name of the tokens' account, for people.
+  // Returns the human-readable name of the tokens' account.
   virtual const std::string& name() const = 0;
   // Calls `done` once, perhaps before it returns, with a new token.
   virtual void Fetch(std::function<void(absl::StatusOr<Token>)> done) = 0;
 };
 
 // Parses the answer of an OAuth 2 server: {"access_token", "expires_in"} (RFC
-// 6749, 5.1). `now_nanos` is the wall clock's. DATA_LOSS if the answer is
+// 6749, 5.1). `now_nanos` is the wall clock's time. DATA_LOSS if the answer is
 // malformed.
 absl::StatusOr<Token> ParseTokenAnswer(std::string_view json,
                                        std::int64_t now_nanos);

@@ -28,7 +28,7 @@ std::string Quoted(std::string_view text) {
   return line.empty() ? "" : absl::StrCat(" (", line, ")");
 }
 
-// Returns the code of an answer that did not come whole.
+// Returns the code of an answer that did not come completely.
 absl::StatusCode CodeOf(HttpFailure failure) {
   switch (failure) {
     case HttpFailure::kNone:

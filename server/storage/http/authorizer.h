@@ -12,8 +12,8 @@ namespace forebay::storage::http {
 
 // Gives requests the headers that tell servers who makes them.
 //
-// Only the engine's thread uses it. The caller owns it; it outlives the calls
-// that use it. Never blocks. Errors of Authorize: PERMISSION_DENIED and
+// Only the thread of the Engine uses it. The caller owns it; it outlives the
+// calls that use it. Never blocks. Errors of Authorize: PERMISSION_DENIED and
 // INVALID_ARGUMENT (credentials that cannot be used; the message names them),
 // UNAVAILABLE (a fault that may pass).
 class Authorizer {

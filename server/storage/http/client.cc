@@ -321,7 +321,7 @@ absl::Status Client::SilenceError(const Calling& calling,
 
 void Client::Finish(const std::shared_ptr<Calling>& calling,
                     absl::StatusOr<HttpResponse> result) {
-  const auto held = calls_.extract(calling->id);  // keeps it alive
+  const auto held = calls_.extract(calling->id);  // keeps the call alive
   if (calling->request != 0) engine_->Cancel(calling->request);
   if (calling->call.done) calling->call.done(std::move(result));
 }

@@ -23,8 +23,7 @@ namespace forebay::storage::http {
 // from the beginning of the first attempt, over all attempts. Once a byte has
 // come, only the number of attempts limits the call.
 struct Patience {
-  // The limit in nanoseconds while the host has not answered any other call,
-  // either.
+  // The limit in nanoseconds while the host answers no other call either.
   std::int64_t silent_host_nanos = INT64_MAX;
   // The limit in nanoseconds if the host has answered other calls meanwhile. At
   // least `silent_host_nanos`.
@@ -35,11 +34,11 @@ struct Patience {
 struct Call {
   HttpRequest request;  // its `done` is empty
   Authorizer* authorizer = nullptr;
-  // Judges an answer with a status of success whose body came whole, or was
-  // longer than its room (HttpFailure::kTooLong). If `judge` returns an error
-  // for which RetryPolicy::MayPass is true, such as DATA_LOSS, the request is
-  // made again. The error's message gives only the reason. If `judge` is empty,
-  // every whole answer with a status of success is good.
+  // Judges an answer with a status of success whose body came completely, or
+  // was too long (HttpFailure::kTooLong). If `judge` returns an error for which
+  // RetryPolicy::MayPass is true, such as DATA_LOSS, the request is made again.
+  // The error's message gives only the reason. If `judge` is empty, every whole
+  // answer with a status of success is good.
   std::function<absl::Status(const HttpResponse&)> judge;
   // Returns the URL that a redirect (3xx) leads to, or an error. The request is
   // made there as a part of the same attempt, without the authorizer's headers.
@@ -108,7 +107,8 @@ class Client {
   // come.
   bool IsUnanswered(Id id) const;
   // Takes a retry off the budget of the call's host, for a request that is made
-  // beside the call. Returns false if the budget has no retry now.
+  // in addition to the call's own. Returns false if the budget has no retry
+  // now.
   bool MayRepeat(Id id);
 
   // Returns the number of hosts that the client remembers.
@@ -141,7 +141,7 @@ class Client {
     Authorizer::Headers headers;
     // Whether the server has refused the authorizer's headers once.
     bool refused = false;
-    // The redirects of this attempt.
+    // The number of redirects in this attempt.
     int redirects = 0;
     // The time at which this attempt began.
     std::int64_t asked_nanos = 0;
@@ -193,7 +193,7 @@ class Client {
   // Ends the pause before an attempt.
   void Repeat(const std::shared_ptr<Calling>& calling);
 
-  // Whether a byte of an answer, and not of a redirect, has come to the call.
+  // Whether the call has received a byte of an answer that is not a redirect.
   static bool IsAnswered(const Calling& calling) {
     return calling.is_answered || calling.heard_nanos != INT64_MIN;
   }

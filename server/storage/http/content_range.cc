@@ -118,7 +118,7 @@ absl::Status CheckRange(const HttpResponse& answer, const HttpRange& range,
   const bool is_longer = answer.failure == HttpFailure::kTooLong;
   if (!is_longer && answer.filled == range.length) return absl::OkStatus();
   // A body that is compressed for this answer has a length that the server did
-  // not know when it began.
+  // not know when it began to send.
   if (answer.status == 200 && IsEncoded(answer) &&
       answer.Header("content-length") == nullptr)
     return IgnoresRanges(answer);

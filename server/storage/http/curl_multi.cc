@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kMillis = 1'000'000;
 // The most events of a turn; further events wait for the next turn.
 constexpr std::size_t kEvents = 256;
-// The time between two nudges, and the time until curl is asked again when it
+// The time between two nudges, and the time until curl is asked again after it
 // had no memory.
 constexpr std::int64_t kNudgeNanos = 50 * kMillis;
 constexpr std::int64_t kRetryNanos = 10 * kMillis;
@@ -91,8 +91,8 @@ void CurlMulti::Remove(CURL* easy) {
   KeepConnections();
 }
 
-// Curl's limit also counts the connections in use. If more than the limit are
-// in use, curl would close each when its transfer ends.
+// Curl's limit also counts the connections in use. If more connections than the
+// limit are in use, curl would close each one when its transfer ends.
 void CurlMulti::KeepConnections() {
   curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS,
                     idle_connections_ + static_cast<long>(transfers_.size()));
@@ -130,7 +130,7 @@ void CurlMulti::LookAtDue() {
 
 // Curl 7.88 tries a host's next address only when something makes curl look at
 // the transfer. There may be no socket or timer that does so. The end of a
-// pause does, so each young transfer is paused for a moment.
+// pause makes curl look, so each young transfer is paused for a moment.
 void CurlMulti::Nudge() {
   if (young_.empty() || Now() < nudge_nanos_) return;
   nudge_nanos_ = Now() + kNudgeNanos;
@@ -159,7 +159,7 @@ int CurlMulti::MillisToWait(int millis) const {
   const std::int64_t next =
       young_.empty() ? look_nanos_ : std::min(look_nanos_, nudge_nanos_);
   if (next == INT64_MAX) return millis;
-  // The wait is rounded up: a wake-up before the time would spin.
+  // The wait is rounded up: a wake-up before the time would make the loop spin.
   const std::int64_t left = (next - Now() + kMillis - 1) / kMillis;
   return static_cast<int>(
       std::clamp<std::int64_t>(left, 0, static_cast<std::int64_t>(millis)));

@@ -13,7 +13,7 @@
 namespace forebay::storage::http {
 
 // Runs libcurl's transfers, whose sockets epoll watches. The cost of one
-// transfer therefore does not grow with their number.
+// transfer therefore does not grow with the number of transfers.
 //
 // One thread calls everything but Wake, which any thread may call. The caller
 // owns the transfers' handles, and removes each before it ends the handle or
@@ -21,9 +21,9 @@ namespace forebay::storage::http {
 // while names are being resolved. No other call blocks.
 //
 // The process must not fork: curl closes some sockets before it removes them
-// from epoll, which would go on to report a child's copies of these sockets.
-// Errors: Create gives INTERNAL and RESOURCE_EXHAUSTED; those of transfers are
-// in Finished.
+// from epoll. If a child process had copies of these sockets, epoll would go on
+// to report them. Errors: Create gives INTERNAL and RESOURCE_EXHAUSTED; errors
+// of transfers are in Finished.
 class CurlMulti {
  public:
   // A transfer that has finished, and its result.
@@ -42,7 +42,7 @@ class CurlMulti {
 
   // Begins a transfer at the next Turn. Returns false if there is no memory.
   bool Add(CURL* easy);
-  // Drops a transfer. Ignores one that was not added.
+  // Drops a transfer. Ignores a transfer that was not added.
   void Remove(CURL* easy);
 
   // Waits until a transfer can go on or Wake is called, at most `millis`
@@ -83,7 +83,8 @@ class CurlMulti {
   const base::Fd epoll_;
   const base::Fd wake_;  // an eventfd
   // The time at which curl wants to look at its transfers whatever their
-  // sockets do. By the monotonic clock, as curl's own timeouts are.
+  // sockets do. The time is the monotonic clock's, which curl's own timeouts
+  // also use.
   std::int64_t look_nanos_ = INT64_MAX;
 };
 

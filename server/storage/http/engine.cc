@@ -213,7 +213,7 @@ int Engine::MillisToWait() {
   if (!timers_.empty()) next = std::min(next, timers_.begin()->first);
   const std::int64_t now = clock_->NowNanos();
   if (next <= now) return 0;
-  // The wait is rounded up: a wake-up before the time would spin.
+  // The wait is rounded up: a wake-up before the time would make the loop spin.
   return static_cast<int>(
       std::min((next - now - 1) / 1'000'000 + 1, kMaxWaitMillis));
 }

@@ -23,9 +23,9 @@ namespace forebay::storage::http {
 
 class Transfer;
 
-// The limits and surroundings of an engine.
+// The limits of an engine, its clock, and the certificates that it trusts.
 struct EngineOptions {
-  // The idle connections that stay open for later requests.
+  // The number of idle connections that stay open for later requests.
   int idle_connections = 256;
   // The clock by which timeouts end and timers are due.
   const base::Clock* clock = base::Clock::Monotonic();
@@ -33,8 +33,8 @@ struct EngineOptions {
 };
 
 // Makes HTTP/1.1 requests, any number at once, on one thread named forebay-net.
-// Connections stay open for later requests. The engine makes a request once:
-// its caller retries. Redirects are answers like any other.
+// Connections stay open for later requests. The engine makes each request only
+// once; the caller retries. Redirects are answers like any other.
 //
 // Any thread may call Post. The other functions may be called only on the
 // engine's own thread, from tasks, timers and `done`s, which must not block.
@@ -42,7 +42,7 @@ struct EngineOptions {
 // The caller owns the engine. Its destruction, on another thread, runs the
 // posted tasks, drops the timers, and answers the remaining requests with
 // kCancelled. Post, Start, At and Cancel do not block. Errors: Create gives
-// INTERNAL and RESOURCE_EXHAUSTED; those of requests are in their answers.
+// INTERNAL and RESOURCE_EXHAUSTED; errors of requests are in their answers.
 class Engine {
  public:
   using Id = std::uint64_t;
@@ -59,8 +59,8 @@ class Engine {
   Id Start(HttpRequest request);
   // Drops a request that is in flight: its `done` is not called.
   void Cancel(Id id);
-  // Returns, for people, what a request in flight waits for. Returns "" once
-  // its answer has begun, or if no such request is in flight.
+  // Returns in words, for messages, what a request in flight waits for. Returns
+  // "" once its answer has begun, or if no such request is in flight.
   std::string StageOf(Id id) const;
   // Runs `task` once the clock shows `nanos`.
   void At(std::int64_t nanos, std::function<void()> task);
@@ -82,7 +82,8 @@ class Engine {
   void CancelAll();
   // Answers a request with a failure, and forgets it.
   void Finish(Id id, HttpFailure failure, std::string reason);
-  // Forgets a transfer. The caller keeps its handle for reuse, or ends it.
+  // Forgets a transfer, and returns it. The caller keeps the transfer's handle
+  // for reuse, or ends the handle.
   std::unique_ptr<Transfer> Take(Id id);
   // Returns the milliseconds until the next timer or timeout is due.
   int MillisToWait();
@@ -93,7 +94,7 @@ class Engine {
   std::unordered_map<Id, std::unique_ptr<Transfer>> transfers_;
   // The handles of finished transfers, for reuse.
   std::vector<CURL*> idle_;
-  // The requests that could not be started, to be answered soon.
+  // The requests that could not be started and are to be answered soon.
   std::vector<Id> stillborn_;
   std::multimap<std::int64_t, std::function<void()>> timers_;
   Id last_id_ = 0;

@@ -12,8 +12,8 @@
 
 namespace forebay::storage::http {
 
-// Returns the stamp of an object's version that has this entity tag (RFC 9110,
-// 8.8.3): a hash of the tag. Thread-safe; never blocks.
+// Returns the stamp of the version of an object with this entity tag (RFC 9110,
+// 8.8.3). The stamp is a hash of the tag. Thread-safe; never blocks.
 std::int64_t StampOfTag(std::string_view tag);
 
 // Finds entity tags by their stamps. A version keeps only the stamp, but a

@@ -8,18 +8,19 @@
 
 namespace forebay::storage::http {
 
-// The rules by which a late request is made a second time.
+// The rules for making a late request a second time.
 struct HedgeOptions {
-  // The most second requests for each first request; more than 0.
+  // The most second requests, as a share of the first requests; more than 0.
   double share = 0.05;
-  // The second requests that may be made at once beyond that share.
+  // The number of second requests that may be made at once beyond that share.
   double burst = 8;
   // A first byte is late after `lateness` times the `quantile` of all times to
   // the first byte.
   double quantile = 0.95;
   double lateness = 2;
-  // `first_delay_nanos` is the delay until enough first bytes have come to tell
-  // the usual time. After that, `min_delay_nanos` is the shortest delay.
+  // The delays before a second request. `first_delay_nanos` applies while too
+  // few first bytes have come to tell the usual time. Later, the delay is at
+  // least `min_delay_nanos`.
   std::int64_t first_delay_nanos = 1'000'000'000;
   std::int64_t min_delay_nanos = 2'000'000;
   // For this time after a server said that it is overloaded, no second requests
@@ -57,8 +58,8 @@ class HedgePolicy {
  private:
   const HedgeOptions options_;
   schedule::QuantileSketch first_bytes_;
-  // The time of this bucket is the number of first requests, in seconds: each
-  // first request adds `share` of a second one.
+  // A second of this bucket's time stands for one first request. Each first
+  // request therefore adds `share` of a second request.
   schedule::TokenBucket budget_;
   std::int64_t requests_ = 0;
   std::int64_t quiet_until_nanos_ = INT64_MIN;

@@ -17,10 +17,10 @@
 
 namespace forebay::storage::http {
 
-// Makes calls of a Client. If an answer does not begin in time, it makes the
-// request again beside the first, as a HedgePolicy says. The first good answer
-// that begins is taken, and the other request is dropped. The two requests have
-// the same `into`, to which only the taken one writes.
+// Makes calls of a Client. If an answer does not begin in time, the request is
+// made once more beside the first, as a HedgePolicy says. The good answer that
+// begins first is taken, and the other request is dropped. Both requests have
+// the same `into`; only the taken answer is written to it.
 //
 // Only the engine's thread uses and destroys it; any thread may make it. The
 // client outlives it. Destruction drops the calls that are left. Never blocks.
@@ -54,7 +54,8 @@ class HedgedClient {
   std::uint64_t busy() const { return busy_; }
   // Returns the median time to the first byte, or 0 if it is unknown.
   std::int64_t usual_nanos() const { return policy_.UsualNanos(); }
-  // Returns the nanoseconds after which a call that brings nothing is stalled.
+  // Returns the nanoseconds after which a call that brings nothing counts as
+  // stalled.
   std::int64_t stall_nanos() const { return stall_threshold_.nanos(); }
 
  private:
@@ -107,7 +108,7 @@ class HedgedClient {
               absl::StatusOr<HttpResponse> result);
   // Cancels the requests that are under way.
   void Drop(Pair* pair);
-  // Counts an answer, and tells the policy of it.
+  // Counts an answer, and passes what it shows to the policy.
   void Saw(const HttpResponse& answer, int attempt);
 
   // Watches for the time at which the pair's answer is late.
@@ -118,7 +119,7 @@ class HedgedClient {
 
   Client* const client_;
   HedgePolicy policy_;
-  // The threshold is made of times to the first byte.
+  // The threshold is computed from the times to the first byte.
   schedule::StallThreshold stall_threshold_;
   Id last_id_ = 0;
   std::unordered_map<Id, std::shared_ptr<Pair>> pairs_;

@@ -15,8 +15,8 @@ namespace forebay::storage::http {
 // which version it has. These servers give no list.
 //
 // Thread-safe. The client outlives it. Calls block, as ObjectLister says.
-// Errors are ObjectLister's; INVALID_ARGUMENT also if a server tells no size,
-// or nothing by which a change would show.
+// Errors are those of ObjectLister; INVALID_ARGUMENT also if a server tells no
+// size, or nothing that would show a change.
 class HttpLister final : public ObjectLister {
  public:
   explicit HttpLister(Client* client) : client_(client) {}

@@ -31,8 +31,8 @@ class HttpProtocol final : public Protocol {
 
 // Returns the current version of an object, by a HEAD request. Blocks, but not
 // for long once `stop` is requested; must not be called on the engine's thread.
-// Errors are ByteSource's; INVALID_ARGUMENT also if the server does not tell
-// the size; CANCELLED if `stop` was requested.
+// Errors are those of ByteSource; INVALID_ARGUMENT also if the server does not
+// tell the size; CANCELLED if `stop` was requested.
 absl::StatusOr<ObjectVersion> StatObject(Client* client, const HttpRoot& root,
                                          std::string_view object,
                                          const std::stop_token& stop = {});

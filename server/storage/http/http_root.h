@@ -35,8 +35,8 @@ class HttpRoot final : public Root {
   // Returns the origin (OriginOf) that all URLs below the root have.
   const std::string& origin() const { return origin_; }
 
-  // Returns the URL of an object. INVALID_ARGUMENT, with the reason alone, if
-  // the name leads elsewhere.
+  // Returns the URL of an object. INVALID_ARGUMENT: the name leads out of the
+  // root; the message is only the reason.
   absl::StatusOr<std::string> UrlOf(std::string_view object) const;
 
  private:

@@ -24,7 +24,7 @@ bool IsLinkLocal4(const std::uint8_t* bytes) {
 bool IsLinkLocal6(const in6_addr& address) {
   if (IN6_IS_ADDR_LINKLOCAL(&address)) return true;
   // IPv4 addresses are embedded as mapped, as compatible (RFC 4291, 2.5.5), or
-  // behind the well-known prefix of NAT64 (RFC 6052, 2.1).
+  // after the well-known prefix of NAT64 (RFC 6052, 2.1).
   static constexpr std::uint8_t kNat64[12] = {0, 0x64, 0xff, 0x9b};
   if (IN6_IS_ADDR_V4MAPPED(&address) || IN6_IS_ADDR_V4COMPAT(&address) ||
       std::memcmp(kNat64, &address, sizeof(kNat64)) == 0)

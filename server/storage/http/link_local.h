@@ -5,9 +5,10 @@
 
 namespace forebay::storage::http {
 
-// Whether `host` is reached only on this link, or tells a VM of a cloud its
-// secrets. `host` is an address, with or without brackets, or a name. Names are
-// compared and not looked up. Thread-safe; never blocks.
+// Whether `host` can be reached only on this host's network link, or is a
+// metadata server, which tells a cloud's VM its secrets. `host` is an address,
+// with or without brackets, or a name. Names are compared and not looked up.
+// Thread-safe; never blocks.
 bool IsLinkLocal(const std::string& host);
 
 }  // namespace forebay::storage::http

@@ -12,7 +12,7 @@
 
 namespace forebay::storage::http {
 
-// The reason why no whole answer came.
+// The reason why no complete answer came.
 enum class HttpFailure {
   kNone,
   kInvalid,    // the request cannot be made: its URL is malformed
@@ -49,8 +49,8 @@ struct HttpResponse {
   std::int64_t first_byte_nanos = 0;
   // The bytes that were written to HttpRequest::into.
   std::uint64_t filled = 0;
-  // The body, if it did not go to HttpRequest::into. An error keeps its first 4
-  // KiB.
+  // The body, unless it was written to HttpRequest::into. Only the first 4 KiB
+  // of an error's body are kept.
   std::string body;
 
   // Whether the status is 2xx.
@@ -71,10 +71,10 @@ struct HttpRequest {
   std::string url;                   // its scheme is http or https
   std::vector<std::string> headers;  // "Name: value"
   std::string body;                  // the body of a POST
-  // Whether the request goes past any proxy that the environment names.
+  // Whether the request bypasses any proxy that the environment names.
   bool direct = false;
-  // Refuses link-local addresses, such as the metadata server of a VM. Set for
-  // URLs that clients choose.
+  // Whether link-local addresses, such as the metadata server of a VM, are
+  // refused. True for URLs that clients choose.
   bool refuse_link_local = false;
   Timeouts timeouts;
 

@@ -18,8 +18,8 @@ namespace forebay::storage::http {
 // A page of a list of objects.
 struct ListPage {
   std::vector<ListedObject> objects;
-  // The folders of a list of one level: names below the root, each with its
-  // slash.
+  // The folders, if only one level is listed: names below the root, each with a
+  // slash at its end.
   std::vector<std::string> folders;
   // The token of the next page, or "" on the last page.
   std::string next_token;
@@ -56,7 +56,8 @@ absl::Status BrokenList(absl::string_view reason);
 
 // Calls `each` with all objects of `place`, in the byte order of their names, a
 // page at a time. Ends early once `each` returns false. Blocks, but not for
-// long once its stop is requested; must not be called on the engine's thread.
+// long once `options.stop` is requested; must not be called on the engine's
+// thread.
 //
 // The caller adds the place's name to errors: NOT_FOUND (no such bucket),
 // PERMISSION_DENIED, UNAVAILABLE, DATA_LOSS (pages that form no valid list),
@@ -73,7 +74,7 @@ absl::Status ListEach(
     const std::function<absl::Status(const std::string& folder)>& list);
 
 // Calls `each` with all objects of `place`, as ObjectLister::List does. The
-// folders directly below the place are listed side by side, on threads that end
+// folders directly below the place are listed in parallel, on threads that end
 // before ListByFolder returns. Blocking and errors are those of ListObjects.
 absl::Status ListByFolder(Client* client, const PagedPlace& place,
                           const std::function<void(ListedObject)>& each,

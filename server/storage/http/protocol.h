@@ -12,13 +12,13 @@
 
 namespace forebay::storage::http {
 
-// A range of an object's bytes, at least one.
+// A range of at least one byte of an object.
 struct HttpRange {
   std::uint64_t offset = 0;  // bytes
   std::uint64_t length = 0;  // bytes
 };
 
-// Makes the requests for ranges of objects of one kind of server, and checks
+// Makes the requests for ranges of objects on one kind of server, and checks
 // the answers.
 //
 // Thread-safe and immutable; the caller owns it. Never blocks. Errors give the
@@ -28,8 +28,8 @@ class Protocol {
   virtual ~Protocol() = default;
 
   // Returns the request for a range of the object that `read` names.
-  // INVALID_ARGUMENT if its root is of another kind, or if no object can have
-  // that name.
+  // INVALID_ARGUMENT if the root of `read` is of another kind, or if no object
+  // can have that name.
   virtual absl::StatusOr<HttpRequest> Ask(const ReadRequest& read,
                                           const HttpRange& range) const = 0;
 

@@ -374,7 +374,7 @@ void RangedSource::Complete(const std::shared_ptr<Reading>& reading) {
 void RangedSource::Fail(const std::shared_ptr<Reading>& reading,
                         const absl::Status& error) {
   if (std::exchange(reading->over, true)) return;
-  const auto held = readings_.extract(reading);  // keeps it alive
+  const auto held = readings_.extract(reading);  // keeps the read alive
   tickets_.erase(reading->request.ticket);
   for (const Queue::Id id : reading->asked) {
     const auto found = underway_.find(id);

@@ -45,7 +45,7 @@ struct RangedSourceOptions {
   HedgeOptions hedge = {};
 };
 
-// Reads objects of one host over HTTP by the requests of a Protocol.
+// Reads objects of one host over HTTP, by requests that a Protocol makes.
 //
 // The source adjusts the number of requests at once to get the most bytes a
 // second. Parts that pause between attempts, or have brought nothing for long,
@@ -77,8 +77,8 @@ class RangedSource final : public SharedOutSource {
   void Forget(std::uint64_t job) override;
 
   // Returns the state at the time when the engine's thread last began or ended
-  // a request. `concurrency` is the number of requests at once that was found
-  // best. Does not block.
+  // a request. `concurrency` is the number of simultaneous requests that was
+  // found best. Does not block.
   SourceState State() const override;
 
  private:
@@ -153,7 +153,7 @@ class RangedSource final : public SharedOutSource {
   // The readings by ticket; readings_ owns them.
   std::unordered_map<std::uint64_t, Reading*> tickets_;
   std::unordered_map<Queue::Id, Underway> underway_;
-  // The places of the parts in underway_.
+  // Knows which parts in underway_ have a place among those in flight.
   StartedParts parts_;
   // Null while the source is ending.
   std::unique_ptr<HedgedClient> calls_;

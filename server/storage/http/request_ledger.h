@@ -45,7 +45,7 @@ struct JobRequests {
 // Thread-safe. The client owns it. Never blocks for long. No errors.
 class RequestLedger final : public schedule::JobShares {
  public:
-  // Adds counts to those of a job.
+  // Adds `counts` to the counts of `job`.
   void Book(std::uint64_t job, RequestKind kind, const RequestCounts& counts);
 
   // Returns the counts of a job, which are zeros if it made no request.

@@ -4,8 +4,8 @@
 
 // How a cost is measured: in a stretch the host is always busy, so its duration
 // is the time that its requests and their bytes took together. From two
-// stretches with requests of different sizes, schedule::RequestCost tells the
-// cost of a request from that of its bytes.
+// stretches with requests of different sizes, schedule::RequestCost separates
+// the cost of a request from the cost of its bytes.
 //
 // A stretch ends after enough requests. Requests that are in flight at its end
 // are counted when they end, for the part of their time that lies in the

@@ -9,10 +9,10 @@
 
 namespace forebay::storage::http {
 
-// Measures, in stretches of time, what a request costs besides its bytes.
-// During a stretch, further requests always waited, as many as allowed were in
-// flight, and none failed. A request that a stretch cuts off counts in part: by
-// the share of its time that lies within the stretch.
+// Measures, in stretches of time, what a request costs besides its bytes. A
+// stretch is a period in which further requests always waited, as many requests
+// as allowed were in flight, and none failed. A request that a stretch cuts off
+// counts in part: by the share of its time that lies within the stretch.
 //
 // Pure: time is an argument, in nanoseconds that never run backwards. Not
 // thread-safe; the user owns it. Never blocks; no errors.
@@ -21,7 +21,7 @@ class RequestMeter {
   // The cost, in bytes, until it is measured.
   static constexpr std::int64_t kFirstCost = 128 << 10;
 
-  // A request in flight: its number, from 1 on, and its beginning.
+  // A request in flight: its number, from 1 on, and the time at which it began.
   struct MeteredRequest {
     std::uint64_t number;
     std::int64_t began_nanos;

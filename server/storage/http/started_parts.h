@@ -38,7 +38,7 @@ class StartedParts {
 
   // Begins a part of `bytes` bytes, which has a place.
   void Begin(Id id, std::uint64_t bytes, std::int64_t now_nanos);
-  // Ends a part in any state. Ignores a part that is not here.
+  // Ends a part in any state. Ignores a part that has not begun or has ended.
   void End(Id id);
 
   // Takes note that the part has no attempt under way.

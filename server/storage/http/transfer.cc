@@ -19,7 +19,7 @@ constexpr std::uint64_t kMaxErrorBytes = 1 << 20;
 // A server's Retry-After is cut to this, so that nanoseconds do not overflow.
 constexpr std::int64_t kMaxRetryAfterSeconds = 1 << 20;
 // The time for finding a host's addresses and trying them. If there are several
-// addresses, curl gives the first one half of the time that is left.
+// addresses, curl gives the first address half of the time that is left.
 constexpr long kConnectMillis = 15'000;
 // The bytes that curl reads from a socket at once.
 constexpr long kReceiveBytes = 256 << 10;
@@ -78,7 +78,8 @@ void Transfer::SetUp() {
   set(CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_CONNECTTIMEOUT_MS, kConnectMillis);
-  // With QUICK_EXIT no thread waits for a name that nobody asks for any more.
+  // With QUICK_EXIT no thread waits for the look-up of a name that nobody needs
+  // any more.
   set(CURLOPT_QUICK_EXIT, 1L);
   set(CURLOPT_BUFFERSIZE, kReceiveBytes);
   set(CURLOPT_HTTP_CONTENT_DECODING, 0L);

@@ -31,7 +31,7 @@ class Transfer {
   CURL* easy() const { return easy_; }
 
   // Returns the time at which the transfer times out if nothing comes until
-  // then. Begins a new window if enough has come in the last one.
+  // then. Begins a new window if enough has come in the present one.
   std::int64_t OverdueAt(std::int64_t now_nanos);
   // Returns a time before which the transfer does not time out, whatever comes.
   std::int64_t LookAt(std::int64_t now_nanos);
@@ -43,10 +43,11 @@ class Transfer {
   // Whether the answer has begun.
   bool begun() const { return begun_; }
 
-  // Returns, for people, what a transfer whose answer has not begun waits for.
+  // Returns in words, for messages, what the transfer waits for before its
+  // answer begins.
   const char* Stage() const;
 
-  // Calls `done`. This is the last call.
+  // Calls `done`. No other function is called afterwards.
   void Deliver();
 
  private:
@@ -54,8 +55,8 @@ class Transfer {
   void ReadStatus();
   // Takes a line of the header. Returns false to end the transfer.
   bool OnHeader(std::string_view line);
-  // Takes bytes of the body, and returns how many it took: fewer end the
-  // transfer.
+  // Takes bytes of the body, and returns how many it took. If it takes fewer
+  // than `size`, curl ends the transfer.
   std::size_t OnBody(const char* data, std::size_t size);
   // Whether the request may be sent to that address.
   bool MayAsk(const char* address);

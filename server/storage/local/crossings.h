@@ -13,9 +13,9 @@
 
 namespace forebay::storage::local {
 
-// The directories beneath a root whose files lie on other file systems, through
-// links or mount points. The table has directories, not files, since files of
-// one directory mostly lie together.
+// The directories beneath a root in which files lie on other file systems,
+// because of links or mount points. The table has directories, not files, since
+// files of one directory mostly lie together.
 //
 // Thread-safe. The root owns it. Never blocks. No errors: once the table has
 // kMost directories, all others count as crossing, too.

@@ -44,7 +44,7 @@ std::uint64_t DirectFiles::AlignmentOf(int file, std::uint64_t device) {
   struct statx stat = {};
   // Kernels before 6.1 do not tell the alignment, and a page suits them all.
   std::uint64_t alignment = kPage;
-  // The call goes past the C library, whose header for statx cannot be included
+  // The call bypasses the C library, whose header for statx cannot be included
   // together with the kernel's.
   if (syscall(SYS_statx, file, "", AT_EMPTY_PATH, STATX_DIOALIGN, &stat) == 0 &&
       (stat.stx_mask & STATX_DIOALIGN) != 0) {

@@ -6,7 +6,8 @@
 
 namespace forebay::storage::local {
 
-// The part of a file that is read past the page cache to get a range of it.
+// The part of a file that is read past the page cache to get a range of the
+// file.
 struct DirectRange {
   // Where the part begins and how long it is, in bytes: both multiples of
   // `alignment`. The part may reach beyond the file's end.
@@ -19,7 +20,7 @@ struct DirectRange {
 // cache.
 bool WorthReadingDirectly(std::uint64_t offset, std::uint64_t length);
 
-// Returns the smallest part of that alignment that contains the range.
+// Returns the smallest part with that alignment that contains the range.
 DirectRange AlignedRange(std::uint64_t offset, std::uint64_t length,
                          std::uint64_t alignment);
 

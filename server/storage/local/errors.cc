@@ -15,7 +15,7 @@ absl::string_view ToAbsl(std::string_view text) {
   return absl::string_view(text.data(), text.size());
 }
 
-// Returns the code for an errno, as ByteSource's contract has it.
+// Returns the code for an errno, as ByteSource's contract says.
 absl::StatusCode CodeOf(int error_number) {
   switch (error_number) {
     case ENOENT:

@@ -19,7 +19,7 @@ struct FileStat {
   std::int64_t mtime_nanos = 0;
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
-  // The revision; empty unless the file's file system was asked as well.
+  // The revision. Empty if the file's file system was not asked for it.
   Revision revision = {};
 
   // Returns the version that a read of this file must find.
@@ -29,8 +29,8 @@ struct FileStat {
 // Returns the facts, without the revision.
 FileStat ToFileStat(const struct stat& stat);
 
-// Returns the file's type as a word for people, such as "FIFO" or "directory".
-// `mode` is that of struct stat.
+// Returns the file's type as a word for messages, such as "FIFO" or
+// "directory". `mode` is that of struct stat.
 std::string_view FileTypeName(mode_t mode);
 
 }  // namespace forebay::storage::local

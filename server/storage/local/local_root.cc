@@ -121,7 +121,7 @@ absl::Status CheckDirectory(const base::Fd& directory, std::string_view name) {
   return absl::OkStatus();
 }
 
-// Returns the device, inode and path of each root. A null byte ends a path.
+// Returns the device, inode and path of each root. A null byte ends each path.
 absl::StatusOr<std::string> IdentityOf(const std::vector<ExtraRoot>& roots) {
   std::string identity = "local";
   for (const ExtraRoot& root : roots) {
@@ -207,8 +207,8 @@ bool LocalRoot::StillHas(const std::string& object,
   return now.type == FileType::kRegular && now.version() == version;
 }
 
-// A stat by name would wait for whatever is mounted or linked to on the way.
-// The open of an O_PATH descriptor asks no file system.
+// A stat by name would wait for any file system that is mounted or linked to on
+// the way. The open of an O_PATH descriptor asks no file system.
 std::optional<struct stat> LocalRoot::CachedStat(
     const std::string& path) const {
   open_how how = {};

@@ -30,11 +30,10 @@ struct ExtraRoot {
 
 // A directory that a client opened, and everything that lies beneath it.
 //
-// The client's descriptors are the capabilities: this class opens nothing
-// outside of them, whatever paths and links say. A link that leaves the
-// directory is followed only beneath an extra root, or back beneath the
-// directory by the directory's absolute path. Paths are relative to the root;
-// "" is the root itself.
+// This class opens only files beneath the client's descriptors, whatever paths
+// and links say. A link that leaves the directory is followed only beneath an
+// extra root, or back beneath the directory by the directory's absolute path.
+// Paths are relative to the root; "" is the root itself.
 //
 // Thread-safe and immutable, except that it learns the file systems that are
 // mounted beneath it. The root owns its descriptors. All calls may block for
@@ -54,8 +53,8 @@ class LocalRoot final : public Root {
       base::Fd directory, std::string uri,
       std::vector<ExtraRoot> extra_roots = {});
 
-  // Returns OK if this process may open files in this way. UNAVAILABLE says why
-  // it may not.
+  // Returns OK if this process may open files as this class does. UNAVAILABLE
+  // says why it may not.
   static absl::Status Supported();
 
   const std::string& uri() const override { return uri_; }
@@ -89,21 +88,22 @@ class LocalRoot final : public Root {
   // path, within the root's own file system. Never blocks on a file system of
   // this host.
   std::optional<struct stat> CachedStat(const std::string& path) const;
-  // Whether `path` still names the file with that stat, as far as CachedStat
-  // can tell. Another file may have been renamed to `path`.
+  // Whether `path` still names the file with the stat `file`, as far as
+  // CachedStat can tell. Another file may have been renamed to `path`.
   bool IsNamed(const std::string& path, const struct stat& file) const;
 
   // The beginnings of the names that FileSystemOf returns.
   static constexpr std::string_view kDisk = "disk ";
   static constexpr std::string_view kMount = "mount ";
   static constexpr std::string_view kBeyond = "beyond ";
-  // Returns the name of the object's failure domain, as far as is known:
+  // Returns the name of the object's failure domain, as far as the root knows
+  // it:
   // - kDisk and the device, if the object lies on the root's own file system,
   //   and that file system belongs to this host.
   // - kMount and the device, if that file system belongs to another host.
-  // - kBeyond, if the object's path leaves that file system. The extra roots
-  //   follow, so that roots with the same extra roots form one domain. Without
-  //   extra roots, the root's identity follows.
+  // - kBeyond, if the object's path leaves that file system. In the name, the
+  //   extra roots follow, so that roots with the same extra roots form one
+  //   domain. Without extra roots, the root's identity follows.
   std::string FileSystemOf(std::string_view object) const;
   // Returns the directories whose files lie on other file systems.
   Crossings& crossings() const { return crossings_; }
@@ -111,9 +111,9 @@ class LocalRoot final : public Root {
   // WrongDomain.
   absl::Status Crossed(std::string_view object) const;
 
-  // directory and HowToRead are for callers that open files themselves. The
-  // error EXDEV means that the path leaves the root's own file system. The
-  // caller then calls Open.
+  // The functions directory and HowToRead are for callers that open files
+  // themselves. The error EXDEV means that the path leaves the root's own file
+  // system. The caller then calls Open.
   int directory() const { return roots_.front().directory.get(); }
   // Whether the root's file system is a disk or memory of this host, so that
   // opening a file never waits for another host.
@@ -128,7 +128,7 @@ class LocalRoot final : public Root {
   absl::StatusOr<base::Fd> OpenDirectory(std::string_view path) const;
 
   // Returns the revision of a file that was opened beneath the root and has
-  // that stat.
+  // `stat`.
   Revision RevisionOfOpen(int file, const struct stat& stat) const;
 
   // Returns the facts of a file, with its revision. Follows links.

@@ -80,7 +80,7 @@ LocalSource::~LocalSource() {
     ending_ = true;
     alarm = std::move(alarm_);
   }
-  alarm.reset();  // from here on it begins no thread
+  alarm.reset();  // from here on no thread is begun
   read_or_end_.NotifyAll();
   {
     base::MutexLock lock(&mutex_);

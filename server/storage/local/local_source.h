@@ -24,13 +24,13 @@
 
 namespace forebay::storage::local {
 
-// The threads and surroundings of a LocalSource.
+// The threads of a LocalSource, its limits, and the objects that it uses.
 struct LocalSourceOptions {
   // The most threads that read at once, not counting those whose reads hang; at
   // least 1.
   int threads = 4;
   // The most reads that may hang, each on a thread of its own. If more reads
-  // hang, each further one keeps one of the `threads` from other reads.
+  // hang, each further one occupies one of the `threads`.
   int most_hung = 32;
   // The most reads of a job that may hang. A job with this many gets no further
   // reads until one of them ends. A read that several jobs want may begin if at
@@ -77,7 +77,7 @@ class LocalSource final : public ByteSource {
   void Read(absl::Span<ReadRequest> requests) override;
   void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
 
-  // Returns the CPU nanoseconds of all reads, without those of their `done`.
+  // Returns the CPU nanoseconds of all reads, without the time of their `done`.
   std::int64_t cpu_nanos() const { return cpu_nanos_; }
 
  private:
@@ -127,7 +127,7 @@ class LocalSource final : public ByteSource {
   // Calls the `done` of the reads.
   static void Answer(std::vector<CompletedRead>* reads);
   // Notifies a sleeping thread, or begins a new one. Returns false if the
-  // queued reads need no further thread, or if no further one may begin.
+  // queued reads need no further thread, or if no further thread may begin.
   bool WakeOrBeginLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Wakes one more thread if reads are queued. ReadRun calls it after a read
   // had to wait for a disk.

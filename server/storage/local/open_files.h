@@ -53,7 +53,7 @@ class OpenFiles {
   std::size_t size() const { return entries_.size(); }
 
  private:
-  // An open file, and the root and object that it is found by.
+  // An open file, and the root and object by which it is found.
   struct Entry {
     std::weak_ptr<const Root> root;
     std::pair<const Root*, std::string> key;
@@ -66,7 +66,7 @@ class OpenFiles {
   Entries::iterator Lookup(const ReadRequest& request);
   void Erase(Entries::iterator entry);
   // Gives the file a number in the ring, if one is free. The number is freed
-  // when the last reference is gone.
+  // when the last reference to the file is gone.
   std::shared_ptr<const File> Share(File file);
   // Closes the least recently used file that no read uses. Returns false if
   // there is none.

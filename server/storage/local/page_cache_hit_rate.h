@@ -4,9 +4,9 @@
 namespace forebay::storage::local {
 
 // Decides whether a read tries the page cache first. Every read tries while the
-// cache holds at least kWorthwhile of what is read. If the cache holds less,
-// only every kSkips-th read tries, since the share may grow. A vain try is not
-// free: the kernel reads the bytes into the cache.
+// cache holds at least the share kWorthwhile of what is read. If the cache
+// holds less, only every kSkips-th read tries, since the share may grow. A vain
+// try is not free: the kernel reads the bytes into the cache.
 //
 // Pure; not thread-safe. The user owns it. Never blocks; no errors.
 class PageCacheHitRate {

@@ -15,7 +15,7 @@ namespace forebay::storage::local {
 // all bytes that are read, all reads go through it: the next epoch then finds
 // the bytes there. A larger working set would only evict itself and all other
 // files. Reads then go past the cache, unless the cache turns out to hold some
-// of it.
+// of the working set.
 //
 // Not thread-safe. The ring's source owns it. Blocks only while it calls
 // `room`, now and then. No errors.

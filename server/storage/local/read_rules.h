@@ -20,7 +20,7 @@ absl::StatusOr<const LocalRoot*> LocalRootOf(const ReadRequest& request);
 // Returns INVALID_ARGUMENT if the range lies outside the version asked for.
 absl::Status CheckRange(const ReadRequest& request);
 
-// Returns the revision of an open file that has that stat. The revision has the
+// Returns the revision of an open file that has `stat`. The revision has the
 // version's transaction id, which is not checked. Errors:
 // - INVALID_ARGUMENT: the file is not a regular file.
 // - FAILED_PRECONDITION: the file is not the version asked for.
@@ -30,7 +30,7 @@ absl::StatusOr<Revision> CheckVersion(const LocalRoot& root,
                                       const struct stat& stat);
 
 // Returns the revision of an open file as CheckVersion does, and fills in its
-// stat. If fstat fails, the error is FileError's.
+// stat. If fstat fails, returns the error of FileError.
 absl::StatusOr<Revision> CheckOpenFile(const ReadRequest& request, int file,
                                        struct stat* stat);
 

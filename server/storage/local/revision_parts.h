@@ -24,15 +24,15 @@ struct RevisionParts {
 // Returns the parts for a file system's magic number, as statfs(2) tells it.
 // They are inode and ctime on ext2 to ext4, xfs, btrfs, f2fs and tmpfs. NFS has
 // the inode alone, since its clients cache times for a while. Other file
-// systems have neither, such as those through FUSE, which number files anew at
-// each mount. Thread-safe; never blocks.
+// systems have neither, such as those through FUSE, which give files new
+// numbers at each mount. Thread-safe; never blocks.
 RevisionParts RevisionPartsOf(std::uint64_t magic);
 
 // Returns `time` in nanoseconds since 1970. A file's time may be any number, so
 // the computation is unsigned and may wrap around: the result is only compared.
 std::int64_t NanosOf(const timespec& time);
 
-// Returns the revision of a file with that stat.
+// Returns the revision of a file that has `stat`.
 Revision RevisionOf(const struct stat& stat, const RevisionParts& parts);
 
 // The revision parts of the file systems beneath a directory, by the devices of

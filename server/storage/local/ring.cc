@@ -14,9 +14,9 @@ namespace forebay::storage::local {
 namespace {
 
 // The setups to try, from the newest kernels' to the oldest's. DEFER_TASKRUN
-// (6.1) and COOP_TASKRUN (5.19) spare interrupts of the thread that waits
-// anyway. A ring starts disabled: with SINGLE_ISSUER it belongs to the thread
-// that enables it.
+// (Linux 6.1) and COOP_TASKRUN (Linux 5.19) avoid interrupts of the thread,
+// which waits anyway. A ring starts disabled: with SINGLE_ISSUER it belongs to
+// the thread that enables it.
 constexpr unsigned kSetups[] = {
     IORING_SETUP_R_DISABLED | IORING_SETUP_SINGLE_ISSUER |
         IORING_SETUP_DEFER_TASKRUN,
@@ -24,7 +24,7 @@ constexpr unsigned kSetups[] = {
     IORING_SETUP_R_DISABLED,
 };
 
-// An operation that the kernel must have, and its name for people.
+// An operation that the kernel must have, and its name for messages.
 struct Operation {
   int code;
   const char* name;

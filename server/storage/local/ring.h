@@ -15,7 +15,7 @@
 namespace forebay::storage::local {
 
 // A ring of the kernel's io_uring, with the operations that reading files
-// takes. The caller prepares operations one by one, and submits them together.
+// needs. The caller prepares operations one by one, and submits them together.
 //
 // Enable, and all calls after it, belong to one thread; once that thread is
 // done, any thread may destroy the ring. The caller has at most as many
@@ -69,9 +69,9 @@ class Ring {
   void UnregisterFile(unsigned number);
 
   // Registers as much of the memory, from its beginning, as the limit of locked
-  // memory permits, and returns how many bytes. The kernel pins it once,
-  // instead of at each read past the page cache. May be called once. The memory
-  // outlives the ring.
+  // memory permits, and returns how many bytes. The kernel then pins this
+  // memory once, instead of at each read past the page cache. May be called
+  // once. The memory outlives the ring.
   std::size_t Register(absl::Span<std::uint8_t> memory);
 
   // Hands the prepared operations to the kernel. If `wait` is true, waits for a

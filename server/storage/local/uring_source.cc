@@ -42,7 +42,7 @@ absl::StatusOr<std::unique_ptr<UringSource>> UringSource::Create(
     const UringSourceOptions& options) {
   FOREBAY_CHECK(options.depth > 0);
   FOREBAY_RETURN_IF_ERROR(Ring::Probe());
-  // The eventfd takes one more entry.
+  // The read of the eventfd takes one more entry of the ring.
   FOREBAY_ASSIGN_OR_RETURN(std::unique_ptr<Ring> ring,
                            Ring::Create(options.depth + 1));
   base::Fd wake(eventfd(0, EFD_CLOEXEC));
@@ -248,7 +248,7 @@ void UringSource::Opened(Task task) {
   if (task.read.unless == *revision)
     return FinishRead(std::move(task), base::Bytes());
   if (task.past_cache && PreparePastCache(&task, stat)) {
-    // Without memory the read goes to `pool_`, which finds some or fails it.
+    // If there is no memory, `pool_` finds some or fails the read.
     if (task.buffer == nullptr) return HandOver(std::move(task));
     return ReadOn(std::move(task));
   }

@@ -39,16 +39,16 @@ namespace forebay::storage::local {
 struct UringSourceOptions {
   // The most operations that wait for the disk at once, 1 to 4096.
   unsigned depth = 64;
-  // Whether files may be read past the page cache, if their file system can do
-  // so.
+  // Whether files may be read past the page cache, if their file system
+  // supports that.
   bool direct = true;
-  // Returns how many bytes of files the page cache can hold. Reads go past it
-  // if the working set is larger.
+  // Returns how many bytes of files the page cache can hold. Reads bypass the
+  // page cache if the working set is larger.
   std::function<std::uint64_t()> page_cache_room = [] {
     return base::AvailableMemory();
   };
-  // The bytes of pinned memory for reads past the page cache. When it is used
-  // up, reads take other memory.
+  // The bytes of pinned memory for reads past the page cache. When this memory
+  // is used up, reads take other memory.
   std::size_t pinned_bytes = std::size_t{8} << 20;
   // The most bytes of such other memory that are kept for later reads.
   std::size_t spare_page_bytes = 0;
@@ -93,8 +93,8 @@ class UringSource final : public ByteSource, public schedule::JobShares {
   void Share(std::uint64_t ticket, const ReadPurpose& purpose) override;
   void Forget(schedule::Flow job) override;
 
-  // Returns the CPU nanoseconds of all reads, without those of their `done` and
-  // of the kernel's own threads.
+  // Returns the CPU nanoseconds of all reads, without the time of their `done`
+  // and of the kernel's own threads.
   std::int64_t cpu_nanos() const { return cpu_nanos_ + pool_.cpu_nanos(); }
 
  private:
@@ -140,7 +140,7 @@ class UringSource final : public ByteSource, public schedule::JobShares {
   // `pool_`.
   void TakeJoined();
   // Whether the thread can only wait for completions: no slot is free, or no
-  // read is queued. In the latter case, sets `asleep_`.
+  // read is queued. If no read is queued, sets `asleep_`.
   bool MayWait();
   // Begins a read. The next steps are Open, Opened, a read through or past the
   // cache, and Verify.
@@ -148,8 +148,8 @@ class UringSource final : public ByteSource, public schedule::JobShares {
   void Open(Task task, const LocalRoot& root);
   void Opened(Task task);
   void ReadThroughCache(Task task);
-  // Returns whether the task can be read past the page cache, and prepares it.
-  // The task's buffer stays null if there is no memory.
+  // Returns whether the task can be read past the page cache. If so, prepares
+  // it. The task's buffer stays null if there is no memory.
   bool PreparePastCache(Task* task, const struct stat& stat);
   // Goes on with a task after `got` more bytes were read.
   void WasRead(Task task, std::uint64_t got);
@@ -163,7 +163,7 @@ class UringSource final : public ByteSource, public schedule::JobShares {
   // Goes on with the task in a slot whose operation has completed.
   void Resume(std::uint64_t slot, int result);
   // Puts a read of the eventfd into the ring: other threads write to it to wake
-  // this one. Also forgets jobs that have ended.
+  // the ring's thread. Also forgets jobs that have ended.
   void ListenForWake();
   // Ends or hands over a task whose path leaves the root's file system.
   void LeaveFileSystem(Task task);

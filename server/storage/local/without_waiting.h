@@ -27,9 +27,9 @@ int OpenWithoutWaiting(const LocalRoot& root, const std::string& path);
 ssize_t ReadWithoutWaiting(int file, void* buffer, std::size_t length,
                            std::uint64_t offset);
 
-// Checks the transaction id of the open file with that stat, as
+// Checks the transaction id of an open file that has `stat`, as
 // CheckTransactionId says. A file that is read past the page cache is opened
-// once more, for small parts. Returns nullopt if the check would wait.
+// once more, to read small parts. Returns nullopt if the check would wait.
 std::optional<absl::Status> CheckTransactionIdWithoutWaiting(
     const ReadRequest& request, int file, bool is_past_cache,
     const struct stat& stat);

@@ -21,8 +21,8 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000'000;
 // The shortest time between two searches for new credentials.
 constexpr std::int64_t kBetweenRenewals = 20 * kSecond;
-// A difference of the clocks is corrected from this size on. Servers accept
-// signatures up to 15 minutes old or early, by their own clock.
+// A difference between the clocks is corrected if it is at least this large.
+// Servers accept signatures up to 15 minutes old or early, by their own clock.
 constexpr std::int64_t kMaxSkewSeconds = 300;
 
 // Splits a URL that has a host. A port that is the scheme's own is left out, as
@@ -41,8 +41,8 @@ void SplitUrl(std::string_view url, std::string* host, RequestToSign* request) {
   request->path = slash < url.size() ? url.substr(slash) : "/";
 }
 
-// Adds the headers of a request that have to be signed: those that begin with
-// x-amz-.
+// Adds those headers of a request that have to be signed: their names begin
+// with x-amz-.
 void AddOwnHeaders(const http::HttpRequest& request, RequestToSign* to_sign) {
   for (const std::string& line : request.headers) {
     const std::size_t colon = line.find(':');

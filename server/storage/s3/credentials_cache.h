@@ -30,14 +30,15 @@ namespace forebay::storage::s3 {
 // file of credentials may lie on a server that does not answer. If this host's
 // clock proves wrong, requests are signed by the server's clock from then on.
 //
-// Any thread but the engine's may call Renew and name. Only the engine's thread
-// calls the other functions, as Authorizer says. `engine` and `wall`
+// Any thread but that of `engine` may call Renew and name. Only the engine's
+// thread calls the other functions, as Authorizer says. `engine` and `wall`
 // (nanoseconds since 1970) outlive it. The object is destroyed on another
 // thread than the engine's, after all Authorize calls are answered. Renew and
 // destruction may block for file I/O. Errors are those of `find`.
 class CredentialsCache final : public http::Authorizer {
  public:
-  // The nanoseconds that requests wait for new credentials at most.
+  // The longest time, in nanoseconds, for which requests wait for new
+  // credentials.
   static constexpr std::int64_t kMaxWaitNanos =
       http::kAwaitedPatience.silent_host_nanos;
 
@@ -51,7 +52,8 @@ class CredentialsCache final : public http::Authorizer {
   // Looks for credentials, and uses them from now on. If a search that began
   // later has already ended, uses that search's credentials instead.
   absl::Status Renew();
-  // Returns the name of the credentials, for people; "" before the first Renew.
+  // Returns the human-readable name of the credentials; "" before the first
+  // Renew.
   std::string name() const;
 
   void Authorize(const http::HttpRequest& request,

@@ -13,7 +13,7 @@ namespace forebay::storage::s3 {
 // the server names none.
 struct Fault {
   std::string code;     // such as "AccessDenied"
-  std::string message;  // for people
+  std::string message;  // human-readable
   std::string region;   // the region of the bucket
 };
 

@@ -14,7 +14,7 @@ namespace forebay::storage::s3 {
 struct Credentials {
   // The keys. Without them requests are not signed.
   std::optional<Keys> keys;
-  std::string name;  // the name for people
+  std::string name;  // human-readable
 
   bool operator==(const Credentials&) const = default;
 };

@@ -21,11 +21,11 @@ namespace forebay::storage::s3 {
 // objects.
 //
 // Thread-safe. `client`, `tags` and `authorizer` (which may be null) outlive
-// it. Calls block, as ObjectLister says. Errors are ObjectLister's;
+// it. Calls block, as ObjectLister says. Errors are those of ObjectLister;
 // PERMISSION_DENIED names the credentials that were used.
 class S3Lister final : public ObjectLister {
  public:
-  // `credentials` returns the name of the requests' credentials, for people.
+  // `credentials` returns the human-readable name of the requests' credentials.
   S3Lister(http::Client* client, http::Authorizer* authorizer,
            http::EntityTags* tags, std::function<std::string()> credentials)
       : client_(client),

@@ -19,8 +19,8 @@ namespace {
 
 using http::BrokenList;
 
-// Returns the text of a form's encoding (application/x-www-form-urlencoded), or
-// nullopt if it is malformed.
+// Decodes `text`, which is encoded as application/x-www-form-urlencoded.
+// Returns nullopt if `text` is malformed.
 std::optional<std::string> Unescaped(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -69,7 +69,7 @@ class PageReader {
   }
 
  private:
-  // Returns a key below the prefix.
+  // Returns the key in the element `child` of `item`, without the prefix.
   absl::StatusOr<std::string> NameIn(const pugi::xml_node& item,
                                      const char* child) const {
     const std::string written = item.child_value(child);

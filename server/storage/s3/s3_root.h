@@ -42,8 +42,8 @@ class S3Root final : public Root {
   // prefix that ends with a slash.
   const std::string& prefix() const { return prefix_; }
 
-  // Returns the URL of an object. INVALID_ARGUMENT, with the reason alone, if
-  // no object can have that name.
+  // Returns the URL of an object. INVALID_ARGUMENT: no object can have that
+  // name; the message is only the reason.
   absl::StatusOr<std::string> UrlOf(std::string_view object) const;
   // Returns the URL of a page of the list of objects below a folder of the
   // root. The folder is "", or a name that ends with a slash. The token ""

@@ -19,8 +19,8 @@ struct S3Settings {
   std::string profile;               // "": see FindKeys
 };
 
-// The settings of the daemon's environment, by the names of Amazon's libraries.
-// A setting is "" if it is not set.
+// The settings of the daemon's environment, under the names that Amazon's
+// libraries use. A setting is "" if it is not set.
 struct Environment {
   // AWS_REGION, or AWS_DEFAULT_REGION if that is not set.
   std::string region;
@@ -56,10 +56,10 @@ struct Endpoint {
   std::string UrlOf(std::string_view bucket) const;
 };
 
-// Returns the first endpoint that is named: by the configuration, by the
-// environment, by the profile in the config file (endpoint_url). If none is
-// named, returns Amazon's endpoint for the region. The region is found in the
-// same order, and is "us-east-1" if none is named.
+// Returns the first endpoint that is named, in this order: by the
+// configuration, by the environment, by the profile in the config file
+// (endpoint_url). If none is named, returns Amazon's endpoint for the region.
+// The region is found in the same order, and is "us-east-1" if none is named.
 //
 // Thread-safe; blocks for file I/O. Errors: INVALID_ARGUMENT (a malformed URL
 // or region), and those of the config file unless it is missing.

@@ -39,7 +39,7 @@ std::string HexSha256(std::string_view text) {
 std::string HmacSha256(std::string_view key, std::string_view text) {
   unsigned char digest[SHA256_DIGEST_LENGTH];
   unsigned size = 0;
-  // HMAC fails only for want of memory.
+  // HMAC fails only if there is no memory.
   FOREBAY_CHECK(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
                      Data(text), text.size(), digest, &size) != nullptr &&
                 size == sizeof(digest));

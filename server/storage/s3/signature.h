@@ -38,7 +38,7 @@ struct RequestToSign {
 inline constexpr char kEmptySha256[] =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-// Returns a time as the header x-amz-date has it: "20150830T123600Z".
+// Returns a time in the form of the header x-amz-date: "20150830T123600Z".
 std::string SigningTime(std::int64_t unix_seconds);
 
 // Returns the text that stands for a request in its signature ("canonical

@@ -6,8 +6,8 @@ namespace forebay::storage::s3 {
 namespace {
 
 // The most tags and attributes: about 10 elements for each of 1,000 objects,
-// with two tags each, and room. The bound limits memory, since an element takes
-// 64 bytes besides its text.
+// with two tags each, and some room to spare. The bound limits memory, since an
+// element takes 64 bytes besides its text.
 constexpr std::ptrdiff_t kMaxTags = 50'000;
 
 }  // namespace

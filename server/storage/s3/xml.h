@@ -7,9 +7,9 @@
 namespace forebay::storage::s3 {
 
 // Parses a server's answer into `document`: elements and text, with XML's own
-// five entities and no others, and no document types. Returns whether it is one
-// document that has at most as many elements as a page of 1,000 objects.
-// Thread-safe; never blocks.
+// five entities and no others, and no document types. Returns whether the
+// answer is one document with at most as many elements as a page of 1,000
+// objects has. Thread-safe; never blocks.
 bool ParseXml(std::string_view text, pugi::xml_document* document);
 
 }  // namespace forebay::storage::s3

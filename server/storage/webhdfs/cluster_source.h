@@ -14,8 +14,8 @@
 
 namespace forebay::storage::webhdfs {
 
-// Reads files of one cluster, and checks their versions: a VersionedSource
-// before a RangedSource. Threads, ownership, blocking and errors are those of
+// Reads files of one cluster, and checks their versions: a VersionedSource in
+// front of a RangedSource. Threads, ownership, blocking and errors are those of
 // these two sources.
 class ClusterSource final : public SharedOutSource {
  public:

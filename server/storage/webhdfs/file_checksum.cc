@@ -9,7 +9,7 @@ absl::StatusOr<http::Call> ChecksumCall(const HdfsRoot& root,
                                         std::string_view object) {
   http::Call call;
   FOREBAY_ASSIGN_OR_RETURN(call.request.url, root.ChecksumUrl(object));
-  // A name node leads to hosts of its own choice.
+  // A name node redirects to hosts of its own choice.
   call.request.refuse_link_local = true;
   call.fault = &FaultOf;
   call.follow = &DataNodeOf;

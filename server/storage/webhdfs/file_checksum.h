@@ -12,10 +12,10 @@ namespace forebay::storage::webhdfs {
 // Returns the call, without its `done`, that asks for a file's checksum.
 // ParseChecksum takes its answer.
 //
-// The name node leads to a data node, which asks the data nodes that have the
-// file's blocks. A gateway answers itself; its error is INVALID_ARGUMENT if it
-// knows no checksums. Thread-safe; never blocks. INVALID_ARGUMENT, with the
-// reason alone, if no file can have that name.
+// The name node redirects to a data node, which asks the data nodes that have
+// the file's blocks. A gateway answers itself; its error is INVALID_ARGUMENT if
+// it knows no checksums. Thread-safe; never blocks. INVALID_ARGUMENT: no file
+// can have that name; the message is only the reason.
 absl::StatusOr<http::Call> ChecksumCall(const HdfsRoot& root,
                                         std::string_view object);
 

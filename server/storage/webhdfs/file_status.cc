@@ -26,7 +26,7 @@ const Json* ChildOf(const Json& parent, const char* key) {
   return found == parent.end() ? nullptr : &*found;
 }
 
-// Returns the text of a field, or "" if there is no such text.
+// Returns the text of a field, or "" if the field is missing or not a string.
 std::string TextIn(const Json& parent, const char* key) {
   const Json* const child = ChildOf(parent, key);
   return child != nullptr && child->is_string() ? child->get<std::string>()
@@ -77,9 +77,9 @@ bool IsName(const std::string& name) {
          name.find_first_of(std::string_view("/\0", 2)) == name.npos;
 }
 
-// Gathers the entries of a folder's list while it is parsed, and keeps no more
-// of the text: a document of it would take twenty times its size. Stops at the
-// first malformed entry.
+// Gathers the entries of a folder's list while it is parsed, and keeps nothing
+// else: a parsed document would take twenty times the size of the text. Stops
+// at the first malformed entry.
 class FolderEvents final : public base::JsonEvents {
  public:
   const absl::Status& status() const { return status_; }
@@ -89,7 +89,7 @@ class FolderEvents final : public base::JsonEvents {
     if (is_part_ && !ReadNumber(part_, "remainingEntries", &list_.remaining))
       return BrokenList("a part does not say how much is left");
     if (!has_entries_) return BrokenList("an answer has no entries");
-    // A server answers a list of a file with the file itself.
+    // A server that is asked for the list of a file returns the file itself.
     if (is_file_) return absl::InvalidArgumentError("is a file, and no folder");
     return std::move(list_);
   }
@@ -158,7 +158,7 @@ class FolderEvents final : public base::JsonEvents {
     return false;
   }
 
-  // Keeps a value that is needed.
+  // Keeps the value if it is needed.
   bool Add(Json value) {
     if (AreEntries()) return Fail("an entry is not an object");
     if (IsEntry() &&

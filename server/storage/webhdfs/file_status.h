@@ -29,8 +29,8 @@ struct FileStatus {
   bool has_number = false;
 };
 
-// Returns the version of a file whose server tells no number, and this
-// checksum.
+// Returns the version of a file that has this checksum, and whose server tells
+// no number.
 ObjectVersion VersionByChecksum(const FileStatus& status,
                                 std::string_view checksum);
 
@@ -50,8 +50,8 @@ absl::StatusOr<FolderList> ParseFolder(std::string_view json);
 // writes it, with its algorithm; "" if the file has none.
 absl::StatusOr<std::string> ParseChecksum(std::string_view json);
 
-// Returns the URL of the data node that a name node leads to. Errors are those
-// of FaultOf, and INVALID_ARGUMENT if the address is not a web server's.
+// Returns the URL of the data node to which a name node redirects. Errors are
+// those of FaultOf, and INVALID_ARGUMENT if the address is not a web server's.
 absl::StatusOr<std::string> DataNodeOf(const http::HttpResponse& answer);
 
 // Returns the error of an answer whose status is not a success, with

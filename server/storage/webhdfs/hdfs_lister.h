@@ -12,16 +12,17 @@
 namespace forebay::storage::webhdfs {
 
 // Lists files below HdfsRoots. Leaves out what is neither file nor folder, such
-// as links. The folders directly below a root are listed side by side, on
+// as links. The folders directly below a root are listed in parallel, on
 // threads that end before List returns. The files of one folder come in the
-// order of their names. A folder's list comes in parts, where the server can.
+// order of their names. A folder's list comes in parts, if the server can send
+// parts.
 //
 // If the server tells no number of a file, the lister asks for its checksum.
 // The checksum becomes a part of the version. A server that knows no
 // checksums is not asked again.
 //
 // Thread-safe. `client` outlives it. Calls block, as ObjectLister says. Errors
-// are ObjectLister's.
+// are those of ObjectLister.
 class HdfsLister final : public ObjectLister {
  public:
   explicit HdfsLister(http::Client* client) : client_(client) {}

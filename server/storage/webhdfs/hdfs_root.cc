@@ -37,7 +37,7 @@ absl::StatusOr<std::string> ServerOf(std::string_view scheme,
     return http::ParseBaseUrl(absl::StrCat(
         scheme == "swebhdfs" ? "https://" : "http://", std::string(authority)));
   if (!settings.endpoint.empty()) return http::ParseBaseUrl(settings.endpoint);
-  // The URI's port, which is of Hadoop's own protocol, is left out.
+  // The URI's port, which belongs to Hadoop's own protocol, is left out.
   FOREBAY_ASSIGN_OR_RETURN(
       const std::string named,
       http::ParseBaseUrl(absl::StrCat("http://", std::string(authority))));

@@ -52,8 +52,8 @@ class HdfsRoot final : public Root {
   bool is_chosen_by_client() const { return is_chosen_by_client_; }
 
   // Return the URL of an operation on an object, or on a folder ("", or a name
-  // that ends with a slash). INVALID_ARGUMENT, with the reason alone, if no
-  // object can have that name.
+  // that ends with a slash). INVALID_ARGUMENT: no object can have that name;
+  // the message is only the reason.
   absl::StatusOr<std::string> StatusUrl(std::string_view object) const;
   absl::StatusOr<std::string> ChecksumUrl(std::string_view object) const;
   absl::StatusOr<std::string> OpenUrl(std::string_view object,

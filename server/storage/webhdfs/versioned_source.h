@@ -28,11 +28,11 @@ namespace forebay::storage::webhdfs {
 // If the server tells no number, the checksum is a part of the version
 // (HdfsLister).
 //
-// Thread-safe; calls each `done` on the engine's thread. `client` outlives it.
-// `below` uses the same client. The owner destroys `below` first, which ends
-// its reads. Destruction, on another thread than the engine's, fails the
-// remaining reads with CANCELLED. Read does not block. Errors are as ByteSource
-// says.
+// Thread-safe; calls each `done` on the thread of the client's engine. `client`
+// outlives it. `below` uses the same client. The owner destroys `below` first,
+// which ends its reads. Destruction, on another thread than the engine's, fails
+// the remaining reads with CANCELLED. Read does not block. Errors are as
+// ByteSource says.
 class VersionedSource final : public ByteSource {
  public:
   VersionedSource(http::Client* client, ByteSource* below,

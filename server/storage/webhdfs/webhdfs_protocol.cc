@@ -14,7 +14,7 @@ absl::StatusOr<http::HttpRequest> WebHdfsProtocol::Ask(
   http::HttpRequest request;
   FOREBAY_ASSIGN_OR_RETURN(
       request.url, root->OpenUrl(read.object, range.offset, range.length));
-  // A name node leads to hosts of its own choice.
+  // A name node redirects to hosts of its own choice.
   request.refuse_link_local = true;
   return request;
 }

@@ -13,7 +13,7 @@
 namespace forebay::storage::webhdfs {
 
 // The protocol of WebHDFS: the operation OPEN below HdfsRoots. A name node
-// leads to the data node that has the bytes. No answer tells the version: a
+// redirects to the data node that has the bytes. No answer tells the version: a
 // VersionedSource asks for that.
 //
 // Threads, ownership, blocking and errors are as Protocol says.

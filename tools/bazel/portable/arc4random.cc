@@ -1,7 +1,7 @@
-// The function arc4random, which glibc has since 2.36 and which Debian's static
-// libstdc++ calls for std::random_device. Without this copy, programs would not
-// load where glibc is older. The copy is hidden, so other libraries do not see
-// it.
+// The function arc4random. Debian's static libstdc++ calls it for
+// std::random_device, but glibc has it only since 2.36. Without this copy,
+// programs would not load where glibc is older. The copy is hidden, so other
+// libraries do not see it.
 
 #include <unistd.h>
 

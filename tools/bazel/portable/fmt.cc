@@ -1,5 +1,5 @@
-// The archive of libfmt: what libfmt's own src/format.cc compiles of its
-// headers.
+// The code of libfmt's archive, compiled from its headers as in libfmt's own
+// src/format.cc.
 
 #include "fmt/format-inl.h"
 

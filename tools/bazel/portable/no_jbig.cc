@@ -1,7 +1,8 @@
-// Functions of JBIG-KIT that libtiff's archive asks for. JBIG-KIT is under the
-// GPL (version 2 or later), so its code cannot be part of these binaries.
-// TiffDecoder refuses images that JBIG compresses before libtiff reads any row,
-// so no call comes here: each function fails all the same.
+// Stand-ins for the functions of JBIG-KIT that libtiff's archive calls.
+// JBIG-KIT is under the GPL (version 2 or later), so its code cannot be part of
+// these binaries. TiffDecoder refuses images that JBIG compresses before
+// libtiff reads any row, so these functions are never called. If one is called,
+// it fails.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The archive of libspdlog: what libspdlog's own src/*.cpp compile of its
-// headers.
+// The code of libspdlog's archive, compiled from its headers as in libspdlog's
+// own src/*.cpp.
 
 #include "spdlog/spdlog.h"
 

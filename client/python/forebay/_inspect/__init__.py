@@ -1,8 +1,8 @@
-"""Says what is in a dataset, and how to read it: forebay.inspect.
+"""Implements forebay.inspect, which says what is in a dataset and how to read it.
 
-Paths are the user's, and the code that is printed is Python. Therefore this package,
-and not the daemon, guesses formats and describes datasets. The package is a client like
-any other: the daemon tells what a reader of the dataset gets.
+This package, and not the daemon, guesses formats and describes datasets, because it
+sees paths as the user does and prints Python code. It is a client like any other: it
+learns from the daemon what a reader of the dataset gets.
 """
 
 from .inspection import Inspection, inspect

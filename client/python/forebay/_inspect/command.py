@@ -38,10 +38,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: List[str], program: str = "inspect") -> int:
-    """Runs the command; returns the exit code.
+    """Runs the command, and returns its exit code.
 
     Args:
-      program: the name that messages begin with.
+      program: the name with which messages begin.
     """
     args = _parser().parse_args(arguments)
     try:
@@ -55,7 +55,7 @@ def main(arguments: List[str], program: str = "inspect") -> int:
     except BrokenPipeError:
         sys.stderr.close()  # Python would report the same error when it ends
         return _FAILED
-    except OSError as error:  # an error without a file name is standard output's
+    except OSError as error:  # without a file name, the error concerns standard output
         print(f"{program}: {error.filename or 'cannot write'}: "
               f"{_system_error.reason(error)}", file=sys.stderr)
         sys.stderr.close()
@@ -99,5 +99,5 @@ def _printable(text: str) -> str:
     """Replaces characters that would move the cursor, or that the terminal cannot
     show."""
     safe = "".join(c if c == "\n" or c.isprintable() else "?" for c in text)
-    encoding = getattr(sys.stdout, "encoding", None) or "ascii"  # it may be closed
+    encoding = getattr(sys.stdout, "encoding", None) or "ascii"  # stdout may be closed
     return safe.encode(encoding, "replace").decode(encoding)

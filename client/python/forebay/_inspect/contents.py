@@ -1,5 +1,5 @@
-"""Fields of tar shards, members of zip archives, and arrays of NumPy's files. Only
-headers and directories are read."""
+"""Finds fields of tar shards, members of zip archives, and arrays of NumPy's files.
+Reads only headers and directories."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_MEMBERS = 512  # the most members of a shard that are looked at
 _MOST_BYTES = 64 << 20  # the most bytes of a compressed shard that are read
 _MOST_DIRECTORY = 1 << 20  # bytes of a zip archive's directory that are looked at
 _MOST_FIELDS = 15
-_HEADER = 64 << 10  # bytes that are enough for the header of a .npy file
+_HEADER = 64 << 10  # bytes that suffice for the header of a .npy file
 IMAGES = frozenset(ending[1:] for ending in IMAGE_EXTENSIONS) | {
     "gif", "avif", "pbm", "pnm"}
 AUDIO = frozenset(("wav", "flac", "ogg", "opus", "mp3"))
@@ -31,8 +31,8 @@ class Shard(NamedTuple):
     """The start of a tar shard.
 
     Attributes:
-      fields: tuple of str, the fields that all samples have, images first.
-      folders: list of str, the names of the folders that its members lie in.
+      fields: tuple of str, the fields that all samples have; images come first.
+      folders: list of str, the names of the folders in which the shard's members lie.
     """
 
     fields: Tuple[str, ...]
@@ -62,13 +62,13 @@ def shard_of(path: str) -> Shard:
                     break
     except errors.ForebayError:
         raise
-    # tarfile raises any exception for damaged headers, MemoryError too.
+    # For damaged headers, tarfile may raise any exception, even MemoryError.
     except Exception as error:
         if not samples:
             raise errors.InvalidArgument(
                 f"{path}: is not a tar file that can be read: "
                 f"{str(error) or type(error).__name__}") from None
-    # The last sample may have further members behind those looked at.
+    # The last sample may have further members, which were not looked at.
     whole = list(samples.values())[:-1] or list(samples.values())
     fields = common_fields(whole)
     if not fields:
@@ -79,8 +79,8 @@ def shard_of(path: str) -> Shard:
 
 
 def common_fields(samples: Sequence[Sequence[str]]) -> Tuple[str, ...]:
-    """Returns the extensions that all samples have, images first, then labels. If
-    samples have images of different extensions, these alternatives are one field."""
+    """Returns the extensions that all samples have: images come first, then labels. If
+    images have different extensions, these extensions together are one field."""
     if not samples:
         return ()
     shared = [name for name in samples[0]
@@ -102,7 +102,7 @@ def common_fields(samples: Sequence[Sequence[str]]) -> Tuple[str, ...]:
 
 
 def zip_names(path: str) -> List[str]:
-    """Returns the names of a zip archive's first members, without folders.
+    """Returns the names of a zip archive's first members, except for folders.
 
     Raises:
       errors.InvalidArgument: the file has no end of central directory record (APPNOTE
@@ -130,7 +130,7 @@ def zip_names(path: str) -> List[str]:
         name, extra, comment = struct.unpack_from("<HHH", directory, at + 28)
         text = directory[at + 46:at + 46 + name].decode("utf-8", "surrogateescape")
         # The upper byte of "version made by" is 0 for MS-DOS (APPNOTE 4.4.2), whose
-        # paths may have backslashes; unzip reads them so.
+        # paths may have backslashes. unzip does the same.
         if directory[at + 5] == 0 and "/" not in text:
             text = text.replace("\\", "/")
         names.append(text)
@@ -151,7 +151,7 @@ class Header(NamedTuple):
 
 
 def npy_header(path: str) -> Optional[Header]:
-    """Reads the header of a .npy file; None if the file is not one."""
+    """Reads the header of a .npy file. Returns None if the file is not a .npy file."""
     with files.open_file(path) as file:
         return _header(file.read(_HEADER))
 
@@ -164,13 +164,13 @@ def _header(content: bytes) -> Optional[Header]:
         read = (numpy.lib.format.read_array_header_1_0 if version == (1, 0) else
                 numpy.lib.format.read_array_header_2_0)
         shape, _, dtype = read(file)
-    except Exception:  # NumPy raises any exception for damaged headers, TokenError too
+    except Exception:  # for damaged headers, NumPy may raise any exception
         return None
     return Header(dtype, shape)
 
 
 def npz_groups(path: str) -> List[List[str]]:
-    """Returns the names of a .npz file's arrays, grouped by their number of rows; the
+    """Returns the names of a .npz file's arrays, grouped by their number of rows. The
     group to train on comes first."""
     groups: Dict[int, List[str]] = {}
     try:
@@ -184,7 +184,7 @@ def npz_groups(path: str) -> List[List[str]]:
                         name[:-len(".npy")])
     except errors.ForebayError:
         raise
-    except Exception as error:  # zipfile raises many, NotImplementedError among them
+    except Exception as error:  # zipfile may raise many other exceptions
         raise errors.InvalidArgument(f"{path}: is no .npz file: {error}") from None
     return sorted(groups.values(), key=lambda names: (
         not any("train" in name for name in names), -len(names)))

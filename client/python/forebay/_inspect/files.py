@@ -1,4 +1,4 @@
-"""Files and folders of a dataset, as the user who asks may see them."""
+"""Files and folders of a dataset, listed with the rights of the user who asks."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ MOST = 2000  # the most entries of a folder that are looked at
 _MOST_EXPANDED = 10_000  # the most paths of a pattern
 _MOST_BRACES = 64  # the most braces in a pattern
 _MOST_LISTED = 32  # the most names in braces
-_MOST_FILES = 20_000  # the most files whose sizes are asked for
+_MOST_FILES = 20_000  # the most files whose sizes are added up
 
 
 class Listing(NamedTuple):
     """The entries of a folder.
 
     Attributes:
-      folders, files: lists of str, sorted names without hidden ones.
+      folders, files: lists of str: sorted names, without those of hidden entries.
     """
 
     folders: List[str]
@@ -55,7 +55,7 @@ def listing(folder: str, most: int = MOST) -> Listing:
 def _is_folder(entry: "os.DirEntry[str]") -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a link to itself, or to where this user may not look
+    except OSError:  # a link to itself, or into a folder that this user may not read
         return False
 
 
@@ -64,7 +64,8 @@ def is_pattern(path: str) -> bool:
 
 
 def braces_expanded(pattern: str) -> Iterator[str]:
-    """Yields the paths, perhaps with wildcards, that a pattern with braces stands for.
+    """Yields the paths for which a pattern with braces stands. Wildcards in the pattern
+    stay.
 
     Raises:
       errors.InvalidArgument: the pattern has too many braces.
@@ -93,8 +94,8 @@ def braces_expanded(pattern: str) -> Iterator[str]:
 
 
 def expanded(pattern: str) -> List[str]:
-    """Returns the local files that a pattern stands for. For a URI, returns the URIs
-    that its braces stand for, if it has no wildcards."""
+    """Returns the local files that match a pattern. For a URI without wildcards,
+    returns the URIs for which its braces stand."""
     found: List[str] = []
     for path in itertools.islice(braces_expanded(pattern), _MOST_EXPANDED):
         if _paths.is_remote(path):
@@ -108,7 +109,8 @@ def expanded(pattern: str) -> List[str]:
 
 
 def open_file(path: str) -> Any:
-    """Opens a file for reading: this process reads local files, the daemon others."""
+    """Opens a file for reading. This process reads local files; the daemon reads all
+    other files."""
     if _paths.is_remote(path):
         return open_or_fail(path)
     try:
@@ -137,7 +139,7 @@ def head_of(path: str) -> bytes:
 
 
 def kind_of(path: str) -> Optional[str]:
-    """Returns the kind of a file, by its bytes and, if these do not tell, its name."""
+    """Returns the kind of a file, which its bytes tell or, if they do not, its name."""
     name = path.lower()
     if name.endswith(".mds"):
         return "mds"
@@ -147,16 +149,16 @@ def kind_of(path: str) -> Optional[str]:
                 "tfrecord.zst" if ".tfrec" in name else kind)
     if kind is None and name.endswith(".bin"):
         return "bin"
-    # An archive in the format before POSIX.1-1988 has no magic number.
+    # A tar archive in the format before POSIX.1-1988 has no magic number.
     if kind is None and name.endswith(".tar"):
         return "tar"
     return kind
 
 
 def selected(names: List[str], wanted: List[str]) -> str:
-    """Returns a pattern for some of a folder's names and for no other: a pattern with
-    "*", or a list in braces. If the names are too many for a list, the pattern may
-    stand for other names, too."""
+    """Returns a pattern that matches some of a folder's names, `wanted`, and no others:
+    a pattern with "*", or a list in braces. If the names are too many for a list, the
+    pattern may match other names, too."""
     if len(wanted) == 1:
         return wanted[0]
     start = os.path.commonprefix(wanted).rstrip("0123456789")
@@ -186,8 +188,9 @@ def size_of(path: str) -> int:
 
 
 def total(paths: List[str]) -> Optional[Tuple[int, int]]:
-    """Returns the number of files, those in folders included except for hidden ones,
-    and their bytes; None if there are too many to count quickly."""
+    """Returns the number of files and the sum of their bytes. Counts the files in
+    folders, too, except for hidden ones. Returns None if there are too many to count
+    quickly."""
     count = size = 0
     for path in paths:
         if not os.path.isdir(path):

@@ -1,4 +1,4 @@
-"""Readings of a local folder."""
+"""Finds the ways to read a local folder (readings.Reading)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from . import contents, files, singles, tables
 from .contents import IMAGES
 from .readings import Reading
 
-_DEEPEST = 5  # the most levels of folders in folders
+_DEEPEST = 5  # the most levels of nested folders
 _FOLDERS = 64  # the most folders that are looked into
-_WORK = 8000  # the cost that a search may have: folders listed, and files looked at
-_GLANCE = 200  # the most entries of a folder in which images are looked for
-_GROUPS = 24  # the most groups of like names of which a file is looked at
+_WORK = 8000  # the most folders listed and files looked at in a search
+_GLANCE = 200  # the most entries of a folder that are searched for images
+_GROUPS = 24  # the most groups of similar names of which one file is looked at
 _PARTS = {"images", "image", "img", "imgs", "masks", "mask", "annotations", "labels",
           "depth", "segmentation"}
 _CONTAINERS = ("tfrecord", "tfrecord.gz", "tfrecord.zst", "array_record", "tar",
@@ -23,23 +23,25 @@ _CONTAINERS = ("tfrecord", "tfrecord.gz", "tfrecord.zst", "array_record", "tar",
 
 
 class _EmptyFolder(errors.InvalidArgument):
-    """The error for a folder that has nothing in it."""
+    """The error for an empty folder."""
 
 
 class _Work:
-    """The cost that a search may still have, so that it ends in trees of any size."""
+    """The work that a search may still do. It bounds a search in a tree of any size."""
 
     def __init__(self):
         self._left = _WORK
 
     def may(self, cost: int = 1) -> bool:
-        """Takes a cost from the rest. Returns False if too little is left."""
+        """Subtracts `cost` from the work that is left. Returns False if too little is
+        left."""
         self._left -= cost
         return self._left >= 0
 
 
 class Found(NamedTuple):
-    """The readings of a folder, the likeliest first, and notes on what is odd in it."""
+    """The readings of a folder, the likeliest first, and notes on oddities in the
+    folder."""
 
     readings: List[Reading]
     notes: List[str]
@@ -50,12 +52,13 @@ def found_in(folder: str, depth: int = 0, work: Optional[_Work] = None) -> Found
 
     Args:
       folder: the folder's path.
-      depth: the levels from the folder that the user named down to this one.
-      work: the cost that the search may still have.
+      depth: the number of levels from the folder that the user named down to this
+        folder.
+      work: the work that the search may still do.
 
     Raises:
-      errors.ForebayError: there is no way to read the folder; the message says what
-        could be meant.
+      errors.ForebayError: there is no way to read the folder; the message suggests what
+        the user could mean.
     """
     entries = files.listing(folder)
     if "data.mdb" in entries.files:
@@ -99,8 +102,8 @@ def found_in(folder: str, depth: int = 0, work: Optional[_Work] = None) -> Found
 
 
 def _arrays_by_path(folder: str, others: List[Reading]) -> List[Reading]:
-    """Returns the reading of NumPy's files that the path alone means, unless it is
-    among the others."""
+    """Returns the reading of NumPy's files that DataLoader takes from the path alone,
+    unless `others` contain it."""
     format = {".npy": "npy_folder", ".npz": "npz_files"}.get(
         _npy_folder.ending_in(folder) or "")
     if format is None or any((other.format, other.path) == (format, folder)
@@ -115,8 +118,8 @@ def _ending(name: str) -> str:
 
 
 def _first_of(folder: str, names: List[str]) -> str:
-    """Returns the path of the first file that is not empty; of the first file, if all
-    are empty."""
+    """Returns the path of the first file that is not empty. If all are empty, returns
+    the path of the first file."""
     paths = [os.path.join(folder, name) for name in names]
     return next(filter(files.size_of, paths), paths[0])
 
@@ -162,7 +165,7 @@ def _image_folders(folder: str, names: List[str],
 
 
 def _class_folders(folder: str, classes: List[str], notes: List[str]) -> List[Reading]:
-    """Returns readings of a folder some of whose folders have images."""
+    """Returns the readings of a folder in which some folders have images."""
     parts = [name for name in classes if _part_of(name)]
     if len(parts) == len(classes):
         nested = [name for name in parts if _image_folders(
@@ -190,8 +193,9 @@ def _class_folders(folder: str, classes: List[str], notes: List[str]) -> List[Re
 
 
 def _audio(folder: str, names: List[str]):
-    """Returns the reading of audio files in a folder, or in class folders in it; None
-    if there are none, or the folders are parts of a dataset."""
+    """Returns the reading of audio files in a folder, or in class folders in it.
+    Returns None if there are no audio files, or if the folders are parts of a
+    dataset."""
     found = _audio_folder.find(folder)
     is_part = bool(_part_of(os.path.basename(folder)))
     if found is None or found.labels and (
@@ -204,8 +208,8 @@ def _audio(folder: str, names: List[str]):
 
 
 def _part_of(name: str) -> str:
-    """Returns the part of a dataset that a folder's name tells, such as "train" of
-    "train2017", or ""."""
+    """Returns the part of a dataset that a folder's name tells, such as "train" for
+    "train2017"; "" if it tells none."""
     found = re.sub(r"[\d_-]+$", "", name.lower())
     return found if found in singles.SPLITS else ""
 
@@ -224,7 +228,7 @@ def _table(folder, kinds):
             try:
                 columns = tables.columns_of(path)
             except errors.ForebayError:
-                continue  # it may not be read
+                continue  # this user may not read the file
             if columns is not None:
                 return Reading("manifest", path, "manifest", columns,
                                why=f"the table {name} says which files there are")
@@ -232,8 +236,8 @@ def _table(folder, kinds):
 
 
 def _containers(folder: str, kinds: Dict[str, List[str]]):
-    """Returns the kinds of files that have samples, with the files' names; the kind
-    with the most bytes comes first."""
+    """Returns the kinds of files that hold samples, each with its files' names. The
+    kind with the most bytes comes first."""
     found = [(kind, names) for kind, names in kinds.items() if kind in _CONTAINERS]
     if "megatron_index" in kinds and "bin" not in kinds:
         found.append(("megatron_index", kinds["megatron_index"]))
@@ -264,8 +268,8 @@ def _files(folder, all_names, kind, names, notes) -> List[Reading]:
 
 
 def _npy_files(folder, names, notes) -> List[Reading]:
-    """Returns readings of .npy files: each file is a sample, or an array of a whole
-    dataset."""
+    """Returns the readings of .npy files. Each file may be a sample, or an array of a
+    whole dataset."""
     headers = {name: contents.npy_header(os.path.join(folder, name))
                for name in names[:8]}
     known = {name: header for name, header in headers.items() if header is not None}
@@ -311,8 +315,8 @@ def _inner(folder, names, depth, notes, problems, work) -> List[Reading]:
 
 
 def _together(folder, found) -> List[Reading]:
-    """Returns the reading of all inner folders as one dataset, unless they are parts
-    for different purposes."""
+    """Returns the reading of all inner folders as one dataset, unless these are parts
+    for different purposes, such as training and validation."""
     names = [name for name, _ in found]
     formats = {inner.readings[0].format for _, inner in found}
     if any(map(_part_of, names)) or len(formats) > 1 or (
@@ -340,8 +344,8 @@ def _together(folder, found) -> List[Reading]:
 
 
 def _environments(folder, names) -> List[Reading]:
-    """Returns readings of several LMDB environments. Environments of LSUN are
-    classes."""
+    """Returns the readings of several LMDB environments. Each environment of LSUN is a
+    class."""
     all_names = files.listing(folder).folders
     found = []
     for part, chosen in singles.split_of(names) or [("", names)]:
@@ -353,7 +357,7 @@ def _environments(folder, names) -> List[Reading]:
 
 
 def _unreadable(folder, entries, kinds, problems) -> errors.ForebayError:
-    """Returns the error of a folder that nothing reads."""
+    """Returns the error for a folder that cannot be read as a dataset."""
     if "image" in kinds and _ending(kinds["image"][0])[1:] not in IMAGES:
         return errors.InvalidArgument(
             f"{folder}: has images whose names do not end in .jpg, .png and so on, by "
@@ -372,7 +376,7 @@ def _unreadable(folder, entries, kinds, problems) -> errors.ForebayError:
 
 
 def _class_hint(folder) -> str:
-    """Returns a clause that says how images of a folder become a dataset."""
+    """Returns a clause that says how to make a dataset of a folder's images."""
     parent = os.path.dirname(folder.rstrip("/"))
     try:
         siblings = _image_folders(parent, files.listing(parent).folders)

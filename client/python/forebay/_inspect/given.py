@@ -18,7 +18,8 @@ from .._tfrecord import TFRecords
 from .._tokens import Tokens
 from .readings import Reading
 
-# The functions that make such objects, and their arguments that are not None.
+# For each class of datasets: the name of the function that makes them, and a function
+# that returns its arguments. Arguments that are None are left out.
 _CALLS: Dict[type, Any] = {
     AudioFolder: ("audio_folder", lambda given: {"labels": given.labels}),
     ArrayRecords: ("array_record", lambda given: {"fields": given.fields}),
@@ -50,8 +51,8 @@ def _of_tokens(settings: Dict[str, str]) -> Dict[str, Any]:
 
 
 def reading_of(given: Any) -> Optional[Reading]:
-    """Returns the reading of the result of forebay.tfrecord and the like; None for
-    other values."""
+    """Returns the reading of an object that forebay.tfrecord or a similar function
+    made. Returns None for other values."""
     if type(given) not in _CALLS:
         return None
     call, arguments_of = _CALLS[type(given)]
@@ -62,8 +63,8 @@ def reading_of(given: Any) -> Optional[Reading]:
 
 
 def with_fields(reading: Reading, fields: Any) -> Reading:
-    """Returns the reading of the same files with other fields: a sequence of names, or
-    a dict of their types."""
+    """Returns the reading of the same files with other fields. `fields` is a sequence
+    of names, or a dict of types by name."""
     if isinstance(fields, str):
         raise errors.InvalidArgument(
             f"fields must be a sequence such as ({fields!r},)")

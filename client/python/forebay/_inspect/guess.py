@@ -1,4 +1,4 @@
-"""Says how a path or a URI can be read as a dataset."""
+"""Finds out how a path or a URI can be read as a dataset."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def found_at(given: Any, autostart: bool = True) -> Found:
       autostart: see forebay.inspect.
 
     Raises:
-      errors.ForebayError: nothing can be read there; the message says what could be
-        meant.
+      errors.ForebayError: nothing can be read there; the message suggests what the user
+        could mean.
     """
-    _paths.location_of(given, "data")  # dataset objects are not looked into
+    _paths.location_of(given, "data")  # refuses dataset objects, which have no path
     path = os.fsdecode(_paths.path_of(given))
     if _paths.is_remote(path):
         return remote.found_at(path, autostart)
@@ -46,7 +46,7 @@ def found_at(given: Any, autostart: bool = True) -> Found:
 
 
 def _dangling(path: str) -> errors.ForebayError:
-    """Returns the error of a link that leads to nothing that can be read."""
+    """Returns the error for a symbolic link whose target cannot be read."""
     try:
         os.stat(path)
         why = "was made just now"
@@ -73,7 +73,7 @@ def _pattern(path: str) -> Found:
 
 
 def _hint(path: str) -> str:
-    """Returns a clause about paths that exist and could be meant."""
+    """Returns a clause that suggests existing paths which the user could mean."""
     folder, name = os.path.split(path.rstrip("/"))
     while folder != "/" and not os.path.isdir(folder):
         folder, name = os.path.split(folder)

@@ -24,23 +24,23 @@ class Inspection:
     Attributes:
       uri: str, the path or URI of the dataset, or of the part that was inspected.
       format: str, such as "image_folder" or "tfrecord".
-      title: str, the same for people.
+      title: str, the format's name for people.
       samples: int.
-      files: int, or None where it is unknown, as in a bucket.
-      bytes: int, of all files, or None.
-      sample_bytes: dict, of the samples looked at: {"min", "median", "max",
-        "histogram"}, or None if none could be read.
-      fields: list of dicts: name, kind ("image", "label", "text", "json", "bytes",
-        "array", "audio"), dtype, shape (None where it differs), and what was seen:
-        bytes, lengths, labels, images, audio. Numbers are described in the form of
-        sample_bytes.
+      files: int, or None if the number is unknown, as in a bucket.
+      bytes: int, the bytes of all files, or None.
+      sample_bytes: dict with the keys "min", "median", "max" and "histogram": the bytes
+        of a sample, of those looked at. None if no sample could be read.
+      fields: list of dicts with the keys name, kind ("image", "label", "text", "json",
+        "bytes", "array", "audio"), dtype and shape (None where samples differ). The
+        keys bytes, lengths, labels, images and audio describe the values that were
+        seen. Numbers have the form of sample_bytes.
       classes: list of str, in label order.
       looked_at: int, the number of samples that were looked at.
-      code: str, Python that reads batches of it.
-      alternatives: list of dicts: other ways to read it (format, code, why).
-      warnings: list of str, sentences on what is odd.
-      verification: None, or what came of verify=True: `read`, `broken` (numbers of
-        samples), `failures` (of (sample, message)) and `is_complete`.
+      code: str, Python code that reads batches of the dataset.
+      alternatives: list of dicts: other ways to read the dataset (format, code, why).
+      warnings: list of str, sentences about oddities.
+      verification: None, or the result of verify=True: `read` and `broken` (numbers of
+        samples), `failures` (pairs of sample and message) and `is_complete`.
     """
 
     def __init__(self, reading: Reading, others: List[Reading], samples: Samples,
@@ -91,7 +91,8 @@ class Inspection:
                           self._autostart)
 
     def save(self, path: Any, rows: int = 5, columns: int = 5) -> None:
-        """Writes the contact sheet, as PNG if the name has no other ending."""
+        """Writes the contact sheet to a file. The name's ending tells the image format;
+        the default is PNG."""
         ending = os.path.splitext(os.fspath(path))[1]
         self.contact_sheet(rows, columns).save(path, None if ending else "PNG")
 
@@ -124,31 +125,34 @@ def inspect(uri: Any, *, fields: Optional[Sequence[str]] = None,
             verify: bool = False, most_failures: int = 20, progress: bool = True,
             extra_roots: Iterable[Union[str, "os.PathLike[str]"]] = (),
             autostart: bool = True) -> Inspection:
-    """Says what is in a dataset, and how to read it: print what it returns.
+    """Says what is in a dataset, and how to read it. Print the result to see the
+    description.
 
-    The files' first bytes and names tell the format. Some samples are looked at, the
-    same each time: at most 512, and at most about 64 MiB.
+    The files' first bytes and names tell the format. Looks at some samples, the same
+    each time: at most 512, and at most about 64 MiB.
 
     Args:
-      uri: a folder, a file, or several by braces and wildcards; a path, or a URI that
-        the daemon reads itself ("gs://", "s3://", "https://"). Or the result of
-        forebay.tfrecord, lmdb and the like; nothing is guessed then.
-      fields: the fields to look at, of formats that have a choice; None: guessed.
-      verify: whether to read and decode every sample, and list what is broken.
-        Ctrl-C ends that with what was found so far.
-      most_failures: the most broken samples that are listed; all are counted.
-      progress: whether to show on a terminal how far `verify` is.
-      extra_roots: folders that links inside the dataset may lead to, as DataLoader's.
+      uri: a folder, a file, or several files by braces and wildcards. It is a path, or
+        a URI that the daemon reads itself ("gs://", "s3://", "https://"). Or the result
+        of forebay.tfrecord, lmdb and the like; then the format is not guessed.
+      fields: the fields to look at, if the format offers a choice. None: they are
+        guessed.
+      verify: whether to read and decode every sample, and list the broken ones. After
+        Ctrl-C, the result has what was found so far.
+      most_failures: the largest number of broken samples that are listed. All of them
+        are counted.
+      progress: whether to show the progress of `verify` on a terminal.
+      extra_roots: folders to which links inside the dataset may lead; see DataLoader.
       autostart: whether to start a daemon for this user if none listens.
 
     Returns:
       An Inspection.
 
     Raises:
-      errors.ForebayError: `uri` cannot be read as a dataset; the message says what
-        could be meant.
+      errors.ForebayError: `uri` cannot be read as a dataset; the message suggests what
+        the user could mean.
     """
-    from . import given, guess  # importing them with the package would take long
+    from . import given, guess  # importing these with the package would take long
     roots = tuple(map(os.fsdecode, _options.check_extra_roots(extra_roots, uri)))
     chosen = given.reading_of(uri)
     found = (guess.found_at(uri, autostart) if chosen is None else
@@ -182,7 +186,7 @@ def _verified(reading, seen, most, autostart, progress) -> Verification:
 
 
 def _opened(found, autostart):
-    """Opens the first reading that the daemon agrees to. Returns the reading, its
+    """Opens the first reading that the daemon accepts. Returns that reading, its
     samples, the other readings, and notes."""
     from . import trials
     refused: List[errors.ForebayError] = []

@@ -1,4 +1,4 @@
-"""A look at samples of a dataset: sizes, shapes, labels, images."""
+"""Looks at samples of a dataset, and records sizes, shapes, labels and images."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ KINDS = {_native.IMAGE: "image", _native.LABEL: "label", _native.SAMPLE_ID: "lab
          _native.TEXT: "text", _native.JSON: "json", _native.BYTES: "bytes",
          _native.ARRAY: "array"}
 MOST = 512  # the most samples that are looked at
-_STEPS = (1, 16)  # the first samples tell how many more are cheap enough to read
+_STEPS = (1, 16)  # samples read first, to learn how many more are cheap enough to read
 _MOST_BYTES = 64 << 20
 _MOST_LABELS = 10_000  # the most different labels that are counted
 _BARS = 10
 
 
 def chosen(size: int, count: int, seed: int = 0) -> List[int]:
-    """Returns samples, drawn at random, in ascending order."""
+    """Returns the numbers of `count` random samples, in ascending order."""
     if count >= size:
         return list(range(size))
     return sorted(random.Random(seed).sample(range(size), count))
 
 
 def affordable(sizes: Sequence[int]) -> int:
-    """Returns how many samples of such sizes are cheap enough to read."""
+    """Returns how many samples are cheap enough to read, if their sizes are like
+    `sizes`."""
     mean = max(sum(sizes) / max(len(sizes), 1), 1)
     return int(_MOST_BYTES / mean)
 
 
 class Numbers:
-    """Sizes or lengths, of which the least, the middle and the largest matter.
+    """Sizes or lengths, of which the minimum, the median and the maximum are shown.
 
     Attributes:
       values: array of int.
@@ -54,8 +55,8 @@ class Numbers:
                 "max": int(ordered[-1])}
 
     def histogram(self) -> List[Tuple[int, int, int]]:
-        """Returns buckets: (least value, the next bucket's least value, the number of
-        values between); none if all values are equal."""
+        """Returns buckets: (lowest value, the next bucket's lowest value, the number of
+        values between these). Returns an empty list if all values are equal."""
         import numpy
         low, high = min(self.values), max(self.values)
         if low == high:
@@ -68,8 +69,8 @@ class Numbers:
 
 
 def _edges(low: int, high: int) -> List[int]:
-    """Returns round bounds of buckets. They have one width, or grow if the values
-    differ by orders of magnitude."""
+    """Returns round numbers as bounds of buckets. The buckets have equal widths, or
+    growing widths if the values differ by orders of magnitude."""
     if low > 0 and high / low > 20:
         edges = [number * 10 ** power for power in range(19) for number in (1, 2, 5)]
     else:
@@ -82,20 +83,20 @@ def _edges(low: int, high: int) -> List[int]:
 
 
 class FieldLook:
-    """The values of a field, as far as they were looked at.
+    """A record of the values of a field that were looked at.
 
     Attributes:
       name: str.
       kind: str, one of KINDS.
       dtype: str, NumPy's name.
       seen: int, the number of samples.
-      sizes: Numbers, bytes of the values.
-      lengths: Numbers, of an array's first axis.
-      shape: list of int, with None where samples differ. None if their ranks differ, or
-        the field is not an array.
+      sizes: Numbers: the values' sizes in bytes.
+      lengths: Numbers: the lengths of arrays' first axis.
+      shape: list of int, with None for each extent in which samples differ. None if
+        samples differ in rank, or the field is not an array.
       labels: Counter of int.
-      formats: Counter of (format, mode), of images, or (format, rate), of audio.
-      widths, heights: Numbers, of images.
+      formats: Counter of (format, mode) for images, or of (format, rate) for audio.
+      widths, heights: Numbers: widths and heights of images.
     """
 
     def __init__(self, name: str):
@@ -153,7 +154,8 @@ class FieldLook:
             self.shape = None
 
     def hear(self, decoded: "FieldLook") -> None:
-        """Marks the field as audio, as the daemon has decoded its bytes to arrays."""
+        """Marks the field as audio, because the daemon has decoded its bytes to
+        arrays."""
         self.kind, self.dtype = "audio", decoded.dtype
         self.shape, self.lengths = decoded.shape, decoded.lengths
 
@@ -162,7 +164,8 @@ class FieldLook:
 
 
 def _image_of(value) -> Optional[Tuple[str, str, int, int]]:
-    """Returns an image's format, mode, width and height; 0 if these are unknown."""
+    """Returns an image's format, mode, width and height. Width and height are 0 if they
+    are unknown."""
     name = magic.image_format(value.content(16))
     if name == "pixels":
         width, height, channels = struct.unpack_from("<III", value.content(16), 4)
@@ -178,39 +181,39 @@ def _image_of(value) -> Optional[Tuple[str, str, int, int]]:
                 io.BytesIO(value.content())) as image:
             return (image.format or name or "", image.mode, image.width,
                     image.height)
-    except Exception:  # Pillow's parsers raise anything; only the daemon's count
+    except Exception:  # Pillow may raise any exception; only the daemon's errors matter
         return (name, "", 0, 0) if name else None
 
 
 class Look:
-    """The samples of a dataset, as far as they were looked at.
+    """A record of the samples of a dataset that were looked at.
 
     Attributes:
       fields: list of FieldLook.
-      sizes: Numbers, bytes of a whole sample.
+      sizes: Numbers: the sizes of whole samples in bytes.
     """
 
     def __init__(self, names: List[str], is_stored: bool = True):
-        """Prepares a look at fields. `is_stored`: whether images come as they are
-        stored, and not decoded."""
+        """Prepares the record of the fields `names`. `is_stored`: whether images come
+        as they are stored, and not decoded."""
         self.fields = [FieldLook(name) for name in names]
         self.sizes = Numbers()
         self._is_stored = is_stored
 
     def add(self, number: int, values: List[Value]) -> None:
-        """Adds a sample; the argument of Samples.visit."""
+        """Adds a sample. A function that Samples.visit takes."""
         for field, value in zip(self.fields, values):
             field.add(value, self._is_stored)
         self.sizes.values.append(sum(value.size for value in values))
 
     def hear(self, decoded: "Look") -> None:
-        """Finds out which fields are audio, by a look at decoded samples."""
+        """Finds out, from a Look at decoded samples, which fields are audio."""
         for field, after in zip(self.fields, decoded.fields):
             if field.kind in ("bytes", "audio") and after.kind == "array":
                 field.hear(after)
 
     def refine(self, whole: "Look") -> None:
-        """Takes over the fields of `whole`, a look at all samples, where they are more
+        """Takes over those fields of `whole`, a Look at all samples, that are more
         exact."""
         self.hear(whole)
         for at, field in enumerate(whole.fields):
@@ -219,14 +222,15 @@ class Look:
 
 
 def look_at(samples: Any, most: int, look: Look, visit: Any = None) -> List[Any]:
-    """Looks at some samples of a Samples. Returns the samples that failed, the first of
-    each step with the reason. If the first samples all fail, it may stop there.
+    """Looks at some samples of a Samples object. Returns the samples that failed; the
+    first of each step has the reason. If the first samples all fail, may stop there.
 
     Args:
-      most: the most samples; if samples are large, fewer are looked at.
+      most: the largest number of samples to look at. If samples are large, it looks at
+        fewer.
       look: the Look to which samples are added.
-      visit: a function that is called for each sample in place of `look.add`, and calls
-        that itself.
+      visit: a function that is called for each sample in place of `look.add`, and that
+        calls `look.add` itself.
     """
     numbers = chosen(samples.size, most)
     random.Random(1).shuffle(numbers)
@@ -238,5 +242,5 @@ def look_at(samples: Any, most: int, look: Look, visit: Any = None) -> List[Any]
             failures += samples.visit(sorted(numbers[done:count]), visit or look.add)
             done = count
         if visit is None and len(failures) == done >= _STEPS[-1]:
-            break  # further refusals would take long over a network
+            break  # over a network, further failures would take long
     return failures

@@ -1,4 +1,4 @@
-"""The kind of a file, by the bytes that it begins with. Pure."""
+"""Finds the kind of a file by the bytes with which it begins. Reads no files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ HEAD = 16 << 10  # the bytes of a file's head that tell its kind
 _RIEGELI = bytes.fromhex("83af70d10d884a3f")
 _LMDB = 0xBEEFC0DE
 _ZSTD = b"\x28\xb5\x2f\xfd"
-# The signature of HDF5 files, and the offsets at which it may lie behind a user block
+# The signature of HDF5 files, and the offsets at which it may lie after a user block
 # (HDF5 File Format Specification v3.0 II.A).
 _HDF5, _HDF5_OFFSETS = b"\x89HDF\r\n\x1a\n", (0, 512, 1024, 2048, 4096, 8192)
 _IMAGES = {
@@ -30,14 +30,14 @@ _AUDIO = {b"fLaC": "FLAC", b"OggS": "Ogg", b"ID3": "MP3", b"\xff\xfb": "MP3",
 
 
 def image_format(head: bytes) -> Optional[str]:
-    """Returns the name of an image format, as Pillow has it; None if the bytes are not
-    an image's."""
+    """Returns Pillow's name of an image format; None if the bytes are not those of an
+    image."""
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "WEBP"
     if head[4:12] in (b"ftypavif", b"ftypavis"):
         return "AVIF"
-    # Texts and tokens may begin with the two letters, too. The bytes 6 to 9 of a BMP
-    # file are reserved and 0.
+    # Texts and tokens may also begin with these two letters. In a BMP file, the bytes 6
+    # to 9 are reserved and 0.
     if head[:2] == b"BM" and head[6:10] == bytes(4):
         return "BMP"
     return next((name for start, name in _IMAGES.items()
@@ -49,7 +49,7 @@ def audio_format(head: bytes) -> Optional[str]:
     file."""
     if head[:4] in (b"RIFF", b"RIFX", b"RF64") and head[8:12] == b"WAVE":
         return "WAV"
-    # The byte behind "ID3" is the tag's major version (ID3v2 3.1), not a letter.
+    # The byte after "ID3" is the tag's major version (ID3v2 3.1), not a letter.
     if head[:3] == b"ID3" and head[3:4] > b"\x0a":
         return None
     if head[:4] == b"OggS" and b"OpusHead" in head[:64]:
@@ -59,8 +59,8 @@ def audio_format(head: bytes) -> Optional[str]:
 
 
 def sample_rate(head: bytes) -> int:
-    """Returns the sample rate of an audio file in Hz; 0 if its first bytes do not say
-    it plainly."""
+    """Returns the sample rate of an audio file in Hz; 0 if the file's first bytes do
+    not tell it directly."""
     if head[:4] == b"RIFF" and head[12:16] == b"fmt " and len(head) >= 28:
         return struct.unpack_from("<I", head, 24)[0]
     if head[:4] == b"fLaC" and len(head) >= 21:
@@ -72,8 +72,9 @@ def sample_rate(head: bytes) -> int:
 
 
 def kind_of(head: bytes) -> Optional[str]:
-    """Returns the kind of a file: "tar", "npy", "tfrecord", "image", "text" and so on,
-    with ".gz" behind it if gzip or zlib has compressed it. None: the kind is unknown.
+    """Returns the kind of a file: "tar", "npy", "tfrecord", "image", "text" and so on.
+    If the file is compressed by gzip or zlib, the kind ends in ".gz". Returns None if
+    the kind is unknown.
 
     Args:
       head: the file's first HEAD bytes, or all bytes if it has fewer.
@@ -111,8 +112,8 @@ def _plain_kind(head):
 
 
 def _kind_behind_frames(head):
-    """Returns the kind of a file that begins with skippable frames (RFC 8878 3.1.2), as
-    pzstd's files do."""
+    """Returns the kind of a file that begins with skippable frames (RFC 8878 3.1.2),
+    such as a file of pzstd."""
     at = 0
     while _begins_with_skipped(head[at:]):
         at += 8 + int.from_bytes(head[at + 4:at + 8], "little")
@@ -133,7 +134,7 @@ def _inflated_kind(head, window_bits):
 
 
 def _begins_with_record(head):
-    """Whether a TFRecord's length and the length's checksum come first."""
+    """Whether the first bytes are a TFRecord's length and that length's checksum."""
     if len(head) < 12:
         return False
     said = struct.unpack_from("<I", head, 8)[0]

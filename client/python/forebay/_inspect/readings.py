@@ -27,7 +27,7 @@ TITLES = {
 }
 _BATCH = 32
 _NAMED_FIELDS = 4
-_TAKEN = {"T", "dataset", "forebay", "loader"}  # names that the code uses itself
+_TAKEN = {"T", "dataset", "forebay", "loader"}  # names used by the code
 _CAST = ("uint16", "uint32", "uint64")
 
 
@@ -36,14 +36,14 @@ class Reading(NamedTuple):
 
     Attributes:
       format: str, one of TITLES.
-      path: str, of the dataset.
-      call: str, the function of this package that describes the dataset; "" if the
-        path does.
+      path: str, the dataset's path.
+      call: str, the function of this package that makes the dataset; "" if the path
+        itself is DataLoader's argument.
       arguments: dict of str, that function's arguments.
       fields: DataLoader's argument: tuple of str, dict of types, or None.
       extra_roots: DataLoader's argument: tuple of str.
-      why: str, a clause that says when the reading is meant.
-      note: str, a sentence on what is odd about this reading, or "".
+      why: str, a clause that says in which case this is the right reading.
+      note: str, a sentence about an oddity of this reading, or "".
     """
 
     format: str
@@ -70,7 +70,8 @@ class Reading(NamedTuple):
         return f"forebay.{self.call}({given})"
 
     def arguments_of_loader(self) -> List[str]:
-        """Returns the code of DataLoader's other arguments that say what is read."""
+        """Returns the code of DataLoader's arguments `fields` and `extra_roots`, if
+        they are needed."""
         found = {"fields": self.fields, "extra_roots": list(self.extra_roots) or None}
         return [f"{name}={quoted(value)}" for name, value in found.items()
                 if value is not None]
@@ -95,8 +96,8 @@ def code_of(reading: Reading, fields: Sequence[Dict[str, Any]],
     """Returns the Python code that reads batches.
 
     Args:
-      fields: those of an Inspection.
-      samples: of the dataset.
+      fields: the `fields` of an Inspection.
+      samples: the number of samples in the dataset.
     """
     transform = _transform(fields)
     lines = ["import forebay"]
@@ -117,9 +118,9 @@ def code_of(reading: Reading, fields: Sequence[Dict[str, Any]],
 
 
 def _transform(fields: Sequence[Dict[str, Any]]) -> List[str]:
-    """Returns the code of an argument, in parts: a transform that makes images of one
-    size, clips of one length, and integers of a type that torch computes with. Returns
-    an empty list if no field needs it."""
+    """Returns the code of the argument `transform`, in parts. The transform gives
+    images one size, clips one length, and integers a type with which torch computes.
+    Returns an empty list if no field needs a transform."""
     crop, cast = "T.RandomResizedCrop(224)", 'T.ToDtype("int64")'
     images = {field["name"]: crop for field in fields if field["kind"] == "image"}
     casts = {field["name"]: cast for field in fields
@@ -135,8 +136,8 @@ def _transform(fields: Sequence[Dict[str, Any]]) -> List[str]:
 
 
 def _window(field: Dict[str, Any]) -> str:
-    """Returns the code of a transform that gives clips the length that most have, and
-    one number of channels."""
+    """Returns the code of a transform that gives all clips one length, which most clips
+    have at least, and one number of channels."""
     frames = 1 << max(field["lengths"]["median"], 1).bit_length() - 1
     window = f"T.RandomWindow({frames}, pad_if_needed=True)"
     if field["shape"] and field["shape"][-1] is None:
@@ -149,8 +150,8 @@ def _named(arguments: Dict[str, Any]) -> List[str]:
 
 
 def _call(start: str, given: List[str]) -> List[str]:
-    """Returns a call, in lines of 88 characters as far as its arguments allow. An
-    argument's leading spaces indent it if it begins a line."""
+    """Returns the code of a call, in lines of at most 88 characters if the arguments
+    allow. If an argument begins a line, its leading spaces indent it."""
     lines, line = [], start
     for number, argument in enumerate(given):
         piece = argument + (")" if number == len(given) - 1 else ",")
@@ -163,7 +164,7 @@ def _call(start: str, given: List[str]) -> List[str]:
 
 
 def _targets(names: Sequence[str]) -> str:
-    """Returns the variables of a loop over batches."""
+    """Returns the code of the variables in a loop over batches."""
     found = _identifiers(names)
     if len(found) > _NAMED_FIELDS or _TAKEN & set(found):
         return "batch"

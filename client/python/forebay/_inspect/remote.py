@@ -1,5 +1,5 @@
-"""Readings of URIs. This process cannot list buckets or web servers, so it finds out
-about folders and wildcards by trying to open what they could be."""
+"""Finds the ways to read a URI. This process cannot list buckets or web servers. For
+folders and wildcards, it therefore tries to open the formats that they could have."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def found_at(uri: str, autostart: bool) -> Found:
             return Found(singles.readings_of(uri, first), [])
         return Found([_wildcards(uri, autostart)], [])
     is_web = _paths.is_web(uri)
-    # Web servers cannot be asked for a list of files, so a URI there names a file.
+    # Web servers cannot list files, so a URI of a web server names a file.
     if not uri.endswith("/") and (_is_object(uri) or is_web):
         return Found(singles.readings_of(uri, uri), [])
     if is_web:
@@ -65,7 +65,7 @@ def _folder(uri: str, autostart: bool) -> Found:
             return Found([_of(kind, path, autostart)], [])
         except trials.REFUSALS:
             pass
-    # The daemon says this of buckets in Cloud Storage and S3.
+    # The daemon's message for a bucket of Cloud Storage or S3 that does not exist.
     if "there is no bucket" in str(reason):
         raise reason
     if _paths.are_files(uri, tuple(ending for ending, _ in _BY_ENDING)):
@@ -98,7 +98,7 @@ def _of(kind: str, path: str, autostart: bool) -> Reading:
     """Returns the reading of the files at `path` as files of kind `kind`.
 
     Raises:
-      errors.ForebayError: one of trials.REFUSALS; the files are of another kind.
+      errors.ForebayError: one of trials.REFUSALS: the files are of another kind.
     """
     if kind == "tar":
         return trials.shards(Reading("webdataset", path), autostart)
@@ -119,8 +119,8 @@ def _of(kind: str, path: str, autostart: bool) -> Reading:
 
 
 def sizes(uri: str) -> List[int]:
-    """Returns the bytes of the objects that a URI with braces names; an empty list if
-    only a list of the bucket's objects would tell."""
+    """Returns the sizes in bytes of the objects that a URI with braces names. Returns
+    an empty list if that would need a list of the bucket's objects."""
     if any(c in uri for c in "*?["):
         return []
     found = []

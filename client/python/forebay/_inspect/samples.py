@@ -1,4 +1,4 @@
-"""Samples of a dataset, looked at where the daemon has put them."""
+"""Reads samples of a dataset in the memory in which the daemon has put them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FORMATS = {
 
 
 def _format_of(options: Dict[str, Any]) -> str:
-    """Returns the format that DataLoader reads, one of TITLES."""
+    """Returns the format that these options describe, one of TITLES."""
     format = options["format"]
     if format == _native.IMAGE_FOLDER:
         return "audio_folder" if options["fields"] else "image_folder"
@@ -41,11 +41,11 @@ def _format_of(options: Dict[str, Any]) -> str:
 
 
 def _check_format(reading: Reading, options: Dict[str, Any]) -> None:
-    """Refuses a path that DataLoader takes for another format than the reading's. A
-    reading by a function of this package names the format itself.
+    """Refuses a path that DataLoader would read in another format than the reading. A
+    reading with a `call` names the format itself.
 
     Raises:
-      errors.InvalidArgument: the message says what DataLoader reads there.
+      errors.InvalidArgument: the message says how DataLoader would read the path.
     """
     read = reading.format if reading.call else _format_of(options)
     if read != reading.format:
@@ -59,7 +59,7 @@ class Failure(NamedTuple):
 
     Attributes:
       sample: int, its number.
-      message: str, the error; "" if the daemon was not asked for it.
+      message: str, the error; "" if the daemon was not asked for the reason.
     """
 
     sample: int
@@ -67,14 +67,14 @@ class Failure(NamedTuple):
 
 
 class Value:
-    """The value of a sample's field. It lies in the reader's memory, until the next
-    samples come.
+    """The value of a sample's field. The value lies in the reader's memory until the
+    next samples are read.
 
     Attributes:
-      kind: of _native.
+      kind: one of _native's kinds.
       dtype: str, NumPy's name.
       shape: tuple of int.
-      size: bytes.
+      size: the number of bytes.
     """
 
     def __init__(self, field):
@@ -85,7 +85,7 @@ class Value:
         self.size = field.bytes
 
     def content(self, most: Optional[int] = None) -> bytes:
-        """Returns the value's bytes, at most the first `most`."""
+        """Returns the value's first `most` bytes; None: all of them."""
         return c.string_at(self._data, self.size if most is None else
                            min(self.size, most))
 
@@ -102,11 +102,13 @@ class Value:
 
 
 class _LookingReader(_reader.Reader):
-    """A native reader that says which samples failed, and shows the others."""
+    """A native reader that tells which samples failed, and gives access to all
+    others."""
 
     def look(self, numbers, visit) -> List[Failure]:
         """Calls `visit(number, values)` for each sample that can be used. Returns the
-        samples that failed; a single one has the reason."""
+        samples that failed. If `numbers` is a single sample, its failure has the
+        reason."""
         error = self.error_of(numbers)
         failures = []
         for at, number in enumerate(numbers):
@@ -120,7 +122,7 @@ class _LookingReader(_reader.Reader):
         return failures
 
     def error_of(self, numbers) -> Optional[errors.ForebayError]:
-        """Asks for samples. Returns the error of one that failed, or None."""
+        """Asks for samples. Returns the error of a sample that failed, or None."""
         try:
             self._ask(numbers)
         except errors.PASSING:
@@ -162,7 +164,7 @@ class _LookingReader(_reader.Reader):
 class Samples:
     """A dataset's samples by number. One thread at a time uses it.
 
-    Waits for a daemon that restarts, as Dataset does.
+    Waits while the daemon restarts, as Dataset does.
 
     Attributes:
       uri: str, for messages.
@@ -201,8 +203,8 @@ class Samples:
     def visit(self, numbers: Sequence[int],
               visit: Callable[[int, List[Value]], None],
               wanted: int = 1) -> List[Failure]:
-        """Calls `visit(number, values)` for each sample. Returns the samples that
-        failed, at most `wanted` of them with the reason."""
+        """Calls `visit(number, values)` for each sample that can be used. Returns the
+        samples that failed; at most `wanted` of them have the reason."""
         failures: List[Failure] = []
         for begin in range(0, len(numbers), _reader.MAX_FETCH):
             part = numbers[begin:begin + _reader.MAX_FETCH]
@@ -226,7 +228,7 @@ class Samples:
     def _look(self, numbers, visit):
         try:
             return self._reader.look(numbers, visit)
-        except errors.DataError as error:  # the sample is larger than all memory
+        except errors.DataError as error:  # a sample may be larger than all memory
             if len(numbers) > 1:
                 raise
             return [Failure(numbers[0], str(error))]

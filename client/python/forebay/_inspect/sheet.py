@@ -11,7 +11,7 @@ from .readings import Reading
 from .samples import Samples, Value
 
 _CELL, _GAP, _LINE = 176, 12, 17  # pixels
-_MARGIN, _SMALL_LINE = 6, 14  # pixels, of texts in cells
+_MARGIN, _SMALL_LINE = 6, 14  # pixels; for texts in cells
 _PAPER, _FRAME, _INK, _GRAY = (250, 250, 248), (228, 228, 224), (32, 32, 32), (120,) * 3
 _BLUE = (58, 110, 165)
 _MOST_CHARACTERS = 600
@@ -23,8 +23,8 @@ Size = Tuple[int, int]
 
 def draw(reading: Reading, classes: List[str], audio: Set[str], rows: int,
          columns: int, autostart: bool) -> Any:
-    """Draws a PIL.Image of rows x columns samples, chosen at random, or of all samples
-    if they are fewer.
+    """Draws a PIL.Image of rows x columns samples, chosen at random. If the dataset has
+    fewer samples, draws all of them.
 
     Args:
       audio: names of the fields that are audio.
@@ -65,7 +65,8 @@ def _font(pillow, size):
 
 def _cell(pillow, samples: Samples, number: int, classes: List[str],
           audio: Set[str]) -> Any:
-    """Draws a sample: the field that can be shown best, and a line for the others."""
+    """Draws a sample: the field that can be shown best, and a line of text for all
+    other fields."""
     cell = pillow.Image.new("RGB", (_CELL, _CELL + 2 * _LINE), _PAPER)
     inner: List[Any] = []
     captions: List[str] = []
@@ -95,8 +96,8 @@ def _cell(pillow, samples: Samples, number: int, classes: List[str],
 
 
 def _shown(values: List[Value]) -> int:
-    """Returns the index of the field that is drawn: of an image, array or text, in this
-    order of preference, or of the first field."""
+    """Returns the index of the field that is drawn. Prefers an image, then an array,
+    then a text. If there is none of these, returns the index of the first field."""
     places = [(_RANK.get(value.kind, 4), at) for at, value in enumerate(values)
               if value.kind != _native.ARRAY or value.shape]
     return min(places)[1] if places else 0
@@ -162,7 +163,7 @@ def _array(pillow, value: Value) -> Any:
     low, high = numbers.min(), numbers.max()
     gray = ((numbers - low) * (255 / max(high - low, 1e-300))).astype("uint8")
     if gray.shape[0] > 2 * gray.shape[1]:
-        gray = numpy.ascontiguousarray(gray.T)  # time goes from left to right
+        gray = numpy.ascontiguousarray(gray.T)  # time runs from left to right
     return _scaled(pillow, pillow.Image.fromarray(gray), pillow.Image.BICUBIC)
 
 
@@ -223,7 +224,7 @@ def _number(pillow, value: Value) -> Any:
     return _text(pillow, str(value.number()))
 
 
-# The ranks of kinds: the field of the least rank is the one that is drawn.
+# The ranks of kinds. The field with the lowest rank is drawn.
 _RANK = {_native.IMAGE: 0, _native.ARRAY: 1, _native.TEXT: 2, _native.JSON: 3,
          _native.BYTES: 4, _native.LABEL: 5, _native.SAMPLE_ID: 6}
 # The functions that draw fields, by kind.

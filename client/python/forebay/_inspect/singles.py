@@ -1,4 +1,4 @@
-"""Readings of a file, or of several files that a pattern stands for."""
+"""Finds the ways to read a file, or the files that a pattern matches."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from . import contents, files, tables
 from .contents import AUDIO, IMAGES
 from .readings import Reading
 
-_WINDOW = 1024  # tokens of a window in the code that is shown
-_LIKELY_TOKENS = 100_000  # a .npy file with so many integers has tokens, not labels
-_WIDTHS = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 8: 2}  # bytes by Megatron-LM's type number
+_WINDOW = 1024  # tokens of a window, in the printed code
+_LIKELY_TOKENS = 100_000  # so many integers in a .npy file are tokens, not labels
+_WIDTHS = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 8: 2}  # bytes, by Megatron-LM's type
 SPLITS = ("train", "training", "val", "valid", "validation", "dev", "eval", "test",
           "testing")
 
-# The kinds that are not read, and a clause that says what to do instead.
+# The kinds of files that cannot be read, each with a clause that says what to do
+# instead.
 _REMEDIES = {
     "7z": "is a 7z archive: unpack it, or pack it as zip or tar",
     "arrow": "is an Arrow file, which is not read: if it is of Hugging Face's, pass "
@@ -50,11 +51,11 @@ def readings_of(path: str, first: str) -> List[Reading]:
 
     Args:
       path: a file's path, or a pattern.
-      first: the path of a file that the pattern stands for.
+      first: the path of one file that matches the pattern.
 
     Raises:
-      errors.Unsupported, errors.InvalidArgument: there is no way; the message says
-        what to do instead.
+      errors.Unsupported, errors.InvalidArgument: the files cannot be read; the message
+        says what to do instead.
     """
     if files.head_of(first) == b"":
         raise errors.InvalidArgument(f"{first}: is empty")
@@ -80,7 +81,8 @@ def of_kind(kind: Any, path: str, first: str) -> List[Reading]:
 
 def _by_name(format: str, call: str, is_named: Callable[[str], bool]):
     """Returns a function that finds the reading of files of one format. If the path
-    does not tell the format, the reading calls `call`, a function of this package."""
+    does not tell the format, the reading's code calls `call`, a function of this
+    package."""
     def find(path, first):
         return [Reading(format, path, "" if is_named(path) else call)]
     return find
@@ -98,7 +100,7 @@ def _shards(path, first):
 
 
 def _packed_shards(path, first):
-    return [Reading("webdataset", path)]  # the fields are found when it is opened
+    return [Reading("webdataset", path)]  # opening it finds the fields
 
 
 def _check_ending(path, ending, what):
@@ -121,7 +123,8 @@ def _npy(path, first):
 
 
 def _window(count: int) -> int:
-    """Returns a window's tokens: few enough that there is at least one window."""
+    """Returns the number of tokens in a window: so few that there is at least one
+    window."""
     return 1 << min(_WINDOW, max(count, 1)).bit_length() - 1
 
 
@@ -170,8 +173,8 @@ def _is_cifar(path, size):
 
 
 def _has_empty_halves(head):
-    """Whether nearly all upper halves of 32-bit words are 0. In 16-bit tokens, they
-    would rarely be."""
+    """Whether nearly all upper halves of 32-bit words are 0. If tokens had 16 bits,
+    these halves would rarely be 0."""
     upper = struct.unpack_from(f"<{len(head) // 4 * 2}H", head)[1::2]
     return bool(upper) and sum(half > 15 for half in upper) * 100 < len(upper)
 
@@ -203,11 +206,11 @@ def _zip(path, first):
 
 
 def _zipped_classes(path, names):
-    """Returns the paths in an archive below which class folders are, each with a clause
-    that says when it is meant."""
+    """Returns the paths in an archive that contain class folders. Each path comes with
+    a clause that says in which case it is the right one."""
     split = [name.split("/") for name in names]
     depth = 0
-    # Folders that contain all members are passed over.
+    # Skips folders that contain all members.
     while all(len(parts) > depth + 2 for parts in split) and len(
             {parts[depth] for parts in split}) == 1:
         depth += 1
@@ -221,8 +224,8 @@ def _zipped_classes(path, names):
 
 
 def npz_rows(path: str, first: str) -> List[Reading]:
-    """Returns the readings of .npz files' rows, one for each group of arrays with
-    equally many rows."""
+    """Returns the readings of the rows of .npz files: one reading for each group of
+    arrays with equally many rows."""
     is_named = _paths.are_files(path, (".npz",))
     groups = contents.npz_groups(first)
     files_each = Reading("npz_files", path, "npz", {"rows": False},
@@ -250,7 +253,7 @@ def _table(path, first):
                 f"{path}: tables are read one at a time: name one, such as {first}")
         if columns is not None:
             return [Reading("manifest", path, "manifest", columns)]
-        if not first.endswith(".json"):  # such files are mostly not tables
+        if not first.endswith(".json"):  # most .json files are not tables
             raise errors.Unsupported(
                 f"{first}: is a table, but no column has the paths of images or audio "
                 "files that are there, from its folder on")
@@ -295,9 +298,9 @@ _FINDERS: Dict[Any, Callable[[str, str], List[Reading]]] = {
 
 
 def split_of(names: List[str]) -> List[Tuple[str, List[str]]]:
-    """Returns the parts of a dataset that names such as "train-1" and "val-1" tell,
-    each with its names, the part to train on first. Returns an empty list if a name
-    does not tell a part."""
+    """Returns the parts of a dataset that names such as "train-1" and "val-1" tell.
+    Each part comes with its names; the part to train on comes first. Returns an empty
+    list if any name does not tell a part."""
     parts: Dict[str, List[str]] = {}
     for name in names:
         lower = name.lower()

@@ -17,14 +17,14 @@ _LABELS = ("label", "labels", "class", "class_name", "classname", "category", "t
            "species", "y")
 _TEXTS = ("caption", "text", "prompt", "title", "description", "transcript",
           "transcription", "sentence")
-_LINES = (".jsonl", ".ndjson", ".json")  # files with a JSON object in each line
+_LINES = (".jsonl", ".ndjson", ".json")  # files of one JSON object a line
 ENDINGS = (".csv", *_LINES)
-_KINDS = {"image": IMAGES, "audio": AUDIO}  # kinds of files, with their endings
+_KINDS = {"image": IMAGES, "audio": AUDIO}  # the endings of each kind of files
 
 
 def columns_of(path: str) -> Optional[Dict[str, str]]:
-    """Returns the arguments of forebay.manifest for a table; None if it names no images
-    or audio files that exist."""
+    """Returns the arguments of forebay.manifest for a table. Returns None if the table
+    names no existing image or audio files."""
     header, rows = _rows(path)
     found = next(((kind, name) for name in header if rows
                   for kind, endings in _KINDS.items()
@@ -56,7 +56,8 @@ def _exists(path: str, name: str) -> bool:
 
 
 def _rows(path: str) -> Tuple[List[str], List[Dict[str, Any]]]:
-    """Returns the columns' names, and the first rows by column."""
+    """Returns the columns' names, and the first rows. Each row has its values by
+    column."""
     with files.open_file(path) as file:
         content = file.read(_BYTES)
     text = content.decode("utf-8-sig", "replace")
@@ -66,7 +67,7 @@ def _rows(path: str) -> Tuple[List[str], List[Dict[str, Any]]]:
         return _json_rows(lines[:-1] if is_cut else lines)
     rows: List[Dict[str, Any]] = []
     try:
-        # Values in quotes may have several lines.
+        # A value in quotes may have several lines.
         for row in csv.DictReader(io.StringIO(text, newline="")):
             rows.append(row)
             if len(rows) == _ROWS:

@@ -1,4 +1,5 @@
-"""An Inspection as text, in lines of 80 characters where names and paths allow."""
+"""Formats an Inspection as text, in lines of at most 80 characters if names and paths
+allow."""
 
 from __future__ import annotations
 
@@ -150,7 +151,7 @@ def _histogram(buckets: Sequence[Tuple[int, int, int]], show) -> List[str]:
 
 
 def _bars(names: List[str], counts: List[int]) -> List[str]:
-    """Returns lines with bars, the longest of which is for the largest count."""
+    """Returns lines with bars. The longest bar is that of the largest count."""
     width = max(map(len, names))
     most = max(max(counts), 1)
     digits = max(len(f"{count:,}") for count in counts)
@@ -162,8 +163,8 @@ def _bars(names: List[str], counts: List[int]) -> List[str]:
 
 
 def _labels(name: str, labels: List[Dict[str, Any]]) -> List[str]:
-    """Returns lines with the most frequent labels; without bars if they are many and
-    all different."""
+    """Returns lines with the most frequent labels. They have no bars if the labels are
+    many and all different."""
     values = [one["label"] for one in labels]
     text = (f"{len(labels):,} different, {min(values):,} to {max(values):,}"
             if len(labels) > 1 else f"all are {values[0]:,}")
@@ -182,8 +183,8 @@ def _short(name: str) -> str:
 
 
 def _printable(name: str) -> str:
-    """Returns a name in one line: names in a dataset are not to be trusted, and may
-    have control characters."""
+    """Returns a name in one line. Names in a dataset cannot be trusted, and may have
+    control characters."""
     return "".join(c if c.isprintable() else "?" for c in name)
 
 

@@ -1,4 +1,4 @@
-"""Readings that are tried: the daemon tells whether it opens them."""
+"""Tries readings: asks the daemon whether it can open them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ REFUSALS = (errors.InvalidArgument, errors.NotFound, errors.Unsupported,
 
 
 def refusal(reading: Reading, autostart: bool) -> Optional[errors.ForebayError]:
-    """Returns why the daemon does not open a reading; None if it does, and there are
-    samples.
+    """Returns why the daemon does not open a reading. Returns None if the daemon opens
+    it and it has samples.
 
     Raises:
-      errors.ForebayError: the error does not concern the reading; there may be no
-        daemon.
+      errors.ForebayError: the error does not concern the reading; for example, there
+        may be no daemon.
     """
     try:
         opened = Samples(reading, autostart=autostart)
@@ -34,14 +34,14 @@ def refusal(reading: Reading, autostart: bool) -> Optional[errors.ForebayError]:
 
 
 def shards(packed: Reading, autostart: bool) -> Reading:
-    """Returns the reading of tar shards that this process cannot read itself. The
-    daemon's refusal of a reading without fields tells what the first sample has.
+    """Returns the reading of tar shards that this process cannot read itself. If a
+    field does not exist, the daemon's refusal names the fields of the first sample.
 
     Args:
       packed: the reading without fields.
 
     Raises:
-      errors.ForebayError: one of REFUSALS, the daemon's.
+      errors.ForebayError: the daemon's error, one of REFUSALS.
     """
     why = refusal(packed._replace(fields=(_NOBODYS,)), autostart)
     has = re.search(r"; it has (.+)$", str(why))
@@ -74,6 +74,6 @@ def hdf5(reading: Reading, autostart: bool) -> Reading:
             re.escape(name).replace(r"\*", "[^/]+"), differs.group(1))), None)
         if differs is None or name is None or types[name]:
             return found
-        # This type allows any length along the first axis.
+        # This type allows any length of the first axis.
         types[name] = f"{differs.group(2)}[n{differs.group(3).replace(' ', '')}]"
         found = given.with_fields(reading, types)

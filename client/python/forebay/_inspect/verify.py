@@ -1,4 +1,4 @@
-"""Reads every sample of a dataset, and says which cannot be."""
+"""Reads every sample of a dataset, and finds those that cannot be read."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .readings import Reading
 from .samples import Failure, Samples
 
 _MOST_AT_ONCE = 1024  # the most samples that are read at once
-_ENOUGH = 32  # samples that keep all CPUs at work
+_ENOUGH = 32  # so many samples keep all CPUs at work
 _BYTES_AT_ONCE = 64 << 20
-_SIDE = 8  # pixels of an image that is decoded as a whole and then thrown away
+_SIDE = 8  # pixels that are kept of each edge of a decoded image
 _BAR = 20
 _TRIED = 64  # samples that `try_some` decodes
-_SECONDS = 0.1  # between two drawings of the bar
+_SECONDS = 0.1  # the time between two drawings of the bar
 
 
 class Verification:
@@ -27,10 +27,11 @@ class Verification:
 
     Attributes:
       samples: int, the number of the dataset's samples.
-      read: int, the number of samples read; fewer if the user interrupted it.
-      broken: int, the number of these that cannot be used.
+      read: int, the number of samples read; fewer than `samples` if the user
+        interrupted the run.
+      broken: int, the number of samples read that cannot be used.
       failures: list of Failure, the first broken samples.
-      look: Look, at all samples that can be read.
+      look: the Look at all samples that can be read.
     """
 
     def __init__(self, samples: int, look: Look):
@@ -104,11 +105,11 @@ def _duration(seconds: float) -> str:
 
 def verify(reading: Reading, stored: Look, *, most: int = 20,
            autostart: bool = True, progress: bool = True) -> Verification:
-    """Reads and decodes all samples. Ctrl-C ends it with what was found so far.
+    """Reads and decodes all samples. After Ctrl-C, returns what was found so far.
 
     Args:
-      stored: a look at some samples as they are stored.
-      most: the most failures that are listed.
+      stored: the Look at some samples as they are stored.
+      most: the largest number of failures that are listed.
       progress: whether to show progress on standard error, if that is a terminal.
     """
     samples = _decoded(reading, stored, autostart)
@@ -130,8 +131,8 @@ def verify(reading: Reading, stored: Look, *, most: int = 20,
 
 
 def _decoded(reading: Reading, stored: Look, autostart: bool) -> Samples:
-    """Returns the samples, decoded. Images are decoded as a whole, but only a few
-    pixels of each are kept."""
+    """Returns the samples in decoded form. Images are decoded as a whole, but only a
+    few pixels of each image are kept."""
     kinds = {field.kind for field in stored.fields}
     transform = transforms.Resize((_SIDE, _SIDE)) if "image" in kinds else None
     return Samples(reading, decode=bool(kinds & {"image", "bytes", "audio"}),
@@ -139,7 +140,7 @@ def _decoded(reading: Reading, stored: Look, autostart: bool) -> Samples:
 
 
 def try_some(reading: Reading, stored: Look, autostart: bool) -> List[Failure]:
-    """Decodes some samples, which shows which fields are audio. Returns the broken
+    """Decodes some samples, to find out which fields are audio. Returns the broken
     samples."""
     samples = _decoded(reading, stored, autostart)
     look = Look(samples.names, is_stored=False)
@@ -174,7 +175,8 @@ def _visitor(samples, look, faults):
 
 
 def _fault_of(value) -> Optional[str]:
-    """Returns why a text or JSON value that could be read cannot be used."""
+    """Returns why a value cannot be used: a text is not UTF-8, or JSON is invalid.
+    Returns None if it can be used."""
     kind = KINDS.get(value.kind)
     if kind not in ("text", "json"):
         return None
@@ -184,7 +186,7 @@ def _fault_of(value) -> Optional[str]:
         return f"is not UTF-8 from byte {error.start} on"
     if kind == "json":
         try:
-            # Python's int() bounds the digits of a number; JSON does not.
+            # Python's int() limits the number of digits; JSON does not.
             json.loads(content, parse_int=str)
         except (ValueError, RecursionError) as error:
             return f"is not JSON: {error}"
@@ -192,7 +194,8 @@ def _fault_of(value) -> Optional[str]:
 
 
 def _at_once(stored: Look, decoded: Look) -> int:
-    """Returns how many samples are read at once, by the sizes seen so far."""
+    """Returns how many samples to read at once, which depends on the sizes seen so
+    far."""
     latest = [look.sizes.values[-_ENOUGH:] for look in (stored, decoded)]
     mean = max(sum(sizes) / max(len(sizes), 1) for sizes in latest)
     fitting = int(_BYTES_AT_ONCE / max(mean, 1))

@@ -1,1 +1,1 @@
-"""Iterables that a single process iterates for all jobs of a user."""
+"""Iterables over which a single process iterates for all jobs of a user."""

@@ -1,4 +1,4 @@
-"""Deadlines for a job that waits to join a share."""
+"""Deadlines for a job that waits to join other jobs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ class Missed(Exception):
 
 
 class Deadline:
-    """The time at which waits end; it may be infinite."""
+    """The time at which waits end. The time may be infinite."""
 
     def __init__(self, seconds: float):
         """
         Args:
-          seconds: from now; 0: waits never end.
+          seconds: the seconds until the deadline; 0: waits never end.
         """
         self._end = time.monotonic() + seconds if seconds else float("inf")
 

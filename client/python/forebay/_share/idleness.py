@@ -1,4 +1,5 @@
-"""The rule by which the process that iterates ends when no job needs it any more."""
+"""The rule by which the process that iterates for all jobs ends when no job needs it
+any more."""
 
 from __future__ import annotations
 
@@ -6,20 +7,20 @@ import contextlib
 import threading
 from typing import Callable, Iterator
 
-LOOK_SECONDS = 0.5  # between two looks
-_LINGER_SECONDS = 5.0  # the time for which a trainer may still go on
-# The time for which the process stays while no daemon listens. A trainer notices with
-# its next batch that the daemon has died, and goes on when another daemon is there.
+LOOK_SECONDS = 0.5  # the time between two looks
+_LINGER_SECONDS = 5.0  # the time in which a trainer may still come back
+# The time for which the process stays while no daemon listens. A trainer notices the
+# daemon's death at its next batch, and continues when another daemon is there.
 _AWAY_SECONDS = 60.0
 _STEP_SECONDS = 60.0
-HANG_SECONDS = 5.0  # the time to end in, after which the process is killed
+HANG_SECONDS = 5.0  # a process that takes longer to end is killed
 
 
 class Idleness:
-    """The time for which no job has listened to the process that iterates.
+    """Measures for how long no job has listened to the process that iterates.
 
-    Looks are counted rather than a clock's seconds: a process that was stopped has
-    not lingered meanwhile. Thread-safe; `look` asks for the daemon.
+    Counts calls of `look`, and not seconds, so that the time in which the process is
+    stopped does not count. Thread-safe. `look` checks whether a daemon listens.
     """
 
     def __init__(self, is_away: Callable[[], bool], patience: float = 0.0):
@@ -41,19 +42,19 @@ class Idleness:
         self._limit = _looks(_LINGER_SECONDS)
 
     def begin(self) -> None:
-        """Notes a listener: of a stream, or of an answer."""
+        """Counts a new listener: a stream, or a job that waits for an answer."""
         with self._lock:
             self._listeners += 1
             self._was_away = False
             self._restart()
 
     def end(self) -> None:
-        """Notes that a listener has ended."""
+        """Counts that a listener has ended."""
         with self._lock:
             self._listeners -= 1
             self._restart()
-        # The daemon's death ends its streams. The look notes that it is away, as
-        # another daemon may be there at the next look.
+        # The daemon's death ends its streams. This look can see that the daemon is
+        # away; at the next look, another daemon may be there.
         self.look()
 
     @contextlib.contextmanager
@@ -66,7 +67,7 @@ class Idleness:
             self.end()
 
     def look(self) -> None:
-        """Counts a look; to be called every LOOK_SECONDS."""
+        """Counts a look. Must be called every LOOK_SECONDS."""
         is_away = not self._listeners and self._is_away()
         with self._lock:
             if not self._listeners:
@@ -77,15 +78,15 @@ class Idleness:
                 self._looks += 1
 
     def leave(self) -> None:
-        """Notes that the process ends even if listeners come."""
+        """Decides that the process ends, even if new listeners come."""
         self._has_left = True
 
     def has_left(self) -> bool:
-        """Whether the process ends even if listeners come."""
+        """Whether `leave` was called."""
         return self._has_left
 
     def is_over(self) -> bool:
-        """Whether the process is to end."""
+        """Whether the process should end."""
         return self._has_left or self._looks > self._limit
 
     def hangs(self) -> bool:

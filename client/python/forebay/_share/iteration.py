@@ -10,12 +10,12 @@ from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from .._stage import failure, payload
 
-# The number of batches that can be given again. A daemon that has ended may have had
-# batches that no job got.
+# The number of batches that are kept, to be given again. A daemon that has ended may
+# have had batches that no job got.
 _KEPT = 4
-_STATE_SECONDS = 1.0  # between two states that are saved
-# The numbers beside a batch's payload: its epoch, its number in the epoch, and the
-# number of batches of all epochs before.
+_STATE_SECONDS = 1.0  # the time between two saved states
+# The numbers that come with a batch's payload: the epoch, the batch's number in the
+# epoch, and the number of batches in all earlier epochs.
 NUMBERS = struct.Struct("<QQQ")
 
 
@@ -28,7 +28,7 @@ class State:
 
     Attributes:
       epoch: the number of the iteration.
-      number: of the batch that comes next.
+      number: the number of the batch that comes next.
       value: the iterable's own state_dict.
     """
 
@@ -40,7 +40,7 @@ class _Made(NamedTuple):
     """The result of a step of an iterable.
 
     Attributes:
-      kind: of the payload: BATCH or FAILED.
+      kind: the payload's kind: BATCH or FAILED.
       value: the batch, or the description of the failure.
       state: State; or None.
     """
@@ -51,24 +51,24 @@ class _Made(NamedTuple):
 
 
 def is_iterable(source: Any) -> bool:
-    """Whether a thing itself can be iterated; a class of iterables cannot."""
+    """Whether `source` itself can be iterated over; a class of iterables cannot."""
     return hasattr(type(source), "__iter__")
 
 
 class Iteration:
-    """Iterates again and again; each iteration is an epoch.
+    """Iterates over an iterable again and again. Each iteration is an epoch.
 
     Attributes:
       source: an iterable, or a function that makes one.
-      epoch: the iteration; -1 before the first.
+      epoch: the number of the iteration; -1 before the first.
       next: the number of the epoch's batch that comes next.
       has_ended: whether the epoch has no further batch.
-      has_place: whether the epoch's number counts. If not, the jobs' first question
-        asks for the iteration that has begun, and gives it a number: jobs may have had
-        earlier epochs from another process.
-      first: the number of batches of all epochs before this one. From it, jobs compute
-        how many batches they have missed. A caller that begins amid an iteration sets
-        it.
+      has_place: whether the iteration that has begun has its final epoch number. If
+        not, the first request of a job gives it one: jobs may have had earlier epochs
+        from another process.
+      first: the number of batches in all epochs before this one, from which jobs
+        compute how many batches they have missed. A caller that begins in the middle of
+        an iteration sets it.
     """
 
     def __init__(self, source: Any):
@@ -81,20 +81,21 @@ class Iteration:
         self._past: Dict[int, Tuple[int, int]] = {}  # past epochs' batches and `first`
         self._kept: Dict[int, _Made] = {}
         self._saved_at = 0.0
-        self._has_told = False  # whether the log says that no state can be saved
+        self._has_told = False  # whether a log line has said that no state can be saved
 
     def begin(self, epoch: int, state: Optional[State] = None) -> None:
-        """Begins an iteration; with a state, at the place where it was saved.
+        """Begins an iteration. With a state, begins at the place where the state was
+        saved.
 
         Raises:
-          Exception: that of the user's code.
+          Exception: an exception of the user's code.
         """
         if self.epoch >= 0:
             self._past[self.epoch] = self.next, self.first
             self.first += self.next
         self.epoch, self.next, self.has_ended = epoch, 0, False
         self._kept.clear()
-        # An iterable that is its own iterator is spent, and has to be made again.
+        # An iterable that is its own iterator is used up, and must be made again.
         if self._made is None or self._iterator is self._made:
             self._made = (self.source if is_iterable(self.source) else
                           self.source())
@@ -106,7 +107,7 @@ class Iteration:
         self._iterator = iter(self._made)
 
     def place_at(self, epoch: int) -> None:
-        """Gives the present iteration, which has no place, this number."""
+        """Gives the present iteration, which has no place yet, the number `epoch`."""
         self.has_place = True
         self.epoch = epoch
         for made in self._kept.values():
@@ -114,12 +115,12 @@ class Iteration:
                 made.state.epoch = epoch
 
     def give(self, epoch: int, number: int) -> Tuple[int, Any]:
-        """Returns what `get` does, for the jobs: an iteration that they read ends
-        before the next one begins."""
+        """Returns what `get` returns, for requests of jobs. Before an iteration begins,
+        this brings the previous one to its end."""
         if not self.has_place:
             self.place_at(epoch)
         if 0 <= self.epoch < epoch:
-            # An iterable that only fails may never end.
+            # Stops at a failure, because an iterable that always fails may never end.
             while not self.has_ended and self._advance()[0] != payload.FAILED:
                 pass
         return self.get(epoch, number)
@@ -127,8 +128,8 @@ class Iteration:
     def get(self, epoch: int, number: int) -> Tuple[int, Any]:
         """Returns a payload's kind and value. A batch's value is (epoch, number, first,
         state, batch). That of END is (epoch, batches of the epoch, first, the next
-        epoch). The number of batches is None if another process has had that epoch;
-        `first` is then the next epoch's."""
+        epoch). If another process has made that epoch, the number of batches is None,
+        and `first` is that of the next epoch."""
         if epoch < self.epoch:
             return payload.END, self._end_of(epoch)
         if epoch > self.epoch:
@@ -148,7 +149,7 @@ class Iteration:
         return payload.END, (epoch, self.next, self.first, epoch + 1)
 
     def _end_of(self, epoch: int) -> Tuple[int, Optional[int], int, int]:
-        """Returns the value of END for an epoch before this one."""
+        """Returns the value of END for an earlier epoch."""
         if epoch in self._past:
             return (epoch, *self._past[epoch], epoch + 1)
         following = min(had for had in (*self._past, self.epoch) if had > epoch)

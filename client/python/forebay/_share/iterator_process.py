@@ -1,4 +1,4 @@
-"""The process that iterates an iterable for all jobs.
+"""The process that iterates over an iterable for all jobs.
 
 Its main thread runs the user's code; other threads serve the daemon and listen to
 clients. The process is not a child of the trainer that started it, so it outlives the
@@ -34,15 +34,15 @@ def main(listener: Any, source: Any, directory: str, log: int) -> None:
     """Serves clients until nobody has listened for some seconds.
 
     Args:
-      listener: a socket, on whose connections two messages come.
-        ("prepare", epoch, number, first, state), where epoch None means wherever the
-        iterable is. The answer is (epoch, number, first, bytes): the place of a batch
-        (see Iteration), and its payload's size. The epoch stays None if this process
-        has begun nothing.
-        ("serve", room), and then the socket of tasks. The answer is None.
+      listener: a listening socket. Clients send two messages on its connections. The
+        first is ("prepare", epoch, number, first, state); an epoch of None means the
+        iterable's present place. The answer is (epoch, number, first, bytes): the place
+        of a batch (see Iteration), and the size of its payload. The epoch stays None if
+        this process has begun nothing. The second is ("serve", room), followed by the
+        socket of tasks. The answer is None.
       source: an iterable, or a function that makes one.
-      directory: of the daemon.
-      log: a descriptor, for all output.
+      directory: the directory of the daemon's sockets.
+      log: a descriptor, to which all output goes.
     """
     gc.freeze()  # finalizers of the starter's garbage may wait for its threads
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -53,7 +53,7 @@ def main(listener: Any, source: Any, directory: str, log: int) -> None:
         os.dup2(descriptor, place)
     _apart.leave_to_starter((listener.fileno(),))
     _IteratorProcess(listener, source, directory).run()
-    # At its end, Python waits for threads and processes of the user's code, which may
+    # When Python ends, it waits for threads and processes of the user's code, which may
     # never end.
     end = threading.Timer(HANG_SECONDS, _end_group)
     end.daemon = True
@@ -61,17 +61,17 @@ def main(listener: Any, source: Any, directory: str, log: int) -> None:
 
 
 def _end_group() -> None:
-    """Ends this process and its children: the group has no others."""
+    """Ends this process and its children, which are the whole process group."""
     os.killpg(0, signal.SIGTERM)
     os._exit(1)
 
 
 class _Slot(NamedTuple):
-    """Memory that the trainer's threads write.
+    """A slot's memory, to which a thread of this process writes.
 
     Attributes:
       memory: mmap.mmap.
-      offsets: of the fields.
+      offsets: the fields' offsets.
     """
 
     memory: Any
@@ -86,13 +86,13 @@ class _IteratorProcess:
         self._iteration = Iteration(source)
         self._work: "queue.Queue[Tuple[Any, Callable[[], Any]]]" = queue.Queue()
         self._idleness = Idleness(self._is_away, _patience())
-        # The connections that children close: a child that keeps one would hide this
-        # process's death.
+        # Connections that children close. If a child kept one open, clients would not
+        # notice this process's death.
         self._connections: "weakref.WeakSet[Any]" = weakref.WeakSet([listener])
         _fork.watch(self)
 
     def run(self) -> None:
-        """Does the work that other threads ask for, in this thread."""
+        """Does, in this thread, the work for which other threads ask."""
         for target in (self._listen, self._watch):
             threading.Thread(target=target, daemon=True).start()
         while not self._idleness.is_over():
@@ -101,7 +101,7 @@ class _IteratorProcess:
             except queue.Empty:
                 continue
             if not future.set_running_or_notify_cancel():
-                continue  # the client that asked is gone
+                continue  # the client that asked has gone
             try:
                 future.set_result(work())
             except BaseException as error:
@@ -112,8 +112,8 @@ class _IteratorProcess:
         self._listener.close()  # clients that wait to be accepted get an error
 
     def _watch(self) -> None:
-        """Ends this process and its children if no job needs them, but the user's code
-        hangs."""
+        """Ends this process and its children if no job needs them any more but the
+        user's code hangs."""
         while not self._idleness.has_left():
             time.sleep(LOOK_SECONDS)
             self._idleness.look()
@@ -127,7 +127,7 @@ class _IteratorProcess:
             return True
 
     def _do(self, work: Callable[[], Any], client: Any = None) -> Any:
-        """Lets the main thread do the work, and returns the result.
+        """Makes the main thread do `work`, and returns the result.
 
         Args:
           client: the connection of the client that waits for the work; None: there is
@@ -170,7 +170,7 @@ class _IteratorProcess:
             except (OSError, RuntimeError) as error:
                 if self._idleness.has_left():
                     return
-                # The process may have no descriptor or thread to spare just now.
+                # The process may have no descriptor or thread left at present.
                 os.write(2, f"a job cannot be answered: {error}\n".encode())
                 time.sleep(LOOK_SECONDS)
 
@@ -186,10 +186,11 @@ class _IteratorProcess:
                         else:
                             client.send(self._serve_by(client, order[1]))
         except (EOFError, OSError):
-            pass  # the client has its answer, or is gone
+            pass  # the client has its answer, or has gone
 
     def _serve_by(self, client: Any, room: int) -> Optional[errors.ForebayError]:
-        """Serves the stream whose socket comes next. Returns the error if it cannot."""
+        """Receives a stream's socket from the client, and serves that stream. Returns
+        the error if that fails."""
         try:
             tasks = _tasks_of(client)
         except errors.ResourceExhausted as error:
@@ -216,8 +217,8 @@ class _IteratorProcess:
         elif knows and not iteration.has_place:
             iteration.place_at(epoch)
             iteration.first = first
-        # Other jobs may still read the iteration before the one that a job goes on
-        # with.
+        # A job may continue with a later iteration than the one that other jobs still
+        # read.
         kind, value = (iteration.give if knows else iteration.get)(epoch, number)
         if epoch == iteration.epoch:
             first = iteration.first
@@ -239,14 +240,14 @@ class _IteratorProcess:
             raise
 
     def over(self) -> None:
-        """Notes that a stream has ended."""
+        """Counts that a stream has ended."""
         self._idleness.end()
 
     def make(self, memory: memoryview, epoch: int, number: int) -> int:
-        """Makes the batch of this number in memory.
+        """Makes the batch with this number in `memory`.
 
         Returns:
-          0, or the bytes that the batch needs if the memory is too small.
+          0, or the number of bytes that the batch needs if the memory is too small.
         """
         return self._do(lambda: self._write(memory, epoch, number))
 
@@ -272,7 +273,7 @@ def _tasks_of(client: Any) -> socket.socket:
     """Receives the socket of tasks.
 
     Raises:
-      errors.ResourceExhausted: there is no descriptor left for it.
+      errors.ResourceExhausted: there is no descriptor left for the socket.
     """
     with _system_error.exhaustion_of("the process that iterates cannot serve"):
         try:
@@ -285,8 +286,8 @@ class _Stream:
     """Serves the daemon for one stream, which sees a worker pool and one worker; both
     are threads.
 
-    A batch that is larger than the stream's memory ends the stream. The jobs read the
-    batches before it, and go on in a stream with more memory.
+    A batch that is larger than the stream's memory ends the stream. The jobs read all
+    batches before that batch, and continue in a stream with more memory.
     """
 
     def __init__(self, process: _IteratorProcess, tasks: socket.socket, room: int):
@@ -295,7 +296,7 @@ class _Stream:
         self._room = room
         self._slots: Dict[int, _Slot] = {}
         self._workers: List[socket.socket] = []
-        self._needed = 0  # the bytes that a batch needed; 0: the memory was enough
+        self._needed = 0  # the bytes that a batch needed; 0 if the memory was enough
 
     def start(self) -> None:
         """Starts the threads that serve."""
@@ -363,11 +364,11 @@ class _Stream:
                         payload.refuse(memory, self._needed)
                     else:
                         self._needed = self._process.make(memory, task.epoch,
-                                                           sample.id)
+                                                          sample.id)
                 worker.send(wire.answer(time.process_time_ns() - began))
         except (EOFError, OSError):
             pass  # the stream has ended
         finally:
-            # The end of the socket tells the daemon not to wait for an answer.
+            # When the socket ends, the daemon stops waiting for an answer.
             with contextlib.suppress(OSError):
                 worker.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""Finds the process that iterates an iterable; starts one if there is none."""
+"""Finds the process that iterates over an iterable, and starts one if there is none."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from . import iterator_process
 from .deadline import Deadline, Missed
 from .iteration import State
 
-_PROBE_SECONDS = 0.25  # between looks whether the process lives
-_LOCK_SECONDS = 0.05  # between looks whether other jobs have left the lock
+_PROBE_SECONDS = 0.25  # the time between checks whether the process lives
+_LOCK_SECONDS = 0.05  # the time between tries to take the lock
 _TIME = struct.Struct("@ll")  # struct timeval: seconds and microseconds
 
 
 class ProcessConnection:
-    """A connection to the process that iterates. It is closed when the process fails to
-    answer, or does not answer by the deadline: methods then raise Missed."""
+    """A connection to the process that iterates. If the process fails to answer, or
+    does not answer by the deadline, the connection is closed. After a missed deadline,
+    methods raise Missed."""
 
     def __init__(self, connection: Any, folder: str, log: str, deadline: Deadline):
         """
         Args:
-          folder: of the process's socket, for messages.
-          log: the file of its output, for messages.
+          folder: the folder of the process's socket, for messages.
+          log: the file of the process's output, for messages.
         """
         self._connection = connection
         self._folder = folder
@@ -40,14 +41,14 @@ class ProcessConnection:
 
     def prepare(self, epoch: Optional[int], number: int, first: int,
                 state: Optional[State]) -> Tuple[int, int, int, int]:
-        """Asks for the place of a batch; see "prepare" at iterator_process.main."""
+        """Asks for the place of a batch; see "prepare" in iterator_process.main."""
         return self._ask(("prepare", epoch, number, first, state), -1)
 
     def serve(self, room: int, tasks: int) -> None:
-        """Lets the process serve the daemon.
+        """Makes the process serve the daemon.
 
         Args:
-          tasks: the descriptor of the socket of tasks, which stays the caller's.
+          tasks: the descriptor of the socket of tasks. The caller still owns it.
         """
         self._ask(("serve", room), tasks)
 
@@ -84,13 +85,13 @@ class ProcessConnection:
 
 
 class Place:
-    """The meeting place of the jobs of this user that share by one key: a folder.
-    Methods with a deadline raise Missed when it has passed."""
+    """The folder in which this user's jobs with one key find each other. Methods with a
+    deadline raise Missed when the deadline has passed."""
 
     def __init__(self, key: str, directory: str):
         """
         Args:
-          directory: of the daemon's sockets.
+          directory: the directory of the daemon's sockets.
         """
         self._directory = directory
         self._folder = _folder_of(directory)
@@ -101,8 +102,8 @@ class Place:
 
     @contextlib.contextmanager
     def locked(self, deadline: Deadline) -> Iterator[int]:
-        """Keeps other jobs away while the block runs. Yields a descriptor of the
-        folder."""
+        """Keeps other jobs out of the folder while the block runs. Yields a descriptor
+        of the folder."""
         with contextlib.ExitStack() as opened:
             with _exhaustion(self._folder):
                 folder = opened.enter_context(_daemon.private_folder(
@@ -117,7 +118,7 @@ class Place:
             yield folder
 
     def find(self, folder: int, deadline: Deadline) -> Optional[ProcessConnection]:
-        """Connects to the process that runs; None if there is none.
+        """Connects to the running process. Returns None if none runs.
 
         Args:
           folder: the descriptor that `locked` yields.
@@ -126,7 +127,7 @@ class Place:
             client = socket.socket(socket.AF_UNIX)
         try:
             if deadline.exists():
-                # The process may be stopped, and so not take connections.
+                # If the process is stopped, it takes no connections.
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO,
                                   _timeval(deadline.left()))
             client.connect(self._socket(folder))
@@ -139,8 +140,9 @@ class Place:
         except Missed:
             client.close()
             raise
-        return ProcessConnection(multiprocessing.connection.Connection(client.detach()),
-                        self._folder, self._log, deadline)
+        return ProcessConnection(
+            multiprocessing.connection.Connection(client.detach()), self._folder,
+            self._log, deadline)
 
     def start(self, folder: int, source: Any, deadline: Deadline) -> ProcessConnection:
         """Starts a process.
@@ -151,7 +153,8 @@ class Place:
 
         Raises:
           errors.StateError: the process has ended at its start.
-          errors.ResourceExhausted: there is no descriptor, process or space left.
+          errors.ResourceExhausted: the system has no descriptor, process or disk space
+            left.
         """
         with _exhaustion(self._folder), _fork.without_interruption():
             return self._started(folder, source, deadline)
@@ -179,14 +182,14 @@ class Place:
         return found
 
     def _socket(self, folder: int) -> str:
-        # The folder's own path may be longer than a socket address holds (unix(7)).
+        # The folder's own path may be too long for a socket address (unix(7)).
         return f"/proc/self/fd/{folder}/{self._name}.sock"
 
 
 class _Listener(socket.socket):
     """A socket that the process inherits from the thread that starts it. A child that
-    another thread forks closes its copy, as clients that connect to it would wait in
-    vain."""
+    another thread forks closes its copy: clients that connect to that copy would wait
+    for ever."""
 
     def __init__(self) -> None:
         super().__init__(socket.AF_UNIX)
@@ -208,12 +211,12 @@ def _exhaustion(folder: str) -> ContextManager[None]:
 
 
 def _folder_of(directory: str) -> str:
-    """Returns a folder of this user's own: the daemon's, unless that is the
-    machine's."""
+    """Returns a folder that belongs to this user: the daemon's, unless the daemon is
+    the machine's."""
     with contextlib.suppress(OSError):
         if os.stat(directory).st_uid == os.geteuid():
             return directory
     session = os.environ.get("XDG_RUNTIME_DIR")
-    # A container may inherit the variable without the directory.
+    # A container may inherit the variable but lack the directory.
     return (os.path.join(session, "forebay") if session and os.path.exists(session)
             else f"/tmp/forebay-{os.getuid()}")

@@ -1,4 +1,4 @@
-"""Batches that a single process makes for all jobs of a user."""
+"""Batches that one process makes for all jobs of a user."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .shared_run import SharedRun, closed
 
 
 class Shared:
-    """An iterable that one process iterates for all jobs of this user that ask for
-    its key. See `share`."""
+    """An iterable over which one process iterates, for all jobs of this user that use
+    the same key. See `share`."""
 
     def __init__(self, source: Any, plan: Plan, place: Place, identity: bytes):
         self._closed = False
@@ -37,8 +37,8 @@ class Shared:
         return len(self._source)
 
     def stats(self) -> Dict[str, int]:
-        """Returns totals: batches_delivered, batches_missed because other jobs were too
-        far ahead, and wait_nanos that next() slept."""
+        """Returns totals: batches_delivered; batches_missed, because other jobs were
+        too far ahead; and wait_nanos, for which next() slept."""
         run = self._run
         return {"batches_delivered": run.taken, "batches_missed": run.missed,
                 "wait_nanos": sum(found.get("wait_nanos", 0)
@@ -65,35 +65,37 @@ def share(iterable: Union[Iterable[Any], Callable[[], Iterable[Any]]], key: str,
           sharing: str = "elastic", timeout: float = 0,
           depth: Optional[int] = None, weight: float = 1.0,
           name: Optional[str] = None, autostart: bool = True) -> Shared:
-    """Lets one process iterate for several jobs: all jobs of this user on this host
-    that ask for the same key. Each job gets every batch from where it joins.
+    """Lets one process iterate for several jobs: for all jobs of this user on this host
+    that use the same key. Each job gets every batch from the place where it joins.
 
-    The first job starts the process, which has the iterable as it is then, and may
-    have worker processes of its own. The process outlives that job, and ends when no
-    job has listened for some seconds. Its output goes to share-*.log beside the
-    daemon's socket. If it dies, the process of another job takes over: it loads the
-    iterable's state (state_dict, load_state_dict), or passes over the batches that were
-    delivered.
+    The first job starts the process. The process has the iterable as it is at that
+    moment, and may have its own worker processes. The process outlives that job, and
+    ends when no job has listened for some seconds. Its output goes to share-*.log
+    beside the daemon's socket. If it dies, another job starts a new process, which
+    loads the iterable's state (state_dict, load_state_dict), or skips the batches that
+    were delivered.
 
-    Each `iter()` joins the iterable's iteration where the other jobs are, and ends with
-    that iteration. The next `iter()` begins the next iteration. Tensors and arrays of a
-    batch are views of memory that all jobs share. They are writable, and each job's
-    writes are private to it.
+    Each `iter()` joins the present iteration at the other jobs' place, and ends when
+    that iteration ends. The next `iter()` begins the next iteration. Tensors and arrays
+    of a batch are views of memory that all jobs share. They are writable, and each
+    job's writes are private to it.
 
     Args:
       iterable: an iterable of batches; a batch is anything that can be pickled. Or a
-        function that makes such an iterable, and is called in that process. If it makes
-        iterators, it is called again for each iteration.
-      key: the name of what is shared; all jobs that use it must mean the same iterable.
+        function that makes such an iterable; the process calls it. If the function
+        makes iterators, it is called again for each iteration.
+      key: the name of what is shared. All jobs with this key must mean the same
+        iterable.
       sharing: "elastic": a job that falls behind by more batches than memory holds
         misses some, which `stats()` counts; no job waits for another. "lockstep":
         all jobs wait for the slowest, and none misses a batch.
-      timeout: seconds to wait for a batch, the first one in `iter()`; 0: without
-        end.
+      timeout: the seconds to wait for a batch; `iter()` waits for the first batch. 0:
+        without end.
       depth, weight, name, autostart: see DataLoader.
 
     Raises:
-      errors.ForebayError: of the fitting class; one sentence says why.
+      errors.ForebayError: an error of a fitting class; its message is one sentence that
+        says why.
     """
     if not (is_iterable(iterable) or callable(iterable)):
         raise errors.InvalidArgument(

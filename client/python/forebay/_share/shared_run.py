@@ -1,4 +1,4 @@
-"""A job's part in an iterable that a single process iterates for all jobs."""
+"""A job's part in an iterable over which one process iterates for all jobs."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ from .place import Place
 if TYPE_CHECKING:
     from .shared import Shared
 
-_FIRST_ROOM = 1 << 20  # bytes of a batch, before any batch is known
+_FIRST_ROOM = 1 << 20  # the bytes of a batch, until a batch is known
 _HUGE_PAGE = 2 << 20
-_MANY = 1 << 40  # more batches than an epoch has
+_MANY = 1 << 40  # more batches than any epoch has
 _TRIES = 3  # the tries to join a stream
 _log = logging.getLogger("forebay")
 
 
 def closed() -> errors.StateError:
-    """The error of a thread whose shared iterable another one has closed."""
+    """Returns the error for a thread whose shared iterable was closed by another
+    thread."""
     return errors.StateError("what was shared is closed")
 
 
@@ -39,7 +40,7 @@ class SharedRun(Run):
 
     Attributes:
       taken: the number of batches that the user has got, over all connections.
-      missed: the number of batches that were gone when this job came to them.
+      missed: the number of batches that were gone before this job could read them.
     """
 
     def __init__(self, source: Any, plan: Plan, place: Place, identity: bytes):
@@ -52,7 +53,7 @@ class SharedRun(Run):
         # The place of the next batch; the epoch is None until one is known.
         self._epoch: Optional[int] = None
         self._number = 0
-        self._first = 0  # batches of the iterations before
+        self._first = 0  # the number of batches in earlier iterations
         self._state: Optional[State] = None
         self._has_batch = False  # whether this iteration has given a batch
         self.taken = self.missed = 0
@@ -78,7 +79,7 @@ class SharedRun(Run):
         self._has_batch = False
         self._deadline = Deadline(self._plan.timeout)
         if self.is_own:
-            self.abandon()  # an iteration that has not ended
+            self.abandon()  # ends an iteration that is still under way
         if self.is_resting and self.is_own:
             self.is_resting = False
             self._position = self._current = position
@@ -91,7 +92,7 @@ class SharedRun(Run):
             self._position = self._current = position
             if not self.is_own:
                 self._pid = os.getpid()
-                self.taken = self.missed = 0  # the counts were the parent's
+                self.taken = self.missed = 0  # these counts belong to the parent
             self.start()
         return BatchEpoch(self, position, owner)  # type: ignore[arg-type]
 
@@ -151,8 +152,8 @@ class SharedRun(Run):
 
     def _comes_to(self, epoch: BatchEpoch, iteration: int, number: int,
                   first: int) -> bool:
-        """Notes that this batch is read. Returns whether the user may have it: no user
-        gets a batch twice.
+        """Records that this batch is being read. Returns whether the user gets it: no
+        user gets a batch twice.
 
         Raises:
           StopIteration: the batch is of a later iteration.
@@ -171,15 +172,15 @@ class SharedRun(Run):
 
     def _leave_iteration(self, epoch: BatchEpoch, iteration: int, number: int,
                          first: int) -> None:
-        """Ends an iteration; the next one begins at this place."""
+        """Ends an iteration. The next iteration begins at the given place."""
         self._epoch, self._number, self._first = iteration, number, first
         self._position.epoch = iteration
         self.end(epoch)
         raise StopIteration
 
     def _batches_to(self, place: int) -> int:
-        """Returns the number of batches from this job's place to `place`; a place is
-        the number of batches before it, of all iterations."""
+        """Returns the number of batches from this job's place to `place`. Both places
+        are counted in batches over all iterations."""
         return 0 if self._epoch is None else place - self._first - self._number
 
     def _note_missed(self, batches: int) -> None:
@@ -196,7 +197,7 @@ class SharedRun(Run):
 
     def _end_of(self, epoch: BatchEpoch, iteration: int, size: Optional[int],
                 first: int, following: int) -> None:
-        # A job without a place of its own joins where the other jobs are.
+        # A job that has no place yet joins the other jobs at their place.
         joined = not self._has_batch and (size != 0 or self._epoch is None)
         first += size or 0
         self._note_missed(self._batches_to(first))
@@ -204,27 +205,28 @@ class SharedRun(Run):
             self._leave_iteration(epoch, following, 0, first)
         self._epoch, self._number, self._first = following, 0, first
         self._position.epoch = following
-        # This job came when the other jobs had ended the iteration, and joins the next.
+        # This job came when the other jobs had already ended the iteration, so it joins
+        # the next one.
         self.connection.stop_epoch()
         self._start_epoch()
         epoch.read_from(self.connection)
 
     def passed(self, number: int, samples: int = 0) -> None:
-        """Notes that the user has this batch."""
+        """Counts a batch that has reached the user."""
         del number, samples
         self.taken += 1
 
     # --- The methods of Run.
 
     def restart(self, epoch: Any) -> None:
-        """Goes on in another stream. This job leaves the last stream only once it has
-        joined: the new stream's batches wait for it."""
+        """Continues in another stream. This job leaves the old stream only once it has
+        joined the new one, whose batches wait for it."""
         self._move()
         epoch.read_from(self.connection)
 
     def _move(self) -> None:
         before, self._connection = self.connection, None
-        with contextlib.suppress(errors.ForebayError):  # the daemon may be gone
+        with contextlib.suppress(errors.ForebayError):  # the daemon may have gone
             self._plan.note(before.stats())
         try:
             try:
@@ -260,8 +262,8 @@ class SharedRun(Run):
             try:
                 if socket is not None:
                     self._serve(folder, socket)
-                # The epoch starts while this job has the lock, so that the next job
-                # finds this one at its place.
+                # The epoch starts while this job holds the lock, so that the next job
+                # finds this job at its place.
                 self._start_epoch()
                 if self._current is None:  # another thread has closed the iterable
                     raise closed()
@@ -271,7 +273,7 @@ class SharedRun(Run):
                 raise
 
     def _open(self) -> Optional[_fork.Descriptor]:
-        """Opens a connection. Returns the socket of a worker host's tasks, unless
+        """Opens a connection. Returns the socket for a worker pool's tasks, or None if
         another process serves that stream."""
         plan = self._plan
         fields = (("payload", "uint8", (self._room,)),)
@@ -291,7 +293,7 @@ class SharedRun(Run):
         process: Any = None
         try:
             process, (self._epoch, self._number, self._first,
-                       needed) = self._ask_for_place(folder)
+                      needed) = self._ask_for_place(folder)
             if needed > self._room:
                 socket.close()
                 self.connection.close()
@@ -307,7 +309,8 @@ class SharedRun(Run):
             socket.close()
 
     def _ask_for_place(self, folder: int) -> Any:
-        """Returns the process that iterates, and its answer about the next batch."""
+        """Returns the process that iterates, and its answer: the place of the next
+        batch."""
         place = self._epoch, self._number, self._first, self._state
         process = self._place.find(folder, self._deadline)
         if process is not None:
@@ -317,7 +320,7 @@ class SharedRun(Run):
         return process, process.prepare(*place)
 
     def _start_epoch(self) -> None:
-        # A place beyond all batches means the place where the other jobs are.
+        # A place beyond all batches means the other jobs' place.
         self.connection.start_epoch(
             self._epoch or 0, _MANY if self._epoch is None else self._number)
 
@@ -326,5 +329,6 @@ class SharedRun(Run):
 
 
 def _with_reserve(needed: int) -> int:
-    """Returns the bytes for batches of about this size: whole huge pages."""
+    """Returns the bytes to reserve for batches of about this size: a whole number of
+    huge pages."""
     return -(-(needed + needed // 8) // _HUGE_PAGE) * _HUGE_PAGE

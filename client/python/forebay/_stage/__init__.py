@@ -10,13 +10,13 @@ from .. import errors
 
 def code(split: Any, order: str, seed: int, given: Dict[str, Any],
          stacklevel: int) -> Any:
-    """Makes a coded.Coded of ops in the middle of a pipeline; warns of them.
+    """Makes a coded.Coded of the user's ops in a pipeline, and warns of these ops.
 
     Args:
       split: a _code.Code.
-      order, seed: of the loader.
+      order, seed: those of the loader.
       given: the loader's arguments for workers.
-      stacklevel: of the warning.
+      stacklevel: that of the warning.
 
     Raises:
       errors.Unsupported: one sentence says why.
@@ -47,32 +47,32 @@ def code(split: Any, order: str, seed: int, given: Dict[str, Any],
 
 
 def become_coded(loader: Any) -> None:
-    """Makes a CodedLoader of a DataLoader that is not initialized yet."""
+    """Turns a DataLoader that is not initialized yet into a CodedLoader."""
     from .coded_loader import CodedLoader
     _change(loader, CodedLoader)
 
 
 def become(loader: Any, why: Any, given: Dict[str, Any], autostart: bool,
            stacklevel: int) -> None:
-    """Makes a StagedLoader of a DataLoader that is not open.
+    """Turns a DataLoader that is not open into a StagedLoader.
 
     Args:
       why: a _plan.NeedsWorkers.
       given, autostart: the loader's arguments.
-      stacklevel: of the warning, as seen from the caller.
+      stacklevel: that of the warning, as seen from the caller.
     """
     from .loader import StagedLoader
     if not why.is_expected:
         warnings.warn(f"worker processes make the samples: {why.why}",
                       stacklevel=stacklevel + 1)
     _change(loader, StagedLoader)
-    # The call names StagedLoader's __init__: if the user has a subclass, that one's
-    # __init__ is running already.
+    # The call names StagedLoader's own __init__: if the user has a subclass, the
+    # subclass's __init__ is already running.
     StagedLoader.__init__(loader, autostart=autostart, **given)
 
 
 def iterate(loader: Any) -> Iterator[Any]:
-    """Begins an iteration of a loader that is a StagedLoader by now."""
+    """Begins an iteration of a loader that has become a StagedLoader."""
     from .loader import StagedLoader
     return StagedLoader.__iter__(loader)
 

@@ -17,15 +17,15 @@ _MAX_WORKERS = 256
 
 
 def workers(given: Optional[int]) -> int:
-    """Returns the number of workers; by default, as many as CPUs."""
+    """Returns the number of workers. The default is the number of CPUs."""
     if given is None:
         return min(len(os.sched_getaffinity(0)), _MAX_WORKERS)
     return given
 
 
 def context(given: Any) -> Any:
-    """Returns the context of multiprocessing. The default is torch's, fork: workers
-    have the trainer's objects as they were when workers were started.
+    """Returns the context of multiprocessing. The default is fork, as in torch: workers
+    have the trainer's objects as these were when the workers were started.
 
     Raises:
       errors.InvalidArgument: there is no such context.
@@ -43,8 +43,8 @@ def context(given: Any) -> Any:
 
 
 def is_iterable(dataset: Any) -> bool:
-    """Whether a dataset is one of torch's IterableDatasets, or has no keys and can only
-    be iterated."""
+    """Whether a dataset is one of torch's IterableDatasets, or can only be iterated
+    over because it has no keys."""
     kind = type(dataset)
     if any(base.__name__ == "IterableDataset" and
            base.__module__.startswith("torch.utils.data")
@@ -54,13 +54,13 @@ def is_iterable(dataset: Any) -> bool:
 
 
 def kind_of(given: Dict[str, Any]) -> Kind:
-    """Returns the kind of the dataset in DataLoader's arguments."""
+    """Returns the Kind of the dataset in DataLoader's arguments."""
     kind = Kind.ITERATED if is_iterable(given["dataset"]) else Kind.NUMBERED
     return kind | Kind.HERE if given["num_workers"] == 0 else kind
 
 
 def check(given: Dict[str, Any]) -> None:
-    """Refuses arguments that do not go with such datasets.
+    """Refuses arguments that cannot be used with such datasets.
 
     Raises:
       errors.InvalidArgument, errors.Unsupported: one sentence says why.
@@ -163,7 +163,7 @@ def _check_iterable(name: str, given: Dict[str, Any]) -> None:
     others = [argument for argument in ("shuffle", "sampler", "batch_sampler")
               if given[argument]]
     if "shuffle" in others and datapipes.is_iterable(given["dataset"]):
-        others.remove("shuffle")  # shuffle switches a DataPipe's shufflers on
+        others.remove("shuffle")  # for a DataPipe, shuffle switches its shufflers on
     if given["distributed"] or given["world_size"] != 1:
         others.append("distributed" if given["distributed"] else "world_size")
     if others:
@@ -173,7 +173,7 @@ def _check_iterable(name: str, given: Dict[str, Any]) -> None:
 
 
 def read_keys(given: Dict[str, Any]) -> Keys:
-    """Reads the order and the groups in which samples are taken.
+    """Reads, from the arguments, the order and the batches in which samples are taken.
 
     Raises:
       errors.InvalidArgument: the arguments contradict one another.

@@ -1,4 +1,4 @@
-"""The iterator over batches that the user's code makes whole."""
+"""The iterator over batches that the user's code makes as a whole."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class BatchEpoch(Epoch):
         """
         Args:
           loader: the loader, which the iterator keeps alive.
-          said_length: a SaidLength, which is told of each batch.
+          said_length: a SaidLength, which counts the batches; or None.
         """
         self._said_length = said_length
         self._owner = loader
         self._made: Optional[Made] = None  # a batch that has not reached the user yet
-        self._has_failed = False  # whether an exception has kept it from the user
+        self._has_failed = False  # whether an exception has kept _made from the user
         super().__init__(run, run.connection, position)
 
     def _sized_loader(self) -> Any:
@@ -46,7 +46,8 @@ class BatchEpoch(Epoch):
                 made = self._made
                 if made is None:
                     try:
-                        # A signal before the assignment leaves the memory pending.
+                        # If a signal comes before the assignment, the memory stays
+                        # pending.
                         made = self._made = run.take(self)
                     except (StopIteration, errors.ForebayError) as error:
                         self._done = not _user_error.is_marked(error)
@@ -65,7 +66,8 @@ class BatchEpoch(Epoch):
             self._made = None
             raise made.error
         except BaseException as error:
-            # A batch that fails twice is itself the cause, and is dropped.
+            # If the same batch fails again, the batch itself is the cause, and is
+            # dropped.
             if made is not None and error is not made.error:
                 if self._has_failed and isinstance(error, Exception):
                     self._made, self._has_failed = None, False
@@ -77,4 +79,4 @@ class BatchEpoch(Epoch):
                     self._has_failed = isinstance(error, Exception)
             raise
         finally:
-            made = None  # its error's traceback would keep the error itself alive
+            made = None  # the error's traceback would keep the error alive

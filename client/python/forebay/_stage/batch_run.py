@@ -1,4 +1,4 @@
-"""Iterations of batches that the user's code makes whole, of any structure."""
+"""Iterations of batches of any structure, which the user's code makes as a whole."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from .plan import Plan
 from .room import Room
 from .run import Run, identity
 
-# The number of batches that workers know of, beyond the batches that the trainer has
-# got.
+# The number of batches, after those that the trainer has received, that workers know.
 _AHEAD = 64
 _MAX_DEPTH = 16  # the daemon's largest depth
 MAX_BATCHES = 1 << 40
@@ -29,11 +28,11 @@ class Made(NamedTuple):
     """A batch on its way to the user.
 
     Attributes:
-      number: of the batch in the run.
-      batch: the batch as the user's code made it.
+      number: the batch's number in the run.
+      batch: the batch that the user's code made.
       error: the exception that takes the batch's place, or None.
       before, after: the position's `samples` before and after the batch.
-      states: with an iterable dataset, the worker's number, and its state before and
+      states: with an iterable dataset, the worker's number, and its states before and
         after the batch; None if it has no state.
     """
 
@@ -46,9 +45,9 @@ class Made(NamedTuple):
 
 
 class BatchRun(Run):
-    """Batches, each made by one task of one worker, with their memory in a slot.
+    """Batches. Each batch is made by one task of one worker, and lies in a slot.
 
-    If the slots are too small for a batch, the run begins anew with larger slots.
+    If the slots are too small for a batch, the run starts again with larger slots.
     """
 
     def __init__(self, plan: Plan, position: Position, share_id: Optional[bytes],
@@ -68,16 +67,17 @@ class BatchRun(Run):
     # --- The methods that subclasses implement.
 
     def _first(self) -> int:
-        """Returns the number of the position's batch."""
+        """Returns the number of the batch at the position."""
         return 0
 
     def _samples_after(self, number: int) -> int:
-        """Returns the position's `samples` after this batch, which is the next one."""
+        """Returns the position's `samples` after batch `number`, which is the next
+        batch."""
         raise NotImplementedError
 
     def _is_over(self, number: int, state: bytes) -> bool:
-        """Notes that a worker has no batch of this number. Returns whether the epoch
-        has no further batch.
+        """Records that a worker has no batch `number`. Returns whether the epoch has no
+        further batch.
 
         Args:
           state: the state that came with the worker's answer.
@@ -98,7 +98,7 @@ class BatchRun(Run):
         raise NotImplementedError
 
     def _fill(self, end: int) -> None:
-        """Lets workers know of the batches before number `end`."""
+        """Gives workers the batches up to number `end`, which is excluded."""
 
     def _shape(self) -> Tuple[Any, ...]:
         """Returns the number of the native dataset's batches, and the number of workers
@@ -128,7 +128,7 @@ class BatchRun(Run):
                 return made
 
     def _read(self, epoch: Any, memory: Any) -> Optional[Made]:
-        """Reads the batch in this memory; None if the memory has no batch."""
+        """Reads the batch in `memory`. Returns None if the memory has no batch."""
         number = memory.next_sample - 1
         fields = self._wrapper_of_bytes.wrap(memory, epoch._view)
         before = self._position.samples
@@ -136,7 +136,7 @@ class BatchRun(Run):
         try:
             found = self._read_fields(fields)
         except errors.ForebayError:
-            raise  # an error of the GPU
+            raise  # the error concerns the GPU
         except payload.Damaged:
             return Made(number, None, RuntimeError(
                 f"{self._plan.name}: a worker process wrote over its batch"),
@@ -175,15 +175,15 @@ class BatchRun(Run):
             tensors[0]).load)
 
     def passed(self, number: int, samples: int = 0) -> None:
-        """Notes that the user has this batch, of `samples` samples, and the batches
-        before it."""
-        if number >= self.next:  # a batch may be noted twice
+        """Records that the user has batch `number`, of `samples` samples, and all
+        batches before it."""
+        if number >= self.next:  # a batch may be recorded twice
             self._samples_taken += samples
             self._batches_taken += 1
         self.next = number + 1
 
     def stats(self) -> Dict[str, int]:
-        # The daemon counts payloads, each as one sample.
+        # The daemon counts each payload as one sample.
         found = super().stats()
         return found and {**found, "samples_delivered": self._samples_taken,
                           "batches_delivered": self._batches_taken}
@@ -201,7 +201,7 @@ class BatchRun(Run):
         super().begin(position)
 
     def _begin_epoch(self) -> None:
-        """Forgets the last epoch."""
+        """Forgets the previous epoch."""
 
     def _options(self) -> Dict[str, Any]:
         depth = max(self._plan.options["depth"],
@@ -244,14 +244,14 @@ class BatchRun(Run):
         return self.next
 
     def _names_of(self, keys: Any) -> str:
-        """Returns the name, for people, of the batch of these keys."""
+        """Returns a name, for people, of the batch with these keys."""
         return (f"the batch of samples {reprlib.repr(keys)}"
                 if self._plan.stage.is_batched else f"sample {keys!r}")
 
 
 class FedRun(BatchRun):
-    """Batches whose keys only the trainer knows. The trainer tells them to its
-    workers."""
+    """Batches whose keys only the trainer knows. It gives them to its workers by a
+    Feed."""
 
     _feed: Feed
 
@@ -259,19 +259,19 @@ class FedRun(BatchRun):
                  room: Room, on_end: Callable[[Position], None]):
         """
         Args:
-          batches: the batches from the position on.
-          The others: see BatchRun.
+          batches: the batches, beginning at the position.
+          All others: see BatchRun.
         """
         with _system_error.exhaustion_of(
                 f"no memory can be shared with the workers of {plan.name}"):
             self._feed = Feed()
         super().__init__(plan, position, None, room, on_end)
         self._batches = batches
-        self._sizes: Dict[int, int] = {}  # the samples of batches to come
+        self._sizes: Dict[int, int] = {}  # the number of samples in coming batches
         self._is_fed = False  # whether all batches were put into the feed
 
     def feed(self, batches: Iterator[Batch]) -> None:
-        """Prepares another epoch, for `begin`; its batches get further numbers."""
+        """Prepares another epoch, for `begin`. Its batches get later numbers."""
         self._batches = batches
         self._sizes.clear()
         self._is_fed = False
@@ -288,8 +288,8 @@ class FedRun(BatchRun):
             try:
                 batch = next(self._batches, None)
             except Exception as error:
-                # After an exception, a sampler that is a generator would seem complete
-                # at another try.
+                # After an exception, a sampler that is a generator would seem to be at
+                # its end.
                 _user_error.marked(error)
                 raise
             if batch is None:
@@ -300,8 +300,8 @@ class FedRun(BatchRun):
             self._feed.put(batch)
 
     def _while_waiting(self) -> None:
-        # Another batch is fed, as all workers may wait for batches that they do not
-        # know of yet, while the batch that is due has to be made again.
+        # Feeds another batch: all workers may be waiting for batches that were not fed
+        # yet, while the batch that is due must be made again.
         self._fill(self._feed.count + 1)
 
     def passed(self, number: int, samples: int = 0) -> None:
@@ -313,7 +313,7 @@ class FedRun(BatchRun):
         return self._names_of(self._feed.get(number).keys)
 
     def _work(self) -> Any:
-        return None  # the worker host has the feed
+        return None  # the worker pool has the feed already
 
     def close(self) -> None:
         super().close()
@@ -321,17 +321,17 @@ class FedRun(BatchRun):
 
 
 class OrderedRun(BatchRun):
-    """Batches in the daemon's order, which workers ask for themselves: loaders with
-    one key share them."""
+    """Batches in the daemon's order, which workers themselves get from the daemon.
+    Loaders with one key share the batches."""
 
     def __init__(self, plan: Plan, position: Position, ordered: Ordered,
                  samples: int, share_id: Optional[bytes], room: Room,
                  on_end: Callable[[Position], None]):
         """
         Args:
-          ordered: the batches, one of which begins at the position.
+          ordered: the batches; one of them begins at the position.
           samples: the number of samples of this rank in an epoch.
-          The others: see BatchRun.
+          All others: see BatchRun.
         """
         self._ordered = ordered
         self._samples = samples
@@ -357,16 +357,15 @@ class OrderedRun(BatchRun):
 
 
 class ListedRun(BatchRun):
-    """Batches of a list, which workers have: loaders with one key share
-    them."""
+    """Batches of a list that workers have. Loaders with one key share the batches."""
 
     def __init__(self, plan: Plan, position: Position, listed: Listed,
                  share_id: Optional[bytes], room: Room,
                  on_end: Callable[[Position], None]):
         """
         Args:
-          listed: the keys from the position on.
-          The others: see BatchRun.
+          listed: the keys, beginning at the position.
+          All others: see BatchRun.
         """
         self._listed = listed
         super().__init__(plan, position, share_id, room, on_end)

@@ -20,13 +20,13 @@ class Repeats:
         self._counts: Counter[Any] = collections.Counter()
 
     def pass_over(self, keys: List[Any]) -> None:
-        """Counts keys that were taken before."""
+        """Counts keys that were taken earlier."""
         with contextlib.suppress(TypeError):
             self._counts.update(keys)
 
     def of(self, keys: List[Any]) -> Optional[List[int]]:
-        """Returns how often each key has come before. None if no key has come before,
-        or a key is not hashable."""
+        """Returns how often each key has come before. Returns None if no key has come
+        before, or if a key is not hashable."""
         counts = self._counts
         found = []
         try:
@@ -47,7 +47,7 @@ class Ordered:
     """The batches of the daemon's order, by number.
 
     Attributes:
-      batch_size: keys in a batch; None: each is passed on alone.
+      batch_size: the number of keys in a batch; None: each key is passed on alone.
     """
 
     def __init__(self, draw: Callable[[int, int, int], List[int]],
@@ -55,11 +55,11 @@ class Ordered:
         """
         Args:
           draw: a function of (epoch, first, count) that returns `count` samples of the
-            order, or fewer where it ends.
+            order, or fewer at the order's end.
         """
         self._draw = draw
         self.batch_size = batch_size
-        self._drawn: Dict[Any, List[int]] = {}  # the samples drawn last, by place
+        self._drawn: Dict[Any, List[int]] = {}  # the last samples drawn, by place
 
     def batch(self, epoch: int, number: int) -> Batch:
         """Returns the keys of a batch.
@@ -68,7 +68,7 @@ class Ordered:
           errors.ForebayError: the daemon does not answer.
         """
         size = self.batch_size or 1
-        some = max(1, _DRAWN_AT_ONCE // size)  # the batches that are drawn at once
+        some = max(1, _DRAWN_AT_ONCE // size)  # the batches drawn at once
         place = epoch, number // some
         if place not in self._drawn:
             self._drawn = {place: self._draw(epoch, place[1] * some * size,

@@ -13,16 +13,16 @@ from .coded import Coded
 from .host_process import HostProcess
 from .share_key import ShareKey
 
-_MAX_HOSTS = 3  # the most worker hosts that may end while an epoch starts
+_MAX_HOSTS = 3  # the most worker pools that may end while an epoch starts
 
 
 class CodeAttachment(_attachment.Attachment):
-    """An Attachment whose epochs also start the workers. If a loader with the same key
-    has workers whose ops return equal results for images of noise, these workers run
-    the ops for this loader, too.
+    """An Attachment whose epochs also start workers. Another loader with the same key
+    may have workers whose ops return equal results for images of noise. These workers
+    then run the ops for this loader, too.
 
-    Unless workers are persistent, each epoch has workers of its own, with the ops as
-    they are then.
+    Unless workers are persistent, each epoch has new workers, with the ops as they are
+    when the epoch starts.
 
     Attributes:
       past: the stats of connections that are closed, by name.
@@ -33,23 +33,24 @@ class CodeAttachment(_attachment.Attachment):
         """
         Args:
           coded: the pipeline.
-          share_key: of the loader.
-          The others: see Attachment.
+          share_key: the loader's key.
+          All others: see Attachment.
         """
         self._coded = coded
         self._share_key = share_key
-        self._epoch = 0  # the connection's epoch, if the loader has a key
+        self._epoch = 0  # the epoch of the connection, if the loader has a key
         self._begun: Any = None  # the position of the connection's iteration
         self._host: Optional[HostProcess] = None
-        self._host_pid = 0  # the process that started the worker host
-        self._has_workers = False  # whether workers run, its own or others'
-        self._has_told = False  # whether the log has told of ops that are random
+        self._host_pid = 0  # the process that started the worker pool
+        self._has_workers = False  # whether workers run: its own, or those of others
+        self._has_told = False  # whether a log line has said that ops are random
         self.past: Dict[str, int] = {}
         super().__init__(options, None, start_daemon)
 
     @property
     def has_own_workers(self) -> bool:
-        """Whether this loader's own workers run the ops, rather than another's."""
+        """Whether this loader's own workers run the ops, and not those of another
+        loader."""
         return self._host is not None
 
     def _connect(self) -> Any:
@@ -66,8 +67,8 @@ class CodeAttachment(_attachment.Attachment):
                                       self.start_daemon)
 
     def _made_of_noise(self, key: ShareKey) -> Any:
-        """Starts a worker host with the ops as they are now. Returns the results of the
-        ops on images of noise, as plain values; None before the first epoch."""
+        """Starts a worker pool with the ops as they are now. Returns the ops' results
+        for images of noise, as plain values. Returns None before the first epoch."""
         if self._begun is None:
             return None
         for is_last in (False, True):
@@ -103,7 +104,7 @@ class CodeAttachment(_attachment.Attachment):
         self._has_workers = True
 
     def start(self, position: Any, is_new: bool) -> None:
-        """Starts the epoch where the position stands; see Attachment."""
+        """Starts the epoch at the position; see Attachment."""
         is_keyed = self._share_key is not None
         is_outdated = is_keyed and not self._has_workers and self._host is None
         if not self._coded.workers.are_persistent:
@@ -124,14 +125,14 @@ class CodeAttachment(_attachment.Attachment):
                 self.replace(is_new)
 
     def replace(self, is_new: bool) -> None:
-        """Opens another connection, for other workers: the daemon or the workers were
-        lost, or the workers are out of date.
+        """Opens another connection, to get other workers. Called if the daemon or the
+        workers were lost, or if the workers are out of date.
 
         Raises:
           errors.StateError: the dataset has changed.
         """
         if not self.is_inherited():
-            with contextlib.suppress(errors.ForebayError):  # the daemon is gone
+            with contextlib.suppress(errors.ForebayError):  # the daemon has gone
                 _stats.add_past(self.past, self.connection.stats())
             self.connection.close()
         self._reopen(is_new)
@@ -149,7 +150,7 @@ class CodeAttachment(_attachment.Attachment):
         return made
 
     def restored(self, text: str, where: str) -> Exception:
-        """Returns a worker's exception, as HostProcess.restore does."""
+        """Returns the exception that a worker raised, as HostProcess.restore does."""
         return (failure.restore(text, where) if self._host is None else
                 self._host.restore(text, where))
 

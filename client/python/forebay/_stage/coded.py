@@ -1,4 +1,4 @@
-"""A pipeline in which workers run the user's ops between those of the daemon."""
+"""A pipeline in which workers run the user's ops, and the daemon runs all others."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ class Workers(NamedTuple):
     """The processes that run the ops.
 
     Attributes:
-      most: the most processes at once.
+      most: the largest number of processes at once.
       init: worker_init_fn, or None.
-      context: of multiprocessing.
-      seed: of the loader.
-      are_persistent: whether workers stay between epochs, with the ops as they began.
+      context: the context of multiprocessing.
+      seed: the loader's seed.
+      are_persistent: whether workers stay between epochs, with the ops as they were
+        when the workers started.
       timeout: seconds to wait for a batch; 0: without end.
     """
 
@@ -36,7 +37,7 @@ class Workers(NamedTuple):
 
 
 class _UserCode(T.Transform):
-    """The op by which the daemon is told of ops that it does not know."""
+    """The op that stands, in the daemon's pipeline, for the user's ops."""
 
     def __init__(self, identity: bytes, result: Result):
         self._identity = identity
@@ -49,11 +50,11 @@ class _UserCode(T.Transform):
 
 
 class Coded(NamedTuple):
-    """The ops as they are at one time.
+    """A pipeline, with the user's ops as they are at one moment.
 
     Attributes:
       code: the ops that workers run.
-      result: the ops' result for each image.
+      result: the type of the ops' result for each image.
       behind: the daemon's ops after them.
       workers: the workers that run them.
     """
@@ -64,7 +65,7 @@ class Coded(NamedTuple):
     workers: Workers
 
     def transform(self, identity: bytes) -> T.Transform:
-        """The whole pipeline, for the daemon.
+        """Returns the whole pipeline, for the daemon.
 
         Args:
           identity: 16 bytes, equal for equal ops.
@@ -73,16 +74,16 @@ class Coded(NamedTuple):
                           *self.behind])
 
     def start_host(self) -> HostProcess:
-        """Starts a worker host; see HostProcess."""
+        """Starts a worker pool; see HostProcess."""
         return _start_host(self.code, self.workers)
 
     def made_of_noise(self, host: HostProcess) -> Tuple[List[Flat], List[Flat]]:
-        """Returns the results of the ops, as a worker host has them, on images of
-        noise, from one worker and from another one.
+        """Returns the results of a worker pool's ops for images of noise: those of one
+        worker, and those of another worker.
 
         Raises:
           RuntimeError: the ops took longer than the timeout.
-          errors.SourceUnavailable: the worker host was killed.
+          errors.SourceUnavailable: the worker pool was killed.
           Exception: an exception of worker_init_fn.
         """
         task = OwnImages(shared_check.FIRST, self.workers.seed)
@@ -90,12 +91,12 @@ class Coded(NamedTuple):
 
     def share_id(self, key: share_key.ShareKey, epoch: int, made: Any) -> bytes:
         """Returns an id that is equal for loaders that share workers. Workers have the
-        ops as they were at an iter(), so they serve one epoch, unless they are
+        ops as they were at one iter(), so they serve only that epoch, unless they are
         persistent.
 
         Args:
-          made: plain values, equal if the ops at that iter() return equal results for
-            images of noise.
+          made: plain values, which are equal if the ops return equal results for images
+            of noise.
         """
         return key.identity(
             None if self.workers.are_persistent else epoch, self.workers.seed,
@@ -104,7 +105,7 @@ class Coded(NamedTuple):
 
 
 def make(code: Code, workers: Workers) -> Coded:
-    """Learns what the ops return, by an image of noise.
+    """Runs the ops on an image of noise to learn what they return, and makes a Coded.
 
     Raises:
       errors.Unsupported: batches cannot have the result.
@@ -116,8 +117,8 @@ def make(code: Code, workers: Workers) -> Coded:
         result = host.probe_image(True, workers.seed)
         behind = code.translate_behind(result)
         if behind is None:
-            # The daemon cannot run the ops behind the user's, so workers run these,
-            # too.
+            # The daemon cannot run the ops after the user's ops, so workers run those
+            # as well.
             code, behind = code.whole(), []
             host.end()
             host = _start_host(code, workers)

@@ -12,20 +12,21 @@ from ..loader import DataLoader
 from . import share_key
 from .code_attachment import CodeAttachment
 
-# The most worker hosts that may end, one after the other, before a batch comes: of the
-# loader's own, and of other jobs', which may end at any time.
+# The largest number of worker pools that may end, one after the other, before a batch
+# comes. The loader's own pools and those of other jobs, which may end at any time, are
+# counted separately.
 _MAX_HOSTS = 3
 _MAX_OTHERS_HOSTS = 1000
 
 
 class CodedLoader(DataLoader):
-    """A DataLoader of samples that the daemon makes, except for some ops, which workers
-    with the user's code run on their pixels."""
+    """A DataLoader whose samples the daemon makes, except for some ops of the user's
+    code, which workers run."""
 
     _attachment: CodeAttachment
     _stopped: Optional[Position] = None  # the position of a batch that failed
     _share_key: Optional[share_key.ShareKey] = None
-    _has_key = False  # whether the one above was taken
+    _has_key = False  # whether _share_key was determined
 
     def _detached_type(self) -> type:
         return CodedLoader
@@ -33,8 +34,8 @@ class CodedLoader(DataLoader):
     def _attach(self, plan: Any, start_daemon: Any) -> Any:
         self.num_workers = plan.coded.workers.most
         if not self._has_key:
-            # The key is taken once, as a loader that is opened anew counts as the same
-            # loader.
+            # The key is determined once, because a loader that is opened anew is still
+            # the same loader.
             self._share_key = share_key.take(
                 plan.coded.code.names, self._given["share_key"],
                 'sharing="off" shares nothing'
@@ -53,7 +54,7 @@ class CodedLoader(DataLoader):
         position = epoch._position
         began = time.monotonic()
         retry: Optional[_retry.Retry] = None
-        hosts = [0, 0]  # worker hosts that have ended: of others, and its own
+        hosts = [0, 0]  # worker pools that have ended: those of others, and its own
         while status != _native.END_OF_EPOCH and epoch.has_portion():
             if self._current is not position:
                 return self._leave(epoch)._await(epoch, _native.INTERRUPTED)
@@ -99,13 +100,13 @@ class CodedLoader(DataLoader):
         return _retry.Retry(self._contents.uri, attach, self._attachment.start_daemon)
 
     def _go_on(self, epoch: Epoch) -> None:
-        """Starts the epoch again where it stands."""
+        """Starts the epoch again at its present position."""
         with self._lock:
             self._start(epoch._position)
             epoch.read_from(self._attachment.connection)
 
     def _fail(self, position: Position, text: str) -> None:
-        """Passes over the batch that failed, and raises its exception."""
+        """Skips the batch that failed, and raises its exception."""
         end = position.listed_end
         samples = self._attachment.connection.samples_per_epoch if end is None else end
         position.samples = min(position.samples + self._options["batch_size"],

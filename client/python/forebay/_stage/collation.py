@@ -1,4 +1,4 @@
-"""The functions that make batches of samples unless the user gives one."""
+"""The functions that make batches of samples if the user gives no collate_fn."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Callable, List
 
 
 def default(framework: str, is_batched: bool) -> Callable[[Any], Any]:
-    """Returns the function of a framework; "dlpack" has NumPy's function.
+    """Returns the function for a framework. "dlpack" has the same function as "numpy".
 
     Args:
       is_batched: whether the function gets lists of samples, and not single samples.
@@ -32,11 +32,11 @@ def alone(sample: Any) -> Any:
 
 
 def stacked(samples: List[Any]) -> Any:
-    """Makes a batch as torch's default_collate does, but of NumPy's arrays.
+    """Makes a batch as torch's default_collate does, but with NumPy's arrays.
 
     Raises:
       ValueError: arrays differ in shape.
-      TypeError: a value is of a type that batches cannot have.
+      TypeError: a value has a type that batches cannot have.
     """
     import numpy
     first = samples[0]

@@ -1,4 +1,4 @@
-"""DataPipes, treated as torch's DataLoader treats those of its workers."""
+"""Prepares DataPipes in the way in which torch's DataLoader does in its workers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ def is_iterable(dataset: Any) -> bool:
 
 
 def ranks() -> Tuple[int, int]:
-    """Returns the rank of this process, and the number of ranks, by
-    torch.distributed."""
+    """Returns this process's rank and the number of ranks in torch.distributed."""
     import torch.distributed
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         return torch.distributed.get_rank(), torch.distributed.get_world_size()
@@ -32,14 +31,14 @@ def ranks() -> Tuple[int, int]:
 
 
 def with_shuffle(pipe: Any, shuffle: bool) -> Any:
-    """Returns the pipe with its shufflers switched on or off. A pipe without a shuffler
-    that should shuffle gets one at its end; torch warns of this."""
+    """Returns the pipe with its shufflers switched on or off. A pipe that should
+    shuffle but has no shuffler gets one at its end; torch then warns."""
     from torch.utils.data import graph_settings
     return graph_settings.apply_shuffle_settings(pipe, shuffle=shuffle)
 
 
 def shard(pipe: Any, parts: int, number: int) -> None:
-    """Lets the pipe's sharding filter pass part `number` of `parts`.
+    """Makes the pipe's sharding filter pass only part `number` of `parts`.
 
     Raises:
       RuntimeError: the pipe has several such filters.
@@ -58,7 +57,8 @@ def seed(pipe: Any, value: int) -> None:
 
 
 def of_rank(stage: Any) -> Any:
-    """Returns a making.Stage with the trainer's rank, if its dataset is a DataPipe."""
+    """Returns a copy of a making.Stage. If its dataset is a DataPipe, the copy has the
+    trainer's rank."""
     if not is_pipe(stage.dataset):
         return stage
     rank, count = ranks()

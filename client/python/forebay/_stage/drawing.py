@@ -1,9 +1,9 @@
-"""Draws a sampler's keys one portion after the other, and again from a state.
+"""Draws a sampler's keys in portions, and draws them again from a state.
 
-Samplers that list more keys than memory holds, or that never end, cannot be drawn as
-a whole. Their state is the number of keys that were taken, with the random generators
-as they were before the first key. To go on, the same keys are drawn again, and passed
-over.
+Samplers that list more keys than memory holds, or that never end, cannot be drawn as a
+whole. A loader's state then has the number of keys that were taken, and the states of
+the random generators before the first key. To go on, the loader draws the same keys
+again, and skips them.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ MOST_LISTED = 1 << 22  # the most keys that are listed as a whole
 _MOST_BATCHES = 1 << 18
 _PORTION = 1 << 16
 _TORCH = "torch.utils.data"
-# The samplers that draw by the process's generators only before their first key.
+# The samplers that use the process's random generators only before their first key.
 _DRAWING_ONCE = ("RandomSampler", "SequentialSampler", "SubsetRandomSampler",
                  "WeightedRandomSampler", "DistributedSampler")
 
 
 def length_of(thing: Any) -> Optional[int]:
-    """Returns len(thing), or None if it has no length."""
+    """Returns len(thing), or None if `thing` has no length."""
     try:
         return len(thing)
     except (TypeError, NotImplementedError):
@@ -34,31 +34,32 @@ def length_of(thing: Any) -> Optional[int]:
 
 
 def is_long(length: Optional[int], by_batches: bool) -> bool:
-    """Whether a sampler of this length is too long to be listed as a whole; None: it
-    has no length."""
+    """Whether a sampler is too long to be listed as a whole. `length` is the sampler's
+    length; None: it has no length."""
     return length is None or length > (_MOST_BATCHES if by_batches else MOST_LISTED)
 
 
 def origin_of(sampler: Any) -> Dict[str, Any]:
-    """Returns the states of the random generators, as plain values."""
+    """Returns the present states of the random generators, as plain values."""
     return {**seeds.State().plain(), **own_of(sampler)}
 
 
 def generator_of(sampler: Any) -> Any:
-    """Returns the torch.Generator by which the sampler draws; None if it has none."""
+    """Returns the torch.Generator with which the sampler draws; None if there is
+    none."""
     own = getattr(sampler, "generator", None)
     return own if hasattr(own, "initial_seed") else None
 
 
 def own_of(sampler: Any) -> Dict[str, Any]:
-    """Returns the state of the sampler's own generator, if it has one, as plain
-    values."""
+    """Returns, as plain values, the state of the sampler's own generator, if it has
+    one."""
     own = generator_of(sampler)
     return {} if own is None else {"sampler": own.get_state().numpy().tobytes()}
 
 
 def restore_own(sampler: Any, values: Dict[str, Any]) -> None:
-    """Gives the sampler's own generator its state, if it has one.
+    """Sets the state of the sampler's own generator, if it has one.
 
     Raises:
       errors.StateError: the values are not a state of that generator.
@@ -77,16 +78,16 @@ def restore_own(sampler: Any, values: Dict[str, Any]) -> None:
 
 def begun(sampler: Any, origin: Optional[Dict[str, Any]],
           begin: Callable[[], Iterator[Any]]) -> Iterator[Any]:
-    """Returns an iterator of the items that `begin` makes of a sampler's keys.
+    """Returns an iterator over the items that `begin` makes of a sampler's keys.
 
-    A sampler may draw by the process's own random generators, which other code uses
-    meanwhile. Only the first item changes these, as with torch; the others are drawn
-    by a copy of them. Several iterators of one sampler may draw by its own generator:
-    each draws the keys that it would draw alone.
+    A sampler may draw with the process's random generators, which other code uses, too.
+    As with torch, only the first item changes these; all later items are drawn with a
+    copy of them. Several iterators of one sampler may draw with the sampler's own
+    generator. Each still draws the keys that it would draw alone.
 
     Args:
-      origin: the result of origin_of: the generators at the first key; None: their
-        present states.
+      origin: the result of origin_of: the generators' states before the first key.
+        None: their present states.
 
     Raises:
       errors.StateError: the origin is damaged.
@@ -110,16 +111,16 @@ def begun(sampler: Any, origin: Optional[Dict[str, Any]],
 
 
 def _with_first(made: Iterator[Any]) -> Tuple[Iterator[Any], seeds.State]:
-    """Draws the first item. Returns all items, and the generators' state after the
-    first."""
+    """Draws the first item. Returns an iterator over all items, and the generators'
+    state after the first item."""
     first = list(itertools.islice(made, 1))
     return itertools.chain(first, made), seeds.State()
 
 
 def _by_own(sampler: Any, made: Iterator[Any], own: Dict[str, Any]) -> Iterator[Any]:
-    """Yields items that the sampler's own generator draws. The first item is drawn in
-    the state `own`. Each further item is drawn in the state in which the item before
-    left the generator."""
+    """Yields items that the sampler's own generator draws. For the first item, the
+    generator has the state `own`. For each further item, it has the state in which the
+    previous item left it."""
     end = object()
     while True:
         others = own_of(sampler)
@@ -138,7 +139,7 @@ def _by_own(sampler: Any, made: Iterator[Any], own: Dict[str, Any]) -> Iterator[
 
 
 def _apart(made: Iterator[Any], state: seeds.State) -> Iterator[Any]:
-    """Yields items that are drawn by generators of this state."""
+    """Yields items that are drawn with random generators of the given state."""
     end = object()
     while True:
         with seeds.Kept():
@@ -151,7 +152,7 @@ def _apart(made: Iterator[Any], state: seeds.State) -> Iterator[Any]:
 
 
 def keys_of(sampler: Iterable[Any]) -> Iterator[Any]:
-    """Yields the keys of a sampler, as iter() gives them."""
+    """Yields the keys of a sampler, in the order of iter(sampler)."""
     if _is_with_replacement(sampler):
         return itertools.chain.from_iterable(
             drawn.tolist() for drawn in _with_replacement(sampler))
@@ -159,11 +160,11 @@ def keys_of(sampler: Iterable[Any]) -> Iterator[Any]:
 
 
 def arrays_of(sampler: Iterable[Any]) -> Iterator[Any]:
-    """Yields the keys of a sampler of numbers, in arrays of a bounded length: NumPy
-    int64, (M,).
+    """Yields the keys of a sampler, which are numbers, in arrays of bounded length:
+    NumPy int64, (M,).
 
     Raises:
-      errors.InvalidArgument: the sampler yields something else.
+      errors.InvalidArgument: the sampler yields something other than numbers.
     """
     if _is_with_replacement(sampler):
         for drawn in _with_replacement(sampler):
@@ -190,7 +191,8 @@ def _is_with_replacement(sampler: Any) -> bool:
 
 
 def _with_replacement(sampler: Any) -> Iterator[Any]:
-    """Yields the keys of torch's RandomSampler, which draws 32 at once, as tensors."""
+    """Yields, as tensors, the keys of torch's RandomSampler, which draws 32 keys at
+    once."""
     import torch
     generator = sampler.generator
     if generator is None:
@@ -205,7 +207,7 @@ def _with_replacement(sampler: Any) -> Iterator[Any]:
 
 
 def portions(keys: Iterator[Any], count: int) -> Iterator[List[Any]]:
-    """Yields the next `count` keys, or fewer, in lists of a bounded length."""
+    """Yields the next `count` keys, or fewer at the end, in lists of bounded length."""
     while count > 0:
         portion = list(itertools.islice(keys, min(count, _PORTION)))
         if not portion:

@@ -13,52 +13,54 @@ _NOTE = "_forebay_doing"
 
 
 def note(error: BaseException, doing: str) -> None:
-    """Notes for `describe` what an exception's code was doing, such as "making
-    sample 3"."""
+    """Attaches to an exception, for `describe`, what its code was doing, such as
+    "making sample 3"."""
     with contextlib.suppress(Exception):
         setattr(error, _NOTE, doing)
 
 
 def describe(error: BaseException, doing: str = "") -> str:
-    """Returns an exception as text, for `restore`: its class in the first line, what
-    its code was doing in the second, then its traceback.
+    """Returns an exception as text, for `restore`. The first line has its class, and
+    the second line what its code was doing. Then comes its traceback.
 
     Args:
-      doing: what the code was doing, unless `note` has noted it.
+      doing: what the code was doing, unless `note` has attached that.
     """
-    # Other exceptions, such as SystemExit, would end the trainer.
+    # Exceptions that are not of class Exception, such as SystemExit, would end the
+    # trainer.
     kind = type(error) if isinstance(error, Exception) else RuntimeError
     # The first frame is the worker's own code.
     frames = error.__traceback__
     if frames is not None and frames.tb_next is not None:
         frames = frames.tb_next
-    # The note is removed, as the same exception object may be raised for another
-    # sample.
+    # The note is removed, because the same exception object may be raised again for
+    # another sample.
     doing = vars(error).pop(_NOTE, doing).replace("\n", " ")
     trace = "".join(traceback.format_exception(type(error), error, frames))
     text = f"{kind.__module__}:{kind.__qualname__}\n{doing}\n{trace}"
-    # A NUL would end the text on its way. A lone surrogate could not be printed.
+    # A NUL would end the text on its way, and a lone surrogate could not be printed.
     return text.replace("\0", "\\x00").encode(
         errors="backslashreplace").decode()
 
 
 class _Message(str):
-    """A text that KeyError shows as it is."""
+    """A text that KeyError shows without quotes."""
 
     def __repr__(self) -> str:
         return str(self)
 
 
 def is_described(text: str) -> bool:
-    """Whether `describe` made this text, rather than the daemon."""
+    """Whether `describe` made this text, and not the daemon."""
     return text.count("\n") > 1
 
 
 def restore(text: str, where: str) -> Exception:
-    """Returns the exception that `describe` made a text of.
+    """Returns the exception for a text that `describe` made.
 
     Args:
-      where: the place where it was raised, such as "worker process of Dataset".
+      where: the place where the exception was raised, such as "worker process of
+        Dataset".
     """
     if not is_described(text):
         return RuntimeError(f"{where}: {text}")
@@ -91,10 +93,10 @@ def _class(name: str) -> Type[Exception]:
 
 
 def is_of(text: str, kind: Type[BaseException]) -> bool:
-    """Whether `describe` made this text of such an exception."""
+    """Whether `describe` made this text of an exception of class `kind`."""
     return text.partition("\n")[0] == f"{kind.__module__}:{kind.__qualname__}"
 
 
 def message(text: str) -> str:
-    """Returns the message of the exception that `describe` made a text of."""
+    """Returns the message of the exception that the text of `describe` contains."""
     return text.rstrip().rpartition("\n")[2].partition(": ")[2]

@@ -1,4 +1,4 @@
-"""The samples of the coming batches, on their way from the trainer to workers."""
+"""Sends the keys of coming batches from the trainer to workers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import pickle
 import struct
 from typing import Any, Dict, List, NamedTuple, Optional
 
-# An entry of the table: offset * 2**24 + bytes of a batch; 0: not put yet. The first
-# entry is 1 more than the number at which the epoch ends; 0: not known yet. The second
-# entry is the number at which the epoch begins.
+# An entry of the table. A batch's entry is offset * 2**24 + bytes; 0 if the batch was
+# not put yet. The first entry is 1 more than the number at which the epoch ends; 0 if
+# that number is not known yet. The second entry is the number at which the epoch
+# begins.
 _ENTRY = struct.Struct("<Q")
-_HEAD = 2  # the entries before those of batches
-_GAP = 1 << 20  # the numbers between epochs: more than workers are ahead
+_HEAD = 2  # the number of entries before those of batches
+_GAP = 1 << 20  # the gap between the numbers of two epochs: more than workers are ahead
 _LENGTH_BITS = 24
 _PUNCH_HOLE_KEEP_SIZE = 3  # FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE
 _FREED_AT_ONCE = 1 << 20
@@ -25,13 +26,14 @@ _libc.fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64,
 
 
 class Batch(NamedTuple):
-    """A batch that is to be made.
+    """The keys of a batch to be made.
 
     Attributes:
       epoch: the number of the epoch.
-      keys: of the samples, for the dataset's __getitem__: a list, or a single key
-        if there is no batching.
-      repeats: for each key, how often the epoch has had it before; None: never.
+      keys: the samples' keys, for the dataset's __getitem__: a list, or a single key if
+        there is no batching.
+      repeats: for each key, how often the epoch has had it before; None if it has had
+        no key before.
     """
 
     epoch: int
@@ -42,9 +44,9 @@ class Batch(NamedTuple):
 class Feed:
     """Batches, by number, in memory that the trainer writes and workers read.
 
-    The trainer's methods are put, drop_before and close; they take one thread at a
-    time. It goes to child processes by fork and by multiprocessing's pickle.
-    Never blocks.
+    The trainer uses begin, put, drop_before and close, on one thread at a time. A Feed
+    can be passed to child processes by fork and by multiprocessing's pickle. Never
+    blocks.
     """
 
     def __init__(self) -> None:
@@ -66,16 +68,17 @@ class Feed:
         self._pid = 0
 
     def begin(self) -> None:
-        """Begins another epoch, whose numbers come after those of all epochs before."""
+        """Begins another epoch. Its batches have larger numbers than those of all
+        earlier epochs."""
         self.first = self.count = self.count + _GAP
         os.pwrite(self._table, _ENTRY.pack(self.first), _ENTRY.size)
         os.pwrite(self._table, _ENTRY.pack(0), 0)
 
     def put(self, batch: Optional[Batch]) -> None:
-        """Adds the next batch; None: the epoch ends.
+        """Adds the next batch. None ends the epoch.
 
         Raises:
-          ValueError: its keys need 16 MiB or more.
+          ValueError: the batch's keys need 16 MiB or more.
         """
         if batch is None:
             os.pwrite(self._table, _ENTRY.pack(self.count + 1), 0)
@@ -84,8 +87,8 @@ class Feed:
         if len(data) >= 1 << _LENGTH_BITS:
             raise ValueError(f"the keys of a batch have {len(data)} bytes")
         os.pwrite(self._data, data, self._end)
-        # The entry is written after the data, and by one write: workers that see it
-        # have a whole batch.
+        # The entry is written after the data, by one write. A worker that sees the
+        # entry can therefore read the whole batch.
         os.pwrite(self._table,
                   _ENTRY.pack(self._end << _LENGTH_BITS | len(data)),
                   (self.count + _HEAD) * _ENTRY.size)
@@ -93,7 +96,7 @@ class Feed:
         self.count += 1
 
     def get(self, number: int) -> Any:
-        """Returns the batch of this number, or None if the epoch ends there.
+        """Returns batch `number`, or None if the epoch ends there.
 
         Raises:
           LookupError: the batch was not put yet.
@@ -112,7 +115,8 @@ class Feed:
         return _ENTRY.unpack(entry)[0] if len(entry) == _ENTRY.size else 0
 
     def drop_before(self, number: int) -> None:
-        """Frees the memory of the batches before this one, many at a time."""
+        """Frees the memory of the batches before batch `number`. Frees many batches at
+        a time."""
         offset = self._word(number + _HEAD) >> _LENGTH_BITS
         if offset - self._freed >= _FREED_AT_ONCE:
             _libc.fallocate(self._data, _PUNCH_HOLE_KEEP_SIZE, 0, offset)
@@ -122,7 +126,7 @@ class Feed:
             self._freed = offset
 
     def close(self) -> None:
-        """Closes the memory in this process. May be called again."""
+        """Closes the memory in this process. May be called several times."""
         if self._pid in (0, os.getpid()):
             for descriptor in (self._table, self._data):
                 if descriptor >= 0:

@@ -1,5 +1,6 @@
-"""Ends children that the user's code forks in a worker and lets return. The parent goes
-on as the worker, and the child must not answer the daemon, too."""
+"""Ends processes that the user's code has forked in a worker, and in which that code
+returns. The parent continues as the worker; the child must not answer the daemon as
+well."""
 
 from __future__ import annotations
 
@@ -13,13 +14,13 @@ _worker = 0  # the process id of the worker; 0: there is none
 
 
 def note_worker() -> None:
-    """Notes that this process is a worker."""
+    """Records that this process is a worker."""
     global _worker
     _worker = os.getpid()
 
 
 def end_child(error: Optional[BaseException] = None) -> None:
-    """Ends this process if it is a forked child of the worker. To be called when the
+    """Ends this process if it is a forked child of the worker. Must be called when the
     user's code has returned or raised.
 
     Args:

@@ -1,6 +1,6 @@
-"""The worker host: the process that maps slots for a loader's workers and forks them.
+"""The worker host, or worker pool: it maps slots, and forks a loader's workers.
 
-The host runs none of the user's code itself, so it can always fork an unused worker.
+The host runs none of the user's code, so each worker that it forks is unused.
 """
 
 from __future__ import annotations
@@ -26,39 +26,38 @@ from .standby import Standby
 from .worker import Batches, First, Rows, Worker, become
 from .workers import Workers, reason
 
-_GRACE_SECONDS = 1.0  # the time that workers have to end by themselves
+_GRACE_SECONDS = 1.0  # the time in which workers may end by themselves
 _REAP_MILLISECONDS = 1000
-_MOST_DEATHS = 3  # the most deaths by one sample, as in the daemon
+_MOST_DEATHS = 3  # the most deaths that one sample may cause, as in the daemon
 _PR_SET_NAME = 15
 _TOLD = 90  # the exit status of a child that has answered the trainer
 
 
 def main(trainer: Any, other_end: Any, stage: Stage, feed: Any, starter: int,
          is_shared: bool) -> None:
-    """Serves a trainer and the daemon, until one is gone or does not need it any more.
-    The process never outlives the trainer, whose memory and locks it has.
+    """Serves a trainer and the daemon, until one of them has gone or does not need it
+    any more. The process never outlives the trainer, whose memory it has.
 
     Args:
-      trainer: a connection, on which these orders come.
-        ("probe", number, seed), or ("probe_image", as_image, seed) if the stage's
-        dataset is images.Ops. The answer is ("found", structure or result),
-        ("irregular", why), ("failed", text), or ("exhausted", why) if the process ends
-        for want of a resource.
-        ("make", task, number), where `task` is one of own_samples.py, and `number` a
-        worker's. The answers are the same, with the task's result. ("rows", structure),
-        ("images", result) or ("batches", source, room, tensors, framework), where None
-        stands for the feed, and then the socket of tasks. ("last_end",). The answer is
-        ("found", Workers.last_end).
-      other_end: of that connection, which the trainer keeps.
-      feed: a Feed of the batches to be made, or a RowFeed; None if there is neither.
+      trainer: a connection, on which the trainer sends these orders.
+        - ("probe", number, seed), or ("probe_image", as_image, seed) if the stage's
+          dataset is images.Ops. The answer is ("found", structure or result),
+          ("irregular", why), ("failed", text), or ("exhausted", why) if the process
+          ends for want of a resource.
+        - ("make", task, number): `task` is one of own_samples.py, `number` a worker's.
+          The answers are the same, with the task's result.
+        - ("rows", structure), ("images", result) or ("batches", source, room, tensors,
+          framework). A source of None means the feed. The socket of tasks follows.
+        - ("last_end",). The answer is ("found", Workers.last_end).
+      other_end: the other end of that connection, which the trainer keeps.
+      feed: a Feed of the batches to be made, a RowFeed, or None.
       starter: the trainer's process.
-      is_shared: whether its workers may serve other trainers, too. Then the process
-        that made the first sample ends, as another trainer's workers may make the
-        samples.
+      is_shared: whether its workers may serve other trainers, too. If so, another
+        trainer's workers may make the samples, so the first sample's process ends.
     """
     other_end.close()
-    # The trainer's garbage is not collected here: its finalizers may wait for threads
-    # and processes that this process lacks.
+    # The trainer's garbage is not collected here: finalizers may wait for threads and
+    # processes that exist only in the trainer.
     gc.freeze()
     _leave_signals_to_trainer()
     host = _Host(trainer, stage, feed, starter, is_shared)
@@ -76,11 +75,11 @@ def main(trainer: Any, other_end: Any, stage: Stage, feed: Any, starter: int,
 
 
 def _leave_signals_to_trainer() -> None:
-    """Ignores the signals that the trainer's own functions handle. SIGTERM ends this
-    process, as multiprocessing relies on when the trainer ends."""
+    """Ignores the signals that the trainer handles by its own functions. SIGTERM ends
+    this process; multiprocessing relies on that when the trainer ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it hides exit statuses
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # keeps exit statuses
     for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         if callable(signal.getsignal(number)):
             signal.signal(number, signal.SIG_IGN)
@@ -93,7 +92,7 @@ class _Host:
         self._trainer = trainer
         self._starter_pid = starter
         # Other children of the trainer may keep its end of the connection open.
-        self._starter = -1  # the trainer's pidfd, if the system has one left
+        self._starter = -1  # the trainer's pidfd, if there is a descriptor left
         self._is_settled = False
         self._is_shared = is_shared
         self._stage = stage
@@ -104,14 +103,14 @@ class _Host:
         self._poll = select.poll()
         self._workers = Workers(self._poll)
         self._standby: Optional[Standby] = None
-        self._own_pidfds: List[int] = []  # a pidfd of this process, or none
+        self._own_pidfds: List[int] = []  # a pidfd of this process, or nothing
 
     def run(self) -> None:
         poll = self._poll
         trainer = self._trainer.fileno()
         poll.register(trainer, select.POLLIN)
         if not poll.poll(0):
-            with contextlib.suppress(OSError):  # the first order's answer tells it
+            with contextlib.suppress(OSError):  # the first answer has the error
                 self._settle()
         while True:
             ready = [fd for fd, _ in poll.poll(_REAP_MILLISECONDS)]
@@ -127,22 +126,22 @@ class _Host:
                     poll.register(self._tasks.fileno(), select.POLLIN)
 
     def _settle(self) -> None:
-        """Does the work for which the first sample need not wait."""
+        """Does preparations for which the first sample need not wait."""
         if self._is_settled:
             return
-        # The process gets a name for people who list processes.
+        # Gives the process a name, for people who list processes.
         ctypes.CDLL(None).prctl(_PR_SET_NAME, f"host-of-{self._starter_pid}".encode())
         _apart.leave_to_starter(())
         self._is_settled = True
-        # The pidfd comes last, as this process can do without it.
+        # The pidfd comes last, because this process can do without it.
         with contextlib.suppress(OSError):
             self._starter = os.pidfd_open(self._starter_pid)
             self._poll.register(self._starter, select.POLLIN)
             self._own_pidfds.append(os.pidfd_open(os.getpid()))
 
     def end(self) -> None:
-        """Ends the workers, even if the daemon has work of other trainers for them;
-        another trainer's host takes it over."""
+        """Ends the workers, even if the daemon has work of other trainers for them.
+        Another trainer's host then does that work."""
         self._dismiss_standby()
         self._workers.dismiss()
         self._workers.end(_GRACE_SECONDS)
@@ -169,10 +168,9 @@ class _Host:
         self._tasks = socket.socket(fileno=handle)
 
     def _probe(self, kind: str, which: Any, seed: int) -> None:
-        """Makes a sample in a process of its own, so that workers do not share the
-        files that the user's code opens. If the process is killed, another makes the
-        sample, as for workers. The process of the first sample becomes the first
-        worker, unless workers are shared."""
+        """Makes a sample in a new process, so that workers do not share files that the
+        user's code opens. If it is killed, another process makes the sample. Unless
+        workers are shared, the process of the first sample becomes the first worker."""
         self._dismiss_standby()
         stands_by = kind == "probe" and not self._is_shared
         for _ in range(_MOST_DEATHS):
@@ -199,13 +197,13 @@ class _Host:
         """Waits until a child has ended, or stands by.
 
         Args:
-          connection: to the child, if it may stand by; becomes this object's.
+          connection: leads to the child, if it may stand by; this object then owns it.
 
         Returns:
-          The child's status, as os.waitpid's; the status of _TOLD if it stands by.
+          The child's status, as from os.waitpid; that of _TOLD if it stands by.
 
         Raises:
-          EOFError: the trainer has gone first; the child is killed.
+          EOFError: the trainer ended first; the child was killed.
         """
         try:
             child = os.pidfd_open(pid)
@@ -215,8 +213,8 @@ class _Host:
             return os.waitpid(pid, 0)[1]
         poll = select.poll()
         poll.register(child, select.POLLIN)
-        # Only the end of the connection counts here, as the next order may come before
-        # the child has ended.
+        # Only the connection's end matters here: the next order may come before the
+        # child ends.
         poll.register(self._trainer.fileno(), 0)
         try:
             if self._starter >= 0:
@@ -272,15 +270,14 @@ class _Host:
             forked.end_child(error)
             said = "failed", failure.describe(error, doing)
         forked.end_child()
-        # Output is written first, as this process may be killed once the trainer has
-        # its answer.
+        # Once the trainer has its answer, this process may be killed.
         _fork.flush_output()
         self._trainer.send(said)
         if host is not None and first is not None and said[0] == "found":
             self._stand_by(host, said[1], first)
 
     def _stand_by(self, host: socket.socket, layout: Any, first: First) -> None:
-        """Makes this process, which has made a sample, the first worker once the daemon
+        """Makes this process, which has made a sample, the first worker when the daemon
         wants one."""
         self._trainer.close()
         standby.announce(host)
@@ -292,7 +289,7 @@ class _Host:
                    slots).run_from(first)
 
     def _answer(self) -> bool:
-        """Does a task of the daemon's; False if it has hung up."""
+        """Does one task of the daemon. Returns False if the daemon has hung up."""
         assert self._tasks is not None
         message, fds, lost = wire.receive_task(self._tasks)
         if not message:
@@ -322,7 +319,7 @@ class _Host:
         descriptors that go with the answer.
 
         Args:
-          message, fds: the task as it came.
+          message, fds: the task's message and descriptors.
         """
         if task.command == wire.MAP_SLOT:
             with self._told_standby(message, fds):
@@ -369,22 +366,22 @@ class _Host:
             if self._standby is not None:
                 self._standby.close()
             self._tasks.close()
-            self._trainer.close()  # perhaps for the second time
+            self._trainer.close()  # it may be closed already
             worker = Worker(socket.socket(fileno=fd), self._stage, self._maker,
                             self._slots)
             _in_child(lambda: worker.run(number))
         return self._note(pid, fd)
 
     def _note(self, pid: int, fd: int) -> List[int]:
-        """Notes a worker with this socket. Returns its pidfd, if the system has one
-        left."""
+        """Records a worker with this socket. Returns its pidfd, if there is a
+        descriptor left."""
         pidfd = self._workers.add(pid, fd)
         return [pidfd] if pidfd >= 0 else []
 
 
 def _in_child(work: Any, done: int = 0) -> None:
-    """Does the work, and ends the process without its parent's exit handlers. The exit
-    status is `done` if the work succeeded."""
+    """Does the work, and ends the process without running its parent's exit handlers.
+    The exit status is `done` if the work succeeded."""
     status = 1
     try:
         work()

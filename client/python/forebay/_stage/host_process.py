@@ -1,4 +1,4 @@
-"""The worker host of a loader, as the trainer sees it."""
+"""The trainer's side of a loader's worker host (worker pool)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .. import _fork, _system_error, errors
 from . import failure, host, structure
 from .making import Stage
 
-_PROBE_SECONDS = 0.25  # between looks whether the worker host lives
+_PROBE_SECONDS = 0.25  # the time between checks whether the worker host lives
 
 
 class _Connection(multiprocessing.connection.Connection):
-    """A connection that is closed once. Garbage collection may finalize it before the
-    object that closes it. With multiprocessing's own class, that object would then
-    close the descriptor again, which may be another file's by then."""
+    """A connection that is closed only once. Garbage collection may finalize it before
+    the object that closes it. With multiprocessing's own class, that object would then
+    close the descriptor again, although it may belong to another file by then."""
 
     def __del__(self) -> None:
         self.close()
@@ -32,8 +32,8 @@ _exits: Set[int] = set()  # processes that end their worker hosts when they exit
 
 
 def _end_at_exit() -> None:
-    """Lets this process end its worker hosts when it exits, before multiprocessing
-    waits for them: a host that a signal has stopped would never end."""
+    """Makes this process end its worker hosts when it exits, before multiprocessing
+    waits for them. A host that a signal has stopped would not end by itself."""
     if os.getpid() not in _exits:
         _exits.add(os.getpid())
         multiprocessing.util.Finalize(None, _end_all, exitpriority=0)
@@ -52,8 +52,8 @@ class HostProcess:
         """Starts the process.
 
         Args:
-          name: of the dataset, for people.
-          context: of multiprocessing.
+          name: the dataset's name, for people.
+          context: the context of multiprocessing.
           feed, is_shared: see host.main.
           timeout: seconds to wait for a probe; 0: without end.
         """
@@ -67,8 +67,8 @@ class HostProcess:
 
     def _start(self, context: Any, stage: Stage, feed: Any, is_shared: bool) -> None:
         ours, theirs = context.Pipe()
-        # The process ends when the connection does. A daemonic process also ends with
-        # the trainer.
+        # The process ends when the connection ends. As it is daemonic, it also ends
+        # with the trainer.
         self._process = context.Process(
             target=host.main, args=(theirs, ours, stage, feed, os.getpid(), is_shared),
             daemon=True)
@@ -82,7 +82,7 @@ class HostProcess:
 
     @property
     def is_own(self) -> bool:
-        """Whether this process started the worker host, rather than its parent."""
+        """Whether this process itself started the worker host, and not its parent."""
         return self._starter == os.getpid()
 
     def probe(self, number: int, seed: int) -> Any:
@@ -97,11 +97,10 @@ class HostProcess:
                                self._timeout)
 
     def make(self, task: Any, worker: int) -> Any:
-        """Makes the samples that a task of own_samples.py describes, in a process of
-        its own.
+        """Makes, in a new process, the samples that a task of own_samples.py describes.
 
         Args:
-          worker: the number of the worker that the process stands for.
+          worker: the number of the worker whose role the process takes.
 
         Raises:
           RuntimeError: the code took longer than the timeout.
@@ -142,8 +141,8 @@ class HostProcess:
         return said
 
     def _ask(self, order: Tuple[Any, ...], timeout: float = 0) -> Any:
-        """Sends an order; returns the answer, or None if there is none after `timeout`
-        seconds; 0: no timeout."""
+        """Sends an order. Returns the answer, or None if there is none after `timeout`
+        seconds (0: no timeout)."""
         began = time.monotonic()
         try:
             self._connection.send(order)
@@ -155,7 +154,7 @@ class HostProcess:
             return self._connection.recv()
         except (EOFError, OSError):
             self._has_ended(5)
-            # A forked worker host ends by itself only when its trainer does.
+            # A forked worker host ends by itself only when its trainer ends.
             if (self._process.exitcode or 0) < 0:
                 raise errors.SourceUnavailable(
                     f"the process that runs the code of {self._name} was killed"
@@ -167,22 +166,22 @@ class HostProcess:
             ) from None
 
     def restore(self, text: str, where: str) -> Exception:
-        """Returns the exception of failure.restore, which also says how workers have
-        ended, if they have."""
+        """Returns the exception of failure.restore. If workers have ended, its message
+        also says how."""
         if not failure.is_described(text) and " ended while " in text:
             try:
                 said = self._ask(("last_end",))[1]
                 text += f" ({said})" if said else ""
             except errors.ForebayError:
-                pass  # the worker host is gone, and with it the reason
+                pass  # the worker host has gone, so the reason is unknown
         return failure.restore(text, where)
 
     def serve(self, order: Tuple[Any, ...], tasks: int) -> None:
-        """Lets the worker host serve the daemon.
+        """Makes the worker host serve the daemon.
 
         Args:
           order: see host.main.
-          tasks: the descriptor of the socket of tasks, which is closed.
+          tasks: the descriptor of the socket of tasks. This method closes it.
         """
         self._has_served = True
         try:
@@ -190,12 +189,12 @@ class HostProcess:
             multiprocessing.reduction.send_handle(
                 self._connection, tasks, self._process.pid)
         except OSError:
-            pass  # the daemon finds the socket closed
+            pass  # the daemon notices that the socket is closed
         finally:
             os.close(tasks)
 
     def may_serve(self) -> bool:
-        """Whether the worker host lives, and `serve` was not called."""
+        """Whether the worker host lives and `serve` was not called yet."""
         return not self._has_served and self._process.is_alive()
 
     def end(self) -> None:

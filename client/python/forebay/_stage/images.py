@@ -21,7 +21,7 @@ class Ops(NamedTuple):
     Attributes:
       kind: the kind of image that the first op gets: see _translate.Translation.
       ops: the functions.
-      extent, channels: the size of that image.
+      extent, channels: the size and the channels of that image.
     """
 
     kind: str
@@ -38,7 +38,7 @@ class Ops(NamedTuple):
         """Runs the ops on an image; returns the result of the last one.
 
         Args:
-          pixels: NumPy, uint8, (H, W, C).
+          pixels: a NumPy array, uint8, (H, W, C).
         """
         import numpy
         value: Any = (numpy.ascontiguousarray(pixels.transpose(2, 0, 1))
@@ -53,7 +53,7 @@ def describe(value: Any, as_image: bool) -> Result:
     """Describes the result of ops.
 
     Args:
-      as_image: whether a result that can be an image is one.
+      as_image: whether to treat a result that can be an image as an image.
 
     Raises:
       structure.Irregular: the result is not an array.
@@ -110,8 +110,8 @@ def noise(ops: Ops, number: int) -> Any:
     """Returns the pixels of an image of noise, of the size that the ops get.
 
     Args:
-      number: of the image. Each image has noise of its own, and is half as bright as
-        the image before.
+      number: the image's number. Each image has other noise, and is half as bright as
+        the one before.
     """
     import numpy
     return numpy.random.RandomState(number).randint(
@@ -119,7 +119,8 @@ def noise(ops: Ops, number: int) -> Any:
 
 
 class Images:
-    """Runs the ops on the images of samples, each on its user-code buffer in a slot."""
+    """Runs the ops on samples' images. Each image lies in its sample's user-code buffer
+    in a slot."""
 
     def __init__(self, result: Result):
         """
@@ -129,7 +130,7 @@ class Images:
         self._result = result
 
     def begin(self, stage: Stage, number: int) -> None:
-        """Takes the worker's ops; to be called once, in the worker."""
+        """Takes the worker's ops. Must be called once, in the worker."""
         del number
         self._ops: Ops = stage.dataset
 
@@ -138,7 +139,8 @@ class Images:
 
         Raises:
           Exception: an exception of the user's code.
-          structure.Irregular: the result is unlike the first image's.
+          structure.Irregular: the result has another type or shape than that of the
+            first image.
         """
         import numpy
         del epoch

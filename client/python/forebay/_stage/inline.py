@@ -1,4 +1,5 @@
-"""Iterates in the trainer itself, in order, so that a debugger sees the user's code."""
+"""Iterates in the trainer's own process, in order, so that a debugger sees the user's
+code."""
 
 from __future__ import annotations
 
@@ -16,19 +17,19 @@ from .said_length import SaidLength
 
 
 class _OwnShard(shard_state.States):
-    """The only shard of a dataset that is iterated in this process, with random
-    generators of its own."""
+    """The only shard of a dataset over which this process iterates. It has its own
+    random generators."""
 
     def __init__(self, stage: Stage, position: Position):
         loaded = position.shards and position.shards.to_load()
         super().__init__(loaded)
         self._epoch = position.epoch
         self._shard = Shard(stage, 0, self.get(0))
-        self._generators: Any = None  # their state between batches
+        self._generators: Any = None  # the generators' state between batches
 
     def batch(self, number: int) -> Any:
-        """Makes a batch as Shard does, by generators of its own. They keep their state
-        for the next batch."""
+        """Makes a batch as Shard does, but with its own random generators. They keep
+        their state for the next batch."""
         if self._generators is not None:
             self._generators.restore()
         try:
@@ -44,8 +45,8 @@ class _OwnShard(shard_state.States):
         return {} if state is None else {0: state}
 
     def to_load(self) -> Dict[int, bytes]:
-        # Once an epoch has begun, the dataset itself has the state, as it is an object
-        # of this process.
+        # Once an epoch has begun, the dataset itself has the state, because it is an
+        # object of this process.
         return super().by_worker() if self._generators is None else {}
 
     def copy(self) -> shard_state.States:
@@ -67,10 +68,11 @@ class InlineEpoch(SizedEpoch):
                  said_length: Optional[SaidLength] = None):
         """
         Args:
-          batches: the batches from the position on; None: the dataset is iterated.
+          batches: the batches, beginning at the position; None: the dataset is an
+            iterable.
           loader: the loader, which the iterator keeps alive.
-          on_end: is called with the position once the epoch is over.
-          said_length: is told of each batch.
+          on_end: a function that is called with the position once the epoch is over.
+          said_length: a SaidLength, which counts the batches; or None.
         """
         self._loader = loader
         self._plan = plan
@@ -116,7 +118,7 @@ class InlineEpoch(SizedEpoch):
             return making.make(stage, batch)
         except Exception:
             raise
-        except BaseException:  # an interrupt: the next call makes the batch
+        except BaseException:  # after an interrupt, the next call makes the batch
             self._batches = itertools.chain([batch], self._batches)
             taken = 0
             raise
@@ -137,7 +139,7 @@ class InlineEpoch(SizedEpoch):
             raise
 
     def stats(self) -> Dict[str, int]:
-        """Returns no stats, as the plan has all of them."""
+        """Returns no stats, because the plan has all of them."""
         return {}
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Iterations of a dataset that has no numbers."""
+"""Iterations of an iterable dataset."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from .iteration import Sharded
 
 
 class IteratedRun(BatchRun):
-    """Batches of a dataset that is iterated, with a shard in each worker. The position
-    counts batches, including batches that shorter shards lack. It has the states of
-    shards."""
+    """Batches of an iterable dataset, of which each worker has a shard. The position
+    counts batches, including batches that shorter shards lack. It also has the shards'
+    states."""
 
     _ended: FrozenSet[int] = frozenset()  # the workers whose shards have ended
 

@@ -1,4 +1,4 @@
-"""Iterates a dataset that has no numbers, one shard in each worker."""
+"""Iterates over an iterable dataset, one shard in each worker."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Sharded(NamedTuple):
     Attributes:
       workers: the number of shards, one in each worker; batch k is one of shard k %
         workers.
-      states: the states from which workers go on, by the workers' numbers; see
+      states: the states from which workers continue, by the workers' numbers; see
         shard_state.States.
     """
 
@@ -32,8 +32,8 @@ class Exhausted(Exception):
 class Shard:
     """The batches of a worker's iterator, by number.
 
-    For a number that the iterator has passed, it begins again, or goes on from a known
-    state. For a number ahead of the iterator, it passes over the batches between.
+    If a batch is wanted that the iterator has passed, begins again, or continues from a
+    known state. If a batch ahead of the iterator is wanted, skips the batches between.
     """
 
     def __init__(self, stage: Stage, worker: int, known: Optional[bytes] = None,
@@ -41,8 +41,8 @@ class Shard:
         """
         Args:
           known: a state of the worker.
-          kept: a Kept with the states that the worker had before it died. It gets
-            further states.
+          kept: a Kept with states of the worker that died before; later states are
+            added to it.
         """
         self._stage = stage
         self._worker = worker
@@ -67,8 +67,8 @@ class Shard:
         return self._make()
 
     def state(self) -> Optional[bytes]:
-        """Returns the state after the last batch, and keeps it; None if neither the
-        dataset nor the iterator has a state.
+        """Returns the state after the last batch, and stores it in `kept`. Returns None
+        if neither the dataset nor the iterator has a state.
 
         Raises:
           Exception: an exception of the user's code.
@@ -76,13 +76,14 @@ class Shard:
         if self._epoch < 0:
             return self._known
         state = (self._present(self._next) if self._restored is None else
-                 # There is no iterator, as iter() has failed.
+                 # There is no iterator, because iter() has failed.
                  self._restored._replace(batches=self._next))
         if state is None:
             return None
         data = state.to_bytes()
         if self._kept is not None:
-            # If the state cannot be kept, more batches are made again after a death.
+            # If the state cannot be stored, more batches must be made again after a
+            # worker's death.
             with contextlib.suppress(OSError):
                 self._kept.put(self._worker, self._epoch, self._next, data)
         return data
@@ -99,7 +100,7 @@ class Shard:
             iterator.state_dict() if tells else None, seeds.State().plain())
 
     def _has_ended(self) -> bool:
-        # A generator that has raised has no further batch either.
+        # A generator that has raised an exception also has no further batch.
         iterator = self._iterator
         return self._is_over or (inspect.isgenerator(iterator) and
                                  iterator.gi_frame is None)
@@ -132,9 +133,9 @@ class Shard:
         return nearest
 
     def _restore(self, state: ShardState) -> None:
-        """Goes on from a state: loads the dataset's part before iter(), and the
-        iterator's part after it."""
-        self._epoch = -1  # stays so if a step below fails
+        """Continues from a state. Loads the dataset's part before iter(), and the
+        iterator's part after iter()."""
+        self._epoch = -1  # remains -1 if a step below fails
         self._seed(state.epoch)
         if state.dataset is not None:
             self._stage.dataset.load_state_dict(state.dataset)
@@ -148,8 +149,8 @@ class Shard:
     def _begin(self, epoch: int) -> None:
         dataset = self._stage.dataset
         if self._epoch < 0:
-            # The dataset may have gathered state in earlier epochs, here or in a
-            # worker that is dead.
+            # The dataset may have state from earlier epochs, in this worker or in a
+            # dead one.
             last = max(self._states(), default=None,
                        key=lambda state: (state.epoch, state.batches))
             if last is not None and last.dataset is not None:
@@ -163,8 +164,8 @@ class Shard:
         self._epoch, self._next = epoch, 0
 
     def _seed(self, epoch: int) -> None:
-        # The generators have a state that depends on the epoch and the worker's number
-        # alone, so that a worker that replaces a dead one draws the same.
+        # The generators' state depends only on the epoch and the worker's number. A
+        # worker that replaces a dead one therefore draws the same numbers.
         stage = self._stage
         seeds.seed_generators(seeds.of_sample(stage.seed, epoch, self._worker, 0))
         if datapipes.is_iterable(stage.dataset):
@@ -184,14 +185,14 @@ class Shard:
             self._origin = None if state is None else state.to_bytes()
 
     def _pass_over(self) -> None:
-        """Makes the next batch and drops it: the batches after it depend on what it
+        """Makes the next batch and drops it. Later batches depend on what making it
         draws and changes."""
         try:
             self._make()
         except Exhausted:
             raise
         except Exception:
-            pass  # the exception was reported when the batch was made first
+            pass  # the exception was reported when the batch was made the first time
 
     def _make(self) -> Any:
         """Makes the next batch."""

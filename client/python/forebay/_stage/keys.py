@@ -1,5 +1,5 @@
-"""The keys of a dataset's samples, in the order and the groups in which a loader
-takes them."""
+"""The keys of a dataset's samples, in the order and the batches in which a loader takes
+them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .listed import Listed
 
 
 class KeySampling(Sampling):
-    """The order of a sampler whose keys may be anything that the dataset takes."""
+    """The order of a sampler. Its keys may be anything that the dataset accepts."""
 
     __slots__ = ()
 
     def complete(self, position: Position, size: int, batch_size: int) -> None:
         if position.indices is None:
             indices = _array(list(self.sampler), size)
-            # The generator's state is set before the indices, so that a call that was
-            # interrupted has set both, or draws again.
+            # The generator's state is set before the indices. If a signal interrupts
+            # this between the two, the next call draws again.
             position.generator = self._generator_state()
             position.indices = indices
 
@@ -43,8 +43,8 @@ class BatchSampling(Sampling):
 
 
 def _array(keys: Any, size: int) -> Any:
-    """Returns keys as NumPy int64, (M,), if they are numbers of samples. Returns other
-    keys as objects."""
+    """Returns keys that are sample numbers as NumPy int64, (M,). Returns all other keys
+    as an array of objects."""
     import numpy
     try:
         numbers = numpy.fromiter((key.__index__() for key in keys), numpy.int64)
@@ -59,18 +59,18 @@ def _array(keys: Any, size: int) -> Any:
 
 
 class Keys(NamedTuple):
-    """The order and the groups in which a loader takes samples.
+    """The order and the batches in which a loader takes samples.
 
     Attributes:
       sampling: the order.
-      size: the samples in the dataset; None if it has no length.
-      batch_size: the samples in a batch; None: there is no batching, or the sampler
-        makes batches.
+      size: the number of samples in the dataset; None if it has no length.
+      batch_size: the number of samples in a batch; None: there is no batching, or the
+        sampler makes batches.
       drop_last: whether to leave out a smaller last batch.
       is_batched: whether batches are lists of samples.
-      is_iterable: whether the dataset is iterated, and has no keys.
-      sampler: the sampler whose keys, or lists of keys, are drawn one after the other,
-        as their number is unknown. None if there is no such sampler.
+      is_iterable: whether the dataset is an iterable, without keys.
+      sampler: a sampler of many or unknown keys, whose keys or lists of keys are drawn
+        one after the other. None if there is no such sampler.
       by_batches: whether the sampler gives lists of keys.
     """
 
@@ -85,11 +85,11 @@ class Keys(NamedTuple):
 
     @property
     def is_counted(self) -> bool:
-        """Whether a position has only the number of keys that were taken."""
+        """Whether a position holds only the number of keys that were taken."""
         return self.is_iterable or self.sampler is not None
 
     def counted(self, position: Position) -> Iterator[Batch]:
-        """Yields the batches of the sampler, from the position on.
+        """Yields the batches of the sampler, beginning at the position.
 
         Raises:
           errors.StateError: the position's origin is damaged.
@@ -112,7 +112,7 @@ class Keys(NamedTuple):
         return self._grouped(epoch, keys, repeats)
 
     def listed(self, indices: Any, sizes: Any, first: int) -> Listed:
-        """Returns the batches of a list of keys, from key number `first` on."""
+        """Returns the batches of a list of keys, beginning at key number `first`."""
         return Listed(indices, first, sizes, self.batch_size, self.drop_last)
 
     def ordered(self, epoch: int, keys: Iterator[int]) -> Iterator[Batch]:

@@ -11,12 +11,13 @@ from .feed import Batch
 
 
 class Listed:
-    """Keys, how often each key has come before, and the batches that they make.
+    """A list of keys, how often each key has come before in the list, and the batches
+    of these keys.
 
-    Goes to other processes by fork and by pickle.
+    Can be passed to other processes by fork and by pickle.
 
     Attributes:
-      keys: NumPy int64, (M,), the numbers of samples; or objects.
+      keys: the numbers of samples, NumPy int64, (M,); or an array of objects.
       first: the number of keys that were taken before.
     """
 
@@ -26,9 +27,9 @@ class Listed:
         Args:
           keys, first: see the attributes.
           sizes: the sizes of the batches that a batch sampler made of the keys: NumPy
-            int64, (B,); else None.
-          batch_size: the keys in a batch, if there are no sizes; None: each key is
-            passed on alone.
+            int64, (B,). None without a batch sampler.
+          batch_size: the number of keys in a batch, if there are no sizes; None: each
+            key is passed on alone.
           drop_last: whether to leave out a smaller last batch.
         """
         self.keys = keys
@@ -45,11 +46,11 @@ class Listed:
         return iter(range(len(self)))
 
     def end_of(self, number: int) -> int:
-        """Returns the place in the list after a batch."""
+        """Returns the place in the list after batch `number`."""
         return int(self._ends[number + 1])
 
     def batch(self, epoch: int, number: int) -> Batch:
-        """Returns a batch."""
+        """Returns batch `number`."""
         begin, end = self._ends[number:number + 2]
         keys = self.keys[begin:end].tolist()
         repeats: Optional[List[int]] = None
@@ -58,7 +59,7 @@ class Listed:
         return Batch(epoch, keys[0] if self._is_single else keys, repeats)
 
     def seed(self, loader: int, epoch: int, place: int) -> int:
-        """Returns the seed of the sample at this place, whose key is a number.
+        """Returns the seed of the sample at `place`. Its key must be a number.
 
         Args:
           loader: the loader's seed.
@@ -67,8 +68,8 @@ class Listed:
         return seeds.of_sample(loader, epoch, int(self.keys[place]), repeat)
 
     def digest(self) -> Optional[bytes]:
-        """Returns 16 bytes that are equal for equal lists; None if keys are objects
-        that cannot be compared between processes."""
+        """Returns 16 bytes that are equal for equal lists. Returns None if keys are
+        objects that cannot be compared between processes."""
         if self.keys.dtype.kind != "O":
             keys = self.keys.tobytes()
         elif share_key.are_plain(self.keys.tolist()):
@@ -84,7 +85,7 @@ class Listed:
 
 def _ends(count: int, first: int, sizes: Any, batch_size: int,
           drop_last: bool) -> Any:
-    """Returns the place where the first batch begins, and then the places where batches
+    """Returns the place where the first batch begins, then the places where the batches
     end: NumPy int64, (B + 1,)."""
     import numpy
     if sizes is None:
@@ -97,8 +98,8 @@ def _ends(count: int, first: int, sizes: Any, batch_size: int,
 
 
 def _repeats(keys: Any) -> Any:
-    """Returns how often each key has come before: NumPy int64, (M,). None if no key has
-    come before, or a key is not hashable."""
+    """Returns how often each key has come before: NumPy int64, (M,). Returns None if no
+    key has come before, or if a key is not hashable."""
     import numpy
     if keys.dtype.kind == "O":
         found = Repeats().of(keys.tolist())

@@ -1,4 +1,4 @@
-"""A data loader for datasets whose samples only their own code makes."""
+"""A data loader for datasets whose samples only the user's code can make."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _log = logging.getLogger("forebay")
 
 
 class StagedLoader(DataLoader):
-    """A DataLoader of a dataset whose samples only its own code makes. Workers of the
-    user's run the code, as the daemon schedules them.
+    """A DataLoader of a dataset whose samples only the user's code can make. Worker
+    processes of the user run that code. The daemon decides when.
 
-    Each `iter()` starts workers of its own, which have the dataset as it is then;
-    several iterations may be under way at once. Persistent workers stay for all
-    iterations, so an iteration ends the one before.
+    Each `iter()` starts new workers, which have the dataset as it is then. Several
+    iterations may be under way at once. Persistent workers stay for all iterations, so
+    a new iteration ends the previous one.
     """
 
     _is_staged = True
@@ -106,7 +106,7 @@ class StagedLoader(DataLoader):
             collation.is_default(given["collate_fn"]) and
             not all_at_once(self.dataset))
         self._room = Room(gpu is not None)
-        self._kept: List[Run] = []  # runs that rest, for later epochs
+        self._kept: List[Run] = []  # runs that rest, to be used for later epochs
         self._share_key = share_key.take(name, given["share_key"], share_key.obstacle(
             given["sharing"], self.num_workers, keys.is_iterable))
         self._lacks_share_key = False
@@ -130,8 +130,8 @@ class StagedLoader(DataLoader):
         _effects.warn(kind_of(given), self.dataset, given, 5)
 
     def _look(self) -> None:
-        """Notes whether the dataset has grown or shrunk, unless persistent workers have
-        it as it was."""
+        """Checks whether the dataset has grown or shrunk, unless persistent workers use
+        its earlier state."""
         if self.persistent_workers and self._kept:
             return
         size = None if self._keys.is_counted else drawing.length_of(self.dataset)
@@ -206,7 +206,7 @@ class StagedLoader(DataLoader):
         return Epoch(run, run.connection, position)
 
     def _batch_epoch(self, position: Position) -> Any:
-        """Begins an epoch, or goes on with it, by whole batches."""
+        """Begins or continues an epoch by whole batches."""
         said = (None if self._said_length is None else SaidLength(
             self.dataset, self._said_length, self.num_workers))
         if self.num_workers == 0:
@@ -219,7 +219,7 @@ class StagedLoader(DataLoader):
     def _batch_run(self, position: Position) -> BatchRun:
         plan, keys = self._plan, self._keys
         last = self._room, self._on_end
-        # Other loaders may join at places where batches of the order begin.
+        # Other loaders can join only at places where batches of the order begin.
         place = position.first + position.samples
         if keys.is_iterable:
             kept = self._kept_run(IteratedRun, None)
@@ -265,8 +265,8 @@ class StagedLoader(DataLoader):
             self._kept.append(run)
 
     def _kept_run(self, kind: Any, found: Optional[bytes]) -> Any:
-        """Returns a run that rests, to be begun; None if there is none. Closes runs of
-        a dataset that has changed since."""
+        """Returns a resting run, which the caller begins; None if there is none. Closes
+        runs whose dataset has changed."""
         # A forked child cannot use its parent's runs.
         self._kept = [run for run in self._kept if run.is_own]
         if self.persistent_workers:
@@ -283,7 +283,8 @@ class StagedLoader(DataLoader):
         return chosen
 
     def _listed(self, position: Position) -> Optional[Listed]:
-        """Returns the keys from the position on; None if the order is not a list."""
+        """Returns the keys, beginning at the position; None if the order is not a
+        list."""
         if position.indices is None:
             return None
         return self._keys.listed(position.indices, position.sizes,
@@ -291,9 +292,9 @@ class StagedLoader(DataLoader):
 
     def _share_id(self, position: Position,
                   listed: Optional[Listed]) -> Optional[bytes]:
-        """Returns an id that is equal for loaders that share workers; None: this loader
-        shares with none. Workers have the dataset as it was at an iter(), so they serve
-        one epoch, unless they are persistent."""
+        """Returns an id that is equal for loaders that share workers; None if this
+        loader does not share. Workers have the dataset as it was at one iter(), so they
+        serve only that epoch, unless they are persistent."""
         order = None if listed is None else listed.digest()
         if self._share_key is None or (listed is not None and order is None):
             return None
@@ -305,7 +306,8 @@ class StagedLoader(DataLoader):
             None if self._has_rows else share_key.name_of(stage.collate))
 
     def _batches(self, position: Position) -> Optional[Iterator[Any]]:
-        """Returns the batches from the position on; None if the dataset is iterated."""
+        """Returns the batches, beginning at the position; None if the dataset is an
+        iterable."""
         keys, epoch = self._keys, position.epoch
         first = position.first + position.samples
         if keys.is_iterable:
@@ -369,7 +371,7 @@ class StagedLoader(DataLoader):
             position.shards = States(shard_state.of_plain(
                 state, position.epoch, position.first, self._plan.stage.workers))
             for run in self._kept:
-                run.close()  # its workers are at another place of the order
+                run.close()  # the run's workers are at another place of the order
             self._kept.clear()
         self._progress.go_to(position)
 

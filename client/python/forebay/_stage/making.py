@@ -18,14 +18,14 @@ class Stage(NamedTuple):
       dataset: an object with __getitem__ or, without that, __iter__.
       worker_init_fn: a function of the worker's number, called once in each worker; or
         None.
-      workers: the most workers.
-      seed: of the loader.
+      workers: the largest number of workers.
+      seed: the loader's seed.
       collate: a function of a list of samples, or of each sample if there is no
         batching.
       is_batched: whether there is batching.
-      batch_size: the samples in a batch of a dataset that is iterated; None: each is
-        passed on alone.
-      drop_last: whether a dataset that is iterated leaves out a smaller last batch.
+      batch_size: the number of samples in a batch of an iterable dataset; None: each
+        sample is passed on alone.
+      drop_last: whether to leave out a smaller last batch of an iterable dataset.
       rank, ranks: the trainer's rank, if the dataset is a DataPipe, and the number of
         ranks.
     """
@@ -46,10 +46,10 @@ def shard(stage: Stage, number: int) -> None:
     """Gives a worker its part of a DataPipe.
 
     Args:
-      number: of the worker.
+      number: the worker's number.
 
     Raises:
-      Exception: that of the user's code.
+      Exception: an exception of the user's code.
     """
     if datapipes.is_pipe(stage.dataset):
         datapipes.shard(stage.dataset, stage.workers * stage.ranks,
@@ -60,10 +60,10 @@ def initialize(stage: Stage, number: int) -> None:
     """Prepares a worker for its first sample.
 
     Args:
-      number: of the worker.
+      number: the worker's number.
 
     Raises:
-      Exception: that of the user's code.
+      Exception: an exception of the user's code.
     """
     shard(stage, number)
     if stage.worker_init_fn is not None:
@@ -72,20 +72,21 @@ def initialize(stage: Stage, number: int) -> None:
 
 
 def all_at_once(dataset: Any) -> Optional[Callable[[Any], Any]]:
-    """Returns the dataset's __getitems__, which makes all samples of a batch in one
-    call.
+    """Returns the dataset's method __getitems__, which makes all samples of a batch in
+    one call.
 
     Returns:
-      None if the dataset has no such method, or if torch's own method would make each
-      sample alone: Subset and StackDataset (torch 2.1) have it whatever they are made
-      of. In a subclass with a __getitem__ of its own, torch's method passes over that.
+      The method. None if the dataset has no such method, or if torch's own method would
+      make each sample alone: Subset and StackDataset (torch 2.1) always have the
+      method. If a subclass has its own __getitem__, torch's method is returned although
+      it ignores that __getitem__, as in torch.
     """
     method: Optional[Callable[[Any], Any]] = getattr(dataset, "__getitems__", None)
     make_one = getattr(type(dataset), "__getitem__", None)
     if not all(getattr(each, "__module__", None) == "torch.utils.data.dataset"
                for each in (method, make_one)):
         return method
-    below = getattr(dataset, "datasets", None)  # the parts of a StackDataset
+    below = getattr(dataset, "datasets", None)  # the parts, if it is a StackDataset
     if below is None:
         below = [getattr(dataset, "dataset", None)]
     elif isinstance(below, dict):
@@ -94,7 +95,7 @@ def all_at_once(dataset: Any) -> Optional[Callable[[Any], Any]]:
 
 
 def make(stage: Stage, batch: Batch) -> Any:
-    """Makes a batch; seeds the random generators for each sample, and for
+    """Makes a batch. Seeds the random generators for each sample, and again for
     `collate`."""
     dataset, keys = stage.dataset, batch.keys
     if not stage.is_batched:
@@ -150,7 +151,8 @@ def _seed(draw: Callable[[int, int, int, int], int], stage: Stage, batch: Batch,
 
 
 def _number(key: Any) -> int:
-    """Returns a number for a key that is not a number, the same in every process."""
+    """Returns a number for a key that is not a number. The number is the same in every
+    process."""
     try:
         return key.__index__()
     except (AttributeError, TypeError):

@@ -1,5 +1,5 @@
-"""Samples that a job makes by itself, to compare them with the samples that another
-job's workers make."""
+"""Samples that a job makes itself, to compare them with those of another job's
+workers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .values import Flat
 
 
 class OwnRows(NamedTuple):
-    """Samples of one structure, which a job makes by itself.
+    """Samples of one structure that a job makes itself.
 
     Attributes:
       layout: the structure.
-      keys: the samples' keys, and the seed of each.
+      keys: pairs of a sample's key and seed.
     """
 
     layout: Any
@@ -25,7 +25,7 @@ class OwnRows(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of what is made, for people."""
+        """A name, for people, of what the task makes."""
         return f"sample {self.keys[0][0]}"
 
     @property
@@ -51,7 +51,7 @@ class OwnRows(NamedTuple):
 
 
 class OwnBatch(NamedTuple):
-    """A batch that a job makes by itself.
+    """A batch that a job makes itself.
 
     Attributes:
       batch: the keys of the batch.
@@ -61,12 +61,12 @@ class OwnBatch(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of what is made, for people."""
+        """A name, for people, of what the task makes."""
         return "a batch of samples"
 
     @property
     def parts(self) -> int:
-        """The number of parts, 1: the batch is made as a whole."""
+        """The number of parts. The batch is made as a whole, so the number is 1."""
         return 1
 
     def make(self, stage: Stage) -> List[Flat]:
@@ -79,7 +79,7 @@ class OwnBatch(NamedTuple):
         try:
             made = making.make(stage, self.batch)
             forked.end_child()
-            # The batch is pickled and unpickled, as are the batches of other workers.
+            # The batch is pickled and unpickled, like the batches of other workers.
             data, buffers = payload.pickled(made)
             return values.flat(payload.Unpickler(
                 io.BytesIO(data), _no_place, list(map(bytearray, buffers))).load())
@@ -89,11 +89,11 @@ class OwnBatch(NamedTuple):
 
 
 class OwnImages(NamedTuple):
-    """Results of a pipeline's ops on images of noise.
+    """Results of a pipeline's ops for images of noise.
 
     Attributes:
       total: the number of images.
-      seed: of the loader.
+      seed: the loader's seed.
     """
 
     total: int
@@ -101,7 +101,7 @@ class OwnImages(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of what is made, for people."""
+        """A name, for people, of what the task makes."""
         return "an image of noise"
 
     def make(self, stage: Stage) -> List[Flat]:
@@ -121,14 +121,14 @@ class OwnImages(NamedTuple):
 
 
 class Again(NamedTuple):
-    """OwnRows or an OwnBatch, made once more to see which values differ.
+    """OwnRows or an OwnBatch that are made again, to see which values differ.
 
     All samples are made twice, in reverse order. A value then also differs if it
     depends on the samples that its process has made before.
 
     Attributes:
       task: the samples or the batch.
-      rounds: the number of times that all are made.
+      rounds: how often all samples are made.
     """
 
     task: Any
@@ -136,12 +136,11 @@ class Again(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of what is made, for people."""
+        """A name, for people, of what the task makes."""
         return str(self.task.name)
 
     def make(self, stage: Stage) -> List[Flat]:
-        """Makes all samples, in a worker. A place where the two rounds differ is
-        marked."""
+        """Makes all samples, in a worker. Marks the places where the rounds differ."""
         made: Dict[int, Flat] = {}
         for _ in range(self.rounds):
             for place in reversed(range(self.task.parts)):
@@ -162,7 +161,7 @@ def of_row(layout: Any, row: List[Any]) -> Flat:
     """Returns the flat form of a sample.
 
     Args:
-      row: the sample's values: arrays, tensors and numbers, one for each leaf.
+      row: the sample's values, one for each leaf: arrays, tensors and numbers.
     """
     return {place: _of_value(leaf, value) for place, leaf, value in
             zip(structure.places(layout), structure.leaves(layout), row)}

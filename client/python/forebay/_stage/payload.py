@@ -1,8 +1,9 @@
 """Batches of any structure in memory that processes share.
 
-A payload is a head, the places of its buffers, a pickle, a state, and the buffers. A
-buffer is the memory of a tensor or an array, and begins at a multiple of 64 bytes; the
-receiver uses it in place. For a GPU, tensors lie apart from the payload (placed.py).
+A payload consists of a head, the places of its buffers, a pickle, a state, and the
+buffers. A buffer is the memory of a tensor or an array. It begins at a multiple of 64
+bytes, and the receiver uses it in place. For a GPU, tensors lie outside the payload
+(placed.py).
 """
 
 from __future__ import annotations
@@ -13,28 +14,28 @@ import struct
 import sys
 from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
-# The kinds of payloads. The value of BATCH is the batch; of FAILED, an exception, as
-# failure.describe's text; of END, None; of TOO_LARGE, the bytes that the payload needs,
-# and the bytes that the tensors apart from it need.
+# The kinds of payloads. BATCH has the batch as its value. FAILED has an exception, as
+# failure.describe's text. END has None. TOO_LARGE has two numbers: the bytes that the
+# payload needs, and the bytes that the tensors outside it need.
 BATCH, FAILED, END, TOO_LARGE = range(1, 5)
 
 # The head: kind, number of buffers, bytes of the pickle, bytes of the state. In a
-# payload of kind TOO_LARGE, the last two numbers are the value.
+# payload of kind TOO_LARGE, the last two fields are the value.
 _HEAD = struct.Struct("<IIQQ")
 _PLACE = struct.Struct("<QQ")  # offset and bytes of a buffer
 _ALIGNMENT = 64
-# Smaller buffers are copied, so that holding a label does not keep a batch alive.
+# Smaller buffers are copied, so that a label does not keep its whole batch alive.
 _LEAST_BUFFER = 2048
 
 
 class Payload(NamedTuple):
-    """A payload, as the receiver has it.
+    """A payload that was received.
 
     Attributes:
       kind: BATCH, FAILED, END or TOO_LARGE.
       value: the kind's value.
       is_shared: whether the value uses the payload's memory.
-      state: the bytes that the sender added, perhaps none.
+      state: the bytes that the sender added; may be empty.
     """
 
     kind: int
@@ -44,14 +45,14 @@ class Payload(NamedTuple):
 
 
 class _Mover:
-    """Stands in a pickle for the function that moves a tensor to a GPU."""
+    """A placeholder, in a pickle, for the function that moves a tensor to a GPU."""
 
 
 MOVER = _Mover()
 
 
 class Damaged(Exception):
-    """The memory does not hold a payload: other code wrote over it."""
+    """The memory does not hold a payload, because other code wrote over it."""
 
 
 def _aligned(offset: int) -> int:
@@ -60,13 +61,13 @@ def _aligned(offset: int) -> int:
 
 def write(memory: memoryview, kind: int, value: Any, state: bytes = b"",
           apart: Any = None) -> None:
-    """Writes a payload; a payload of kind TOO_LARGE if there is no room.
+    """Writes a payload. If there is no room, writes a payload of kind TOO_LARGE.
 
     Args:
       memory: writable bytes.
       kind: BATCH, FAILED or END.
       state: bytes for the receiver.
-      apart: the placed.Apart to which tensors go; None: into the payload.
+      apart: the placed.Apart that takes the tensors; None: they go into the payload.
 
     Raises:
       Exception: the value cannot be pickled.
@@ -104,15 +105,15 @@ def refuse(memory: memoryview, needed: int) -> None:
 
 
 def needed(memory: memoryview) -> int:
-    """Returns the bytes that a payload of kind TOO_LARGE asks for; 0 for other
-    kinds."""
+    """Returns the number of bytes for which a payload of kind TOO_LARGE asks; 0 for all
+    other kinds."""
     kind, _, _, last = _HEAD.unpack_from(memory)
     return last if kind == TOO_LARGE else 0
 
 
 def size(kind: int, value: Any) -> int:
-    """Returns the bytes that `write` needs; 0 if the value cannot be pickled, or the
-    kind is not BATCH."""
+    """Returns the number of bytes that `write` needs; 0 if the value cannot be pickled,
+    or the kind is not BATCH."""
     if kind != BATCH:
         return 0
     try:
@@ -127,10 +128,10 @@ def size(kind: int, value: Any) -> int:
 
 def read(memory: memoryview,
          load: Optional[Callable[[Any], Any]] = None) -> Payload:
-    """Reads a payload; tensors and arrays in it are views of the memory.
+    """Reads a payload. Tensors and arrays in it are views of `memory`.
 
     Args:
-      load: a function that makes a tensor that lies apart, of its persistent id.
+      load: a function that makes a tensor outside the payload, from its persistent id.
         Arrays are then copies.
 
     Raises:
@@ -160,7 +161,7 @@ def read(memory: memoryview,
 
 
 def pickled(value: Any, apart: Any = None) -> Tuple[Any, List[memoryview]]:
-    """Returns the pickle of a value, and the buffers that lie outside of it.
+    """Returns the pickle of a value, and the buffers that are not in the pickle.
 
     Args:
       apart: see `write`.
@@ -185,7 +186,7 @@ def pickled(value: Any, apart: Any = None) -> Tuple[Any, List[memoryview]]:
 
 
 class _Pickler(pickle.Pickler):
-    """Keeps the memory of all arrays and tensors out of the pickle, whatever their
+    """Keeps the elements of all arrays and tensors out of the pickle, whatever their
     strides."""
 
     def reducer_override(self, obj: Any) -> Any:
@@ -203,8 +204,8 @@ class _Pickler(pickle.Pickler):
 
 
 class _ApartPickler(_Pickler):
-    """Leaves out the tensors that lie apart. Tensors that cannot lie apart are pickled,
-    and moved when they are restored."""
+    """Leaves out the tensors that lie outside the payload. Tensors that cannot lie
+    outside are pickled, and moved to the GPU when they are restored."""
 
     def __init__(self, file: Any, keep: Callable[[pickle.PickleBuffer], bool],
                  apart: Any):
@@ -218,20 +219,20 @@ class _ApartPickler(_Pickler):
         torch = sys.modules.get("torch")
         if torch is None or not isinstance(obj, torch.Tensor):
             return super().reducer_override(obj)
-        # The tensor is pickled alone, so that the tensors it is made of are not moved
-        # before it is restored.
+        # The tensor is pickled alone. The tensors of which it is made are then not
+        # moved before it is restored.
         file = io.BytesIO()
         _Pickler(file, 5).dump(obj)
         return _moved, (MOVER, file.getvalue())
 
 
 class Unpickler(pickle.Unpickler):
-    """Restores what was pickled with tensors apart."""
+    """Restores a pickle of _ApartPickler."""
 
     def __init__(self, file: Any, load: Callable[[Any], Any], buffers: Any):
         """
         Args:
-          load: a function that makes the tensor that a persistent id stands for.
+          load: a function that makes the tensor for a persistent id.
         """
         super().__init__(file, buffers=buffers)
         self._load = load
@@ -256,8 +257,9 @@ def _reduced_tensor(torch: Any, tensor: Any) -> Any:
 
 
 def dense(tensor: Any) -> Tuple[Any, Optional[Tuple[int, ...]]]:
-    """Returns the elements of a strided tensor on the host as they lie in memory,
-    without gaps, and the order of the dimensions there; None if they are in order."""
+    """Returns the elements of a strided tensor, on the host and without gaps, in the
+    order in which they lie in memory. Also returns the order of the dimensions in
+    memory; None if it is the usual order."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
             "a tensor that requires grad, and is not a leaf, cannot go to another "
@@ -268,7 +270,7 @@ def dense(tensor: Any) -> Tuple[Any, Optional[Tuple[int, ...]]]:
 
 
 def array_of(tensor: Any) -> Any:
-    """Returns NumPy's view of a dense tensor; bfloat16 becomes int16."""
+    """Returns a NumPy view of a dense tensor. bfloat16 becomes int16."""
     torch = sys.modules["torch"]
     return (tensor.view(torch.int16) if tensor.dtype is torch.bfloat16
             else tensor).numpy()
@@ -276,7 +278,8 @@ def array_of(tensor: Any) -> Any:
 
 def _by_stride(tensor: Any) -> Optional[Tuple[int, ...]]:
     """Returns the dimensions in the order of memory, if a tensor is dense but in
-    another order, such as channels_last; None if it is contiguous or not dense."""
+    another order than usual, such as channels_last. Returns None if it is contiguous or
+    not dense."""
     if tensor.is_contiguous():
         return None
     strides = tensor.stride()
@@ -291,7 +294,7 @@ def _tensor(buffer: Any, numpy_type: str, shape: Tuple[int, ...],
     import numpy
     import torch
     array = numpy.frombuffer(buffer, numpy_type).reshape(shape)
-    if not array.flags.writeable:  # a small array, which came with the pickle
+    if not array.flags.writeable:  # a small array, which was in the pickle
         array = array.copy()
     tensor = torch.from_numpy(array)
     if dtype is not None:

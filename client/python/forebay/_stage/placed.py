@@ -1,8 +1,8 @@
-"""Batches of any structure for a GPU: their tensors lie apart from the rest.
+"""Batches of any structure for a GPU. Their tensors lie outside the payload.
 
-The pickle of such a batch has, in place of each tensor, the piece of memory where its
-elements are. When the batch is restored, each piece becomes a tensor on the GPU.
-Tensors of other layouts and of subclasses are pickled, and moved when they are
+In place of each tensor, the pickle of such a batch has a Piece, which says where the
+tensor's elements are. When the batch is restored, each Piece becomes a tensor on the
+GPU. Tensors of other layouts and of subclasses are pickled, and moved when they are
 restored.
 """
 
@@ -20,15 +20,15 @@ _MOVER = -1  # the persistent id of the function that moves a pickled tensor
 
 
 class Piece(NamedTuple):
-    """A tensor's elements in the memory of tensors.
+    """The place of a tensor's elements in the memory of all tensors.
 
     Attributes:
-      number: of the tensor in its batch.
-      offset, bytes: of the elements.
+      number: the tensor's number in its batch.
+      offset, bytes: the range of the elements, in bytes.
       dtype: str, such as "float32".
       shape: the sizes of the dimensions, in the order of memory.
-      order: the dimensions in the order of memory; None if they are in order.
-      requires_grad: whether the tensor does.
+      order: the dimensions in the order of memory; None if that is the usual order.
+      requires_grad: whether the tensor requires gradients.
     """
 
     number: int
@@ -41,8 +41,8 @@ class Piece(NamedTuple):
 
 
 def goes(value: Any, framework: str) -> bool:
-    """Whether a value becomes a tensor on the GPU for a framework: torch's own strided
-    tensors do; with "dlpack" arrays, too, if DLPack has their type."""
+    """Whether a value becomes a tensor on the GPU. torch's own strided tensors do. With
+    "dlpack", arrays do as well, if DLPack has their type."""
     torch = sys.modules.get("torch")
     if torch is not None and type(value) is torch.Tensor:
         return (value.layout is torch.strided and value.device.type == "cpu" and
@@ -59,7 +59,7 @@ def _name_of(tensor: Any) -> str:
 
 
 class Apart:
-    """The tensors of one batch that is pickled, in memory of their own.
+    """The tensors of one batch that is being pickled, in memory outside the payload.
 
     Attributes:
       bytes: the bytes that the tensors need.
@@ -68,7 +68,8 @@ class Apart:
     def __init__(self, memory: Optional[memoryview], framework: str):
         """
         Args:
-          memory: writable bytes; None: the elements stay where they are.
+          memory: writable bytes for the elements; None: the elements stay where they
+            are.
           framework: "torch" or "dlpack".
         """
         self._memory = memory
@@ -78,8 +79,8 @@ class Apart:
         self.bytes = 0
 
     def place(self, value: Any) -> Any:
-        """Returns the persistent id of a value that lies apart; None for other
-        values."""
+        """Returns the persistent id of a value that lies outside the payload; None for
+        other values."""
         if value is payload.MOVER:
             return _MOVER
         if not goes(value, self._framework):
@@ -110,14 +111,14 @@ class Apart:
         return self._memory is None or self.bytes <= len(self._memory)
 
     def write(self) -> None:
-        """Writes all elements to the memory, which must have room."""
+        """Writes all elements to the memory, which must have room for them."""
         import numpy
         for _, offset, elements in self._parts:
             numpy.ndarray(elements.shape, elements.dtype, self._memory,
                           offset)[...] = elements
 
     def elements(self, piece: Piece) -> Any:
-        """Returns the elements of a piece: NumPy, bytes."""
+        """Returns the elements of a Piece, as a NumPy array of bytes."""
         import numpy
         return numpy.ndarray((piece.bytes,), numpy.uint8,
                              self._parts[piece.number][2])
@@ -128,7 +129,7 @@ class OnDevice(NamedTuple):
 
     Attributes:
       batch: the native batch's address.
-      field: its number there.
+      field: the field's number in that batch.
     """
 
     batch: int
@@ -136,7 +137,7 @@ class OnDevice(NamedTuple):
 
 
 class Places:
-    """Stands in a _batch.Wrapper for a GPU: makes an OnDevice of each field."""
+    """Takes the place of a GPU in a _batch.Wrapper: makes an OnDevice of each field."""
 
     def putter(self, index: int, dtype: int, shape: Any) -> Any:
         return lambda memory, _: OnDevice(memory.batch, index)
@@ -145,20 +146,21 @@ class Places:
         return make_host
 
     def close(self) -> None:
-        """Does nothing, as there is nothing to close."""
+        """Does nothing, because there is nothing to close."""
 
 
 class Restorer:
-    """Makes the tensors of one batch that is restored."""
+    """Makes the tensors of one batch that is being restored."""
 
     def __init__(self, gpu: Any, place: Optional[OnDevice],
                  elements: Callable[[Piece], Any]):
         """
         Args:
           gpu: a _gpu.Gpu.
-          place: the place of the tensors' memory on the GPU; None: it lies on the host.
-          elements: if on the host, a function that returns the elements of a piece:
-            NumPy, bytes.
+          place: the place of the tensors' memory on the GPU; None: that memory is on
+            the host.
+          elements: if the memory is on the host, a function that returns the elements
+            of a Piece, as a NumPy array of bytes.
         """
         self._gpu = gpu
         self._place = place
@@ -166,7 +168,7 @@ class Restorer:
         self._made: Dict[int, Any] = {}
 
     def load(self, which: Any) -> Any:
-        """Makes the tensor that a persistent id stands for."""
+        """Makes the tensor for a persistent id."""
         if which == _MOVER:
             return self._gpu.move
         piece = Piece(*which)
@@ -179,8 +181,8 @@ class Restorer:
 
 
 def restorer(gpu: Any, tensors: Any) -> Restorer:
-    """Makes a Restorer of tensors that lie in a field: an OnDevice, or bytes in a NumPy
-    array."""
+    """Makes a Restorer for tensors that lie in a field. The field is an OnDevice, or a
+    NumPy array of bytes."""
     if isinstance(tensors, OnDevice):
         return Restorer(gpu, tensors, lambda piece: None)
     return Restorer(gpu, None, lambda piece: tensors[
@@ -188,7 +190,8 @@ def restorer(gpu: Any, tensors: Any) -> Restorer:
 
 
 def moved(batch: Any, gpu: Any, framework: str) -> Any:
-    """Returns a batch that was made in this process, with its tensors on the GPU.
+    """Moves the tensors of a batch that this process has made to the GPU. Returns the
+    new batch.
 
     Raises:
       errors.Unsupported: a part of the batch cannot be pickled.

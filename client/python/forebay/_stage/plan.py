@@ -1,4 +1,4 @@
-"""The plan that the iterations of a loader have in common."""
+"""The settings that all iterations of a loader share."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from .making import Stage
 
 
 class Plan(NamedTuple):
-    """All that the iterations of a loader have in common.
+    """The settings that all iterations of a loader share.
 
     Attributes:
       stage: the user's code.
       options: dict of fields of _native.LoaderOptions, without `dataset`.
       framework: "torch", "numpy" or "dlpack".
       start_daemon: see _retry.Retry.
-      context: of multiprocessing, by which worker hosts are started.
-      timeout: seconds to wait for a batch; 0: without end.
-      batch_transform: a function of the parts of each batch, or None.
-      pins: whether batches go to page-locked memory.
+      context: the context of multiprocessing that starts worker hosts.
+      timeout: the seconds to wait for a batch; 0: without end.
+      batch_transform: DataLoader's argument: a function of the parts of each batch, or
+        None.
+      pins: whether batches are copied to page-locked memory.
       past: the stats of connections that have ended, by name.
-      are_persistent: whether workers stay until the loader is closed, with the
-        dataset that they began with.
+      are_persistent: whether workers stay until the loader is closed. They keep the
+        dataset as it was when they started.
       gpu: the _gpu.Gpu on which batches lie, or None.
-      wrapper: a _batch.Wrapper for that GPU, for rows.
-      share_key: the text of a key; "" if there is none.
+      wrapper: the _batch.Wrapper, for that GPU, of batches that consist of rows.
+      share_key: the text of the share key; "" if there is none.
     """
 
     stage: Stage
@@ -54,7 +55,7 @@ class Plan(NamedTuple):
         return os.fsdecode(self.options["uri"])
 
     def finish(self, made: Any) -> Any:
-        """Returns the batch as the user gets it."""
+        """Returns the batch in the form in which the user gets it."""
         if self.batch_transform is not None:
             made = (self.batch_transform(*made) if isinstance(
                 made, (tuple, list)) else self.batch_transform(made))

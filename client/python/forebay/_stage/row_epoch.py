@@ -1,4 +1,4 @@
-"""Iterators over rows, which go on by whole batches."""
+"""Iterators over rows. They can continue by whole batches."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _log = logging.getLogger("forebay")
 
 
 class Rows(SizedEpoch):
-    """An iterator over the rest of an epoch by rows. It goes on by whole batches from
-    the first sample whose structure differs."""
+    """An iterator over the rest of an epoch, at first by rows. From the first sample
+    with another structure on, it continues by whole batches."""
 
     def __init__(self, loader: Any, position: Position):
         """
@@ -24,8 +24,8 @@ class Rows(SizedEpoch):
         self._loader = loader
         self._position = position
         self._epoch: Any = None
-        # The next epoch is begun outside of the except clauses: workers are forked
-        # then, and their exceptions would have this one for a context.
+        # The next epoch is begun outside of the except clauses: it forks workers, whose
+        # exceptions should not have this exception as context.
         try:
             self._epoch = loader._row_epoch(position)
         except structure.Irregular as error:

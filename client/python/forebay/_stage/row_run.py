@@ -25,9 +25,10 @@ class RowRun(Run):
                  on_end: Callable[[Position], None]):
         """
         Args:
-          size: samples in the dataset.
-          listed: the samples' keys, in which the daemon's numbers are places. Without
-            it, the daemon has the samples' numbers, from the position's list if any.
+          size: the number of samples in the dataset.
+          listed: the samples' keys; the daemon's numbers are places in this list. None:
+            the daemon has the samples' numbers, from the position's list if there is
+            one.
         """
         super().__init__(plan, position, share_id, on_end)
         self._size = size if listed is None else len(listed.keys)
@@ -45,19 +46,19 @@ class RowRun(Run):
 
     def _own_rows(self, fields: Any, numbers: Any, rows: List[int]) -> Tuple[
             OwnRows, List[str], List[Flat]]:
-        """Returns the task that makes some rows of a batch, the rows' names, and their
-        values."""
+        """Returns the task that makes some rows of a batch itself, the rows' names, and
+        their values in the batch."""
         keys = tuple(self._key_of(int(numbers[row])) for row in rows)
         return (OwnRows(self._layout, keys), [f"sample {key}" for key, _ in keys],
                 [own_samples.of_row(self._layout, [field[row] for field in fields])
                  for row in rows])
 
     def _key_of(self, number: int, repeat: int = 0) -> Tuple[int, int]:
-        """Returns the key and the seed of the sample that the daemon numbers so.
+        """Returns the key and the seed of the sample with the daemon's number `number`.
 
         Args:
           repeat: how often the daemon's list has had the sample before. Samples that
-            pad a rank do not count as repeats.
+            only pad a rank do not count.
         """
         position, seed = self._position, self._plan.stage.seed
         if self._listed is not None:
@@ -68,7 +69,8 @@ class RowRun(Run):
     def _detach_numbers(self, fields: Any) -> None:
         for index, leaf in enumerate(structure.leaves(self._layout)):
             if not leaf.shape:
-                # Labels are copied, so that holding one does not keep a batch alive.
+                # Labels are copied, so that a label does not keep its whole batch
+                # alive.
                 fields[index] = (fields[index].clone()
                                  if self._plan.framework == "torch" else
                                  fields[index].copy())
@@ -79,11 +81,12 @@ class RowRun(Run):
             self._layout = host.probe(*self._key_of(number, self._repeat_of(number)))
 
     def _place(self) -> int:
-        """Returns the place in the epoch of the sample that the daemon wants first."""
+        """Returns the place, in the epoch, of the sample that the daemon wants
+        first."""
         return self._position.first + self._position.samples
 
     def _repeat_of(self, number: int) -> int:
-        """Returns how often the daemon's list has the sample at the place before it; 0
+        """Returns how often the daemon's list has had the sample at the place before; 0
         if the daemon has no list."""
         indices = self._position.indices
         if self._listed is not None or indices is None:
@@ -130,7 +133,7 @@ class RowRun(Run):
 
     def _fail(self, text: str) -> None:
         if failure.is_of(text, structure.Irregular):
-            self.close()  # another run goes on
+            self.close()  # another run continues
             raise structure.Irregular(failure.message(text)) from None
         self._position.samples = min(
             self._position.samples + self._plan.options["batch_size"],

@@ -17,34 +17,37 @@ from .plan import Plan
 from .shared_check import SharedCheck
 from .values import Flat
 
-# The most worker hosts that may end, one after the other, before a batch comes: of the
-# run's own, and of other jobs', which may end at any time.
+# The largest number of worker hosts that may end, one after the other, before a batch
+# comes. The run's own hosts and those of other jobs, which may end at any time, are
+# counted separately.
 _MAX_HOSTS = 8
 _MAX_OTHERS_HOSTS = 1000
 
 
 class Run:
-    """Workers, and their connection to the daemon; starts again when one of them is
+    """Workers, and a connection to the daemon. Starts both again when one of them is
     lost.
 
-    An Epoch uses it in place of a loader. Subclasses say what the daemon's samples are.
+    An Epoch uses a Run in place of a loader. Subclasses determine what a sample is for
+    the daemon: a row or a batch.
 
     Attributes:
-      share_id: equal for runs that share workers; None: this run shares with none.
-      stays: whether the run rests between epochs, rather than end with one.
+      share_id: an id that is equal for runs that share workers; None: this run does not
+        share.
+      stays: whether the run rests between epochs; if not, it ends with its epoch.
       is_resting: whether `begin` may start an epoch.
     """
 
     _feed: Any = None  # see host.main
-    _check: Optional[SharedCheck] = None  # if another's workers make the samples
-    _is_served = False  # whether its own workers serve the daemon
+    _check: Optional[SharedCheck] = None  # None: own workers make the samples
+    _is_served = False  # whether this run's own workers serve the daemon
 
     def __init__(self, plan: Plan, position: Position, share_id: Optional[bytes],
                  on_end: Callable[[Position], None]):
         """
         Args:
           share_id: see the attribute.
-          on_end: is called with the position of an epoch that is over.
+          on_end: a function that is called with the position of an epoch that is over.
         """
         self.share_id = share_id
         self.stays = plan.are_persistent
@@ -59,10 +62,10 @@ class Run:
         self._pid = os.getpid()
 
     def start(self) -> None:
-        """Starts the workers, and the epoch where it stands.
+        """Starts the workers, and the epoch at its present position.
 
         Raises:
-          Exception: an exception of the user's code, when it makes the first sample.
+          Exception: an exception of the user's code, which makes the first sample.
           errors.ForebayError: of the fitting class.
         """
         try:
@@ -92,16 +95,16 @@ class Run:
 
     @property
     def is_own(self) -> bool:
-        """Whether this process began the run, rather than its parent."""
+        """Whether this process itself began the run, and not its parent."""
         return self._pid == os.getpid()
 
     # --- The methods that subclasses implement.
 
     def _prepare(self, host: HostProcess) -> None:
-        """Learns from the worker host what the native dataset needs."""
+        """Asks the worker host for what the native dataset needs."""
 
     def _dataset(self) -> Any:
-        """Returns the native dataset of the daemon's samples."""
+        """Returns the native dataset, whose samples the daemon asks for."""
         raise NotImplementedError
 
     def _options(self) -> Dict[str, Any]:
@@ -111,15 +114,15 @@ class Run:
         return {**self._plan.options, "sharing": _native.SHARING["off"]}
 
     def _order(self) -> Tuple[Any, ...]:
-        """Returns the order to the worker host; see host.main."""
+        """Returns the command for the worker host; see host.main."""
         raise NotImplementedError
 
     def _start_epoch(self) -> None:
-        """Starts the epoch where it stands."""
+        """Starts the epoch at its present position."""
         raise NotImplementedError
 
     def _fail(self, text: str) -> None:
-        """Passes over the batch that failed, and raises its exception."""
+        """Skips the batch that failed, and raises its exception."""
         raise NotImplementedError
 
     def _awaited(self) -> int:
@@ -129,8 +132,8 @@ class Run:
             self._plan.options["batch_size"])
 
     def _restored(self, text: str) -> Exception:
-        """Returns the exception that a worker described, or one with the daemon's words
-        about workers."""
+        """Returns the exception that a worker described, or one with the daemon's
+        message about workers."""
         where = f"worker process of {self._plan.name}"
         return (failure.restore(text, where) if self._host is None else
                 self._host.restore(text, where))
@@ -146,7 +149,8 @@ class Run:
         return self._plan.wrapper
 
     def stats(self) -> Dict[str, int]:
-        """Returns the stats of DataLoader for this connection; none without one."""
+        """Returns the stats of DataLoader for this connection; an empty dict without a
+        connection."""
         return {} if self._connection is None else self._connection.stats()
 
     def _leave(self, epoch: Any) -> None:
@@ -161,14 +165,14 @@ class Run:
             self._finish()
 
     def abandon(self) -> None:
-        """Ends the epoch, for another one to begin."""
+        """Ends the epoch, so that another one can begin."""
         if self._current is not None:
             self._finish()
 
     def _await(self, epoch: Any, status: Any) -> Any:
         """Waits for the memory of the next batch, as DataLoader does."""
         began = time.monotonic()
-        hosts = [0, 0]  # worker hosts that have ended: of others, and its own
+        hosts = [0, 0]  # worker hosts that have ended: those of others, and its own
         while status != _native.END_OF_EPOCH:
             if self._pid != os.getpid():
                 raise errors.StateError(
@@ -207,7 +211,7 @@ class Run:
             f"{self._plan.name} has not made batch {self._awaited()}")
 
     def _while_waiting(self) -> None:
-        """Is called after each slice of a wait."""
+        """Called after each slice of a wait. Subclasses may override it."""
 
     def end(self, epoch: Any) -> None:
         """Ends the epoch, which is complete."""
@@ -256,8 +260,9 @@ class Run:
             socket = self._connection.start_workers(
                 plan.stage.workers, plan.are_persistent)
         except errors.StateError as error:
-            # Another loader's workers make the samples for this one, too. They are not
-            # compared with "dlpack", as the client cannot copy its tensors to the host.
+            # Another loader's workers make the samples for this one, too. With
+            # "dlpack", the samples are not checked, because the client cannot copy such
+            # tensors to the host.
             if plan.framework != "dlpack":
                 self._check = SharedCheck(plan.name, plan.share_key, str(error),
                                           self._make_own)
@@ -280,14 +285,14 @@ class Run:
             task = Again(task)
         try:
             return self._host.make(task, worker)
-        except errors.SourceUnavailable:  # the worker host was killed: one more try
+        except errors.SourceUnavailable:  # the worker host was killed: tries once more
             self._host.end()
             return self._start_host().make(task, worker)
 
     def _compare_some(self, samples: int, describe: Callable[
             [List[int]], Tuple[Any, Sequence[str], List[Flat]]]) -> None:
-        """Compares some samples of a batch with samples of its own, if another
-        loader's workers have made the batch. Ends the run if they differ.
+        """If another loader's workers have made a batch, makes some of its samples
+        itself and compares them. Ends the run if they differ.
 
         Args:
           samples: the number of samples in the batch.
@@ -299,19 +304,19 @@ class Run:
             return
         try:
             self._check.compare(*describe(chosen))
-        except BaseException:  # an interrupt also leaves the batch unchecked
+        except BaseException:  # an interrupt, too, leaves the batch unchecked
             self.close()
             raise
 
     def restart(self, epoch: Any) -> None:
-        """Starts again at the next batch: the daemon or the worker host was lost, or
-        another job's worker host has ended with its trainer."""
+        """Starts again at the next batch. Called if the daemon or the worker host was
+        lost, or if another job's worker host has ended with its trainer."""
         self._end_processes(keeps_spare=True)
         self._start()
         epoch.read_from(self._connection)
 
     def _go_on(self, epoch: Any) -> None:
-        """Starts the epoch again behind a batch that failed."""
+        """Starts the epoch again after a batch that failed."""
         self._is_stopped = False
         self._start_epoch()
         epoch.read_from(self._connection)
@@ -320,7 +325,7 @@ class Run:
         """Ends the connection and the worker host.
 
         Args:
-          keeps_spare: whether a worker host stays that has not served yet. It has the
+          keeps_spare: whether to keep a worker host that has not served yet. It has the
             dataset as it was at the iter().
         """
         self._is_served = False
@@ -329,7 +334,7 @@ class Run:
             try:
                 self._plan.note(self.stats())
             except errors.ForebayError:
-                pass  # the daemon is gone
+                pass  # the daemon has gone
             self._connection = None
             connection.close()
         host = self._host
@@ -346,7 +351,7 @@ class Run:
 
 
 def identity(plan: Plan, size: int, fields: Any) -> bytes:
-    """Returns 16 bytes that tell this dataset from others."""
+    """Returns 16 bytes that identify this dataset."""
     kind = type(plan.stage.dataset)
     return hashlib.blake2b(
         repr((kind.__module__, kind.__qualname__, size, fields)).encode(),
@@ -354,8 +359,8 @@ def identity(plan: Plan, size: int, fields: Any) -> bytes:
 
 
 def ender(loader: Any) -> Callable[[Position], None]:
-    """Returns a function that ends a position's epoch, which is complete, for a
-    StagedLoader if it still exists. Runs that the loader keeps must not keep the
+    """Returns a function that tells a StagedLoader, if it still exists, that a
+    position's epoch is complete. The loader keeps runs, and these must not keep the
     loader alive."""
     reference = weakref.ref(loader)
 

@@ -7,13 +7,13 @@ from typing import Any
 
 
 class SaidLength:
-    """Counts the batches of an iteration."""
+    """Counts the batches of an iteration, and compares them with len(dataset)."""
 
     def __init__(self, dataset: Any, said: int, workers: int):
         """
         Args:
           said: the value of len(dataset) when the trainer asked for len(loader).
-          workers: num_workers.
+          workers: the value of num_workers.
         """
         self._dataset = dataset
         self._said = said

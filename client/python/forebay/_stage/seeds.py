@@ -1,4 +1,5 @@
-"""Seeds of the random generators that the user's code uses, one for each sample."""
+"""Computes seeds, one for each sample, of the random generators that the user's code
+uses."""
 
 from __future__ import annotations
 
@@ -7,17 +8,18 @@ import random
 import sys
 from typing import Any, Dict, Tuple
 
-# The numbers of the user's code among the ops that draw. The first is for single
-# samples, as in server/stream/produced_samples.cc in the daemon. The second is for code
-# that works on whole batches. The third is for draws that are the same in all workers.
+# The numbers that the user's code has among the ops that draw. The first is for single
+# samples; the daemon has it in server/stream/produced_samples.cc. The second is for
+# code that works on whole batches. The third is for draws that are the same in all
+# workers.
 _SAMPLE_OP, _BATCH_OP, _EPOCH_OP = 0xFFFF, 0xFFFE, 0xFFFD
 _MASK32, _MASK64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 _GOLDEN = 0x9E3779B97F4A7C15
 
 
 def philox(key: int, counter: Tuple[int, int, int, int]) -> Tuple[int, ...]:
-    """Returns four random words of 32 bits, by Philox4x32-10. Source: Salmon et al.,
-    "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+    """Returns four random words of 32 bits, computed by Philox4x32-10. Source: Salmon
+    et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 
     Args:
       key: 64 bits.
@@ -42,7 +44,7 @@ def _draw(seed: int, epoch: int, sample: int, repeat: int, op: int) -> int:
 
 
 def of_sample(seed: int, epoch: int, sample: int, repeat: int) -> int:
-    """Returns 64 bits that depend on nothing but the arguments.
+    """Returns a seed of 64 bits, which depends only on the arguments.
 
     Args:
       repeat: how often the epoch has had the sample before.
@@ -51,19 +53,20 @@ def of_sample(seed: int, epoch: int, sample: int, repeat: int) -> int:
 
 
 def of_batch(seed: int, epoch: int, sample: int, repeat: int) -> int:
-    """Returns 64 bits for the code that works on the batch that begins with this
+    """Returns a seed of 64 bits for code that works on the batch that begins with this
     sample."""
     return _draw(seed, epoch, sample, repeat, _BATCH_OP)
 
 
 def of_epoch(seed: int, epoch: int) -> int:
-    """Returns 63 bits that all workers of an epoch have in common, on every rank."""
+    """Returns a seed of 63 bits, which is the same in all workers of an epoch on all
+    ranks."""
     return _draw(seed, epoch, 0, 0, _EPOCH_OP) >> 1
 
 
 def _numpy_random() -> Any:
     """Returns the module numpy.random; None if NumPy is not imported. NumPy 2 imports
-    this module at its first use, so sys.modules may lack it until then."""
+    numpy.random at its first use, so it may be missing until then."""
     return getattr(sys.modules.get("numpy"), "random", None)
 
 
@@ -83,7 +86,7 @@ def seed_generators(seed: int) -> None:
 
 
 class State:
-    """The state of the random generators at the time when this object is made."""
+    """The state that the random generators had when this object was made."""
 
     def __init__(self) -> None:
         self._own = random.getstate()
@@ -116,10 +119,10 @@ class State:
 
 
 def set_generators(values: Dict[str, Any]) -> None:
-    """Gives the generators the state of which State.plain made `values`.
+    """Gives the generators the state that State.plain returned as `values`.
 
     Raises:
-      Exception: the values are not such a state.
+      Exception: `values` are not such a state.
     """
     version, words, gauss = values["python"]
     random.setstate((version, tuple(array.array("I", words)), gauss))
@@ -134,7 +137,7 @@ def set_generators(values: Dict[str, Any]) -> None:
 
 
 class Kept:
-    """A context after which the generators have the state that they had before."""
+    """A context manager that restores the generators' state at its end."""
 
     def __enter__(self) -> None:
         self._state = State()

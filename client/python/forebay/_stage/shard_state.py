@@ -1,8 +1,8 @@
-"""The states of the iterators of an iterable dataset, for datasets that have states.
+"""The states of the iterators over an iterable dataset, if it has states.
 
-Like torchdata's StatefulDataLoader, this asks the iterator that iter(dataset) made for
-its state. It also asks the dataset, if that is another object. Only an object with
-`state_dict` and `load_state_dict` is asked.
+Like in torchdata's StatefulDataLoader, the state is that of the iterator that
+iter(dataset) made, and that of the dataset if it is another object. Only objects with
+`state_dict` and `load_state_dict` have a state.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from . import seeds
 
 _HEAD = struct.Struct("<QQQ")  # the epoch, batches made, bytes of the state
 _ROOM_BITS = 40  # a state has less than 2**40 bytes
-_PLACES = 2  # the places for the states of a worker
+_PLACES = 2  # the number of places for the states of one worker
 
 
 class ShardState(NamedTuple):
@@ -28,11 +28,11 @@ class ShardState(NamedTuple):
       epoch: the number of the epoch.
       batches: the number of the epoch's batches that the iterator has made.
       is_over: whether the iterator has no more batches.
-      has_begun: whether there is an iterator.
+      has_begun: whether the iterator exists.
       dataset: the result of the dataset's state_dict(), or None.
       iterator: the result of the iterator's state_dict(), or None.
-      generators: the random generators, as seeds.State.plain returns them; None: their
-        state at an epoch's beginning.
+      generators: the state of the random generators, as seeds.State.plain returns it;
+        None: their state at an epoch's beginning.
     """
 
     epoch: int
@@ -44,8 +44,8 @@ class ShardState(NamedTuple):
     generators: Any
 
     def to_bytes(self) -> bytes:
-        """Returns bytes for `of_bytes`, on which later changes of objects in the state
-        have no effect.
+        """Returns the state as bytes, for `of_bytes`. Later changes of objects in the
+        state do not change the bytes.
 
         Raises:
           Exception: the result of state_dict() cannot be pickled.
@@ -54,18 +54,18 @@ class ShardState(NamedTuple):
 
 
 def of_bytes(data: bytes) -> ShardState:
-    """Returns the state that `to_bytes` made bytes of."""
+    """Returns the state for bytes that `to_bytes` made."""
     return ShardState(*pickle.loads(data))
 
 
 def can_tell(thing: Any) -> bool:
-    """Whether a dataset or an iterator has a state."""
+    """Whether `thing`, a dataset or an iterator, has a state."""
     return hasattr(thing, "state_dict") and hasattr(thing, "load_state_dict")
 
 
 class States:
-    """The states of a loader's workers. Each is the state after the worker's batch that
-    next() returned last."""
+    """The states of a loader's workers. Each state is the one after that batch of the
+    worker which next() returned last."""
 
     def __init__(self, known: Optional[Dict[int, bytes]] = None):
         """
@@ -79,14 +79,15 @@ class States:
         return dict(self._known)
 
     def to_load(self) -> Dict[int, bytes]:
-        """Returns the states from which new workers go on, by the worker's number."""
+        """Returns the states from which new workers continue, by the worker's
+        number."""
         return self.by_worker()
 
     def get(self, worker: int) -> Optional[bytes]:
         return self._known.get(worker)
 
     def put(self, worker: int, state: Optional[bytes]) -> None:
-        """Sets a worker's state; None: unknown."""
+        """Sets a worker's state; None if it is unknown."""
         if state is None:
             self._known.pop(worker, None)
         else:
@@ -96,7 +97,8 @@ class States:
         return States(self._known)
 
     def behind_epoch(self) -> "States":
-        """Returns the states that still matter after their epoch: the datasets'."""
+        """Returns the states that still matter after the epoch: those of the
+        datasets."""
         made = States()
         for worker, data in self._known.items():
             state = of_bytes(data)
@@ -108,15 +110,15 @@ class States:
 
 class Kept:
     """The last two states of each worker, in memory that all workers share. A worker
-    that replaces a dead one goes on from them."""
+    that replaces a dead one continues from these."""
 
     def __init__(self) -> None:
         self._memory = os.memfd_create("forebay-shard-states")
 
     def put(self, worker: int, epoch: int, batches: int, state: bytes) -> None:
-        """Adds a state; drops the one before the last."""
+        """Adds a state, in place of the oldest one."""
         place = self._place(worker, batches)
-        # The head is written last, as it makes the state valid: a worker may die
+        # The head makes the state valid, so it is written last: a worker may die
         # between any two writes.
         os.pwrite(self._memory, bytes(_HEAD.size), place)
         os.pwrite(self._memory, state, place + _HEAD.size)
@@ -140,7 +142,7 @@ class Kept:
 
 
 def to_plain(states: Dict[int, bytes], workers: int) -> Dict[str, Any]:
-    """Returns the part of a state_dict that is about workers.
+    """Returns the workers' part of a state_dict.
 
     Args:
       workers: the number of workers.
@@ -155,15 +157,15 @@ def to_plain(states: Dict[int, bytes], workers: int) -> Dict[str, Any]:
 
 def of_plain(saved: Mapping[str, Any], epoch: int, first: int,
              workers: int) -> Dict[int, bytes]:
-    """Returns the states of which `to_plain` made a part of a state_dict, by the
+    """Reads the part of a state_dict that `to_plain` made. Returns the states by the
     worker's number.
 
     Args:
-      epoch, first: of the position; `first` counts batches.
+      epoch, first: those of the position; `first` counts batches.
       workers: the number of workers.
 
     Raises:
-      errors.StateError: the state is damaged, or there were more or fewer workers.
+      errors.StateError: the state is damaged, or the number of workers was another one.
     """
     before = saved.get("workers", workers)
     if before != workers:
@@ -190,6 +192,6 @@ def _checked(one: Any, worker: int, epoch: int, most: int) -> ShardState:
                 state.epoch == epoch and 0 <= state.batches <= most):
             return state
     except Exception:
-        pass  # unpickling values of unknown origin may raise anything
+        pass  # unpickling values of unknown origin may raise any exception
     raise errors.StateError(
         f"the state is damaged: that of worker {worker} does not fit its position")

@@ -1,7 +1,8 @@
 """Keys by which users say that loaders of several processes make equal samples.
 
-No property of a dataset tells whether two processes would make the same samples, as
-code reads files, globals and the environment. The user says it, by a key.
+No property of a dataset tells whether two processes would make the same samples,
+because code reads files, globals and the environment. Therefore the user says so, by a
+key.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from .. import _native
 
 _log = logging.getLogger("forebay")
 VARIABLE = "FOREBAY_SHARE_KEY"
-# The package's version is part of ids, as other versions may write batches in another
-# way.
+# The package's version is part of ids, because another version may write batches
+# differently.
 VERSION = _native.lib.forebay_version().decode()
 _PLAIN = frozenset((type(None), bool, int, float, complex, str, bytes))
 
 _loaders: Counter[str] = collections.Counter()  # this process's loaders, by their key
-_told: Set[str] = set()  # the obstacles of which a warning has told
+_told: Set[str] = set()  # the obstacles that a warning has named
 
 
 class ShareKey(NamedTuple):
@@ -30,18 +31,18 @@ class ShareKey(NamedTuple):
 
     Attributes:
       text: the key as the user gave it.
-      ordinal: the number of earlier loaders of this process with this text, so that one
-        text never joins a training to a validation set.
+      ordinal: the number of earlier loaders of this process with this text. It keeps a
+        training set and a validation set with one text apart.
     """
 
     text: str
     ordinal: int
 
     def identity(self, *parts: Any) -> bytes:
-        """Returns 16 bytes that are equal for loaders that share.
+        """Returns 16 bytes that are equal for loaders that share samples.
 
         Args:
-          parts: plain values that must be equal, too.
+          parts: plain values that must also be equal.
         """
         told = repr((VERSION, self.text, self.ordinal, parts))
         return hashlib.blake2b(told.encode(errors="surrogatepass"), digest_size=16,
@@ -49,10 +50,10 @@ class ShareKey(NamedTuple):
 
 
 def take(name: str, given: Optional[str], obstacle: str = "") -> Optional[ShareKey]:
-    """Returns the key of a new loader; None if it shares with no other.
+    """Returns the key of a new loader; None if the loader does not share.
 
     Args:
-      name: of the dataset, for people.
+      name: the dataset's name, for people.
       given: the argument share_key; None: $FOREBAY_SHARE_KEY is the key, if it is set.
       obstacle: the reason why the loader cannot share; "" if it can.
     """
@@ -103,7 +104,7 @@ def name_of(thing: Any) -> Optional[str]:
 
 
 def are_plain(values: Any) -> bool:
-    """Whether all values are numbers, texts and tuples of these, which can be compared
-    between processes."""
+    """Whether all values can be compared between processes: they are numbers, texts, or
+    tuples of these."""
     return all(type(value) in _PLAIN or
                (type(value) is tuple and are_plain(value)) for value in values)

@@ -1,5 +1,5 @@
-"""Checks the claim of a share_key: that another job's workers make the samples that
-this job would make."""
+"""Checks the claim of a share_key, which is that another job's workers make the same
+samples as this job would."""
 
 from __future__ import annotations
 
@@ -14,32 +14,33 @@ from .values import Flat
 
 _log = logging.getLogger("forebay")
 FIRST = 4  # the samples of the first batch that are compared
-_INTERVAL = 10_000  # one in this many samples is compared
+_INTERVAL = 10_000  # one of so many samples is compared
 
 
 class SharedCheck:
-    """Chooses shared samples at random, and compares them with samples of its own.
+    """Chooses some shared samples at random, and compares them with samples that this
+    job makes itself.
 
-    A single thread at a time uses it.
+    A single thread at a time may use it.
     """
 
     def __init__(self, name: str, key: str, whose: str,
                  make: Callable[[Any, bool], List[Flat]]):
         """
         Args:
-          name: of the dataset, for people.
+          name: the dataset's name, for people.
           key: the share_key.
           whose: a clause that names the job whose workers make the shared samples.
           make: a function that makes the samples of a task, in a worker process. Its
-            second argument says whether they are made again, as own_samples.Again
-            does.
+            second argument says whether the samples are made again, as
+            own_samples.Again does.
         """
         self._name = name
         self._key = key
         self._whose = whose
         self._make = make
-        # The choice has a generator of its own, so that jobs choose different samples
-        # and the user's generators stay as they are.
+        # The choice has its own random generator. Jobs then choose different samples,
+        # and the user's generators do not change.
         self._chance = random.Random(os.urandom(16))
         self._due = FIRST
         self._before_next = self._chance.randrange(_INTERVAL)  # samples to pass over
@@ -50,8 +51,8 @@ class SharedCheck:
         self._due = FIRST
 
     def choose(self, samples: int) -> List[int]:
-        """Returns the places, in a batch of `samples` samples, that are to be
-        compared."""
+        """Returns the places, in a batch of `samples` samples, of the samples to
+        compare."""
         count = min(self._due, samples)
         self._due -= count
         chosen = set(self._chance.sample(range(samples), count))
@@ -62,16 +63,16 @@ class SharedCheck:
         return sorted(chosen)
 
     def compare(self, task: Any, names: Sequence[str], others: List[Flat]) -> None:
-        """Compares shared values with values of its own.
+        """Compares shared values with values that this job makes itself.
 
         Args:
-          task: the task that makes its own values.
+          task: the task that makes this job's values.
           names: the values' names, for people.
           others: the shared values.
 
         Raises:
           errors.StateError: the values differ.
-          errors.SourceUnavailable: the process that makes own samples has ended.
+          errors.SourceUnavailable: the process that makes this job's samples has ended.
           Exception: see HostProcess.make.
         """
         made = self._make(task, False)
@@ -80,8 +81,9 @@ class SharedCheck:
             if values.difference(own, None, other) is None:
                 continue
             if not again:
-                # Another worker makes the values again: parts that depend on the
-                # process, or on what it has made before, are not compared.
+                # Another worker makes the values again. Parts that depend on the
+                # process, or on what it has made before, then differ, and are not
+                # compared.
                 again = self._make(task, True)
             found = values.difference(own, again[number], other)
             if found is not None:
@@ -104,7 +106,7 @@ def tell_of_difference(name: str, sample: str, key: str) -> None:
     """Logs that two workers of one job make different values of a sample.
 
     Args:
-      name: of the dataset or the code, for people.
+      name: the name of the dataset or the code, for people.
       sample: the sample's name, for people.
       key: the share_key.
     """
@@ -113,8 +115,8 @@ def tell_of_difference(name: str, sample: str, key: str) -> None:
 
 
 def alike(one: List[Flat], other: List[Flat]) -> Tuple[Any, ...]:
-    """Returns the parts of some values that two workers of one job make alike, as plain
-    values that can be compared between processes."""
+    """Returns those parts of some values that two workers of one job make equal, as
+    plain values that can be compared between processes."""
     return tuple(tuple((place, part) for place, part in first.items()
                        if second.get(place) == part)
                  for first, second in zip(one, other))

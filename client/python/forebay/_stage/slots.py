@@ -1,8 +1,9 @@
-"""The daemon's slots in a worker process: writable only while a task names them.
+"""The daemon's slots in a worker process. A slot is writable only while a task names
+it.
 
-A worker inherits the mappings of its worker host, which are read-only. User code that
-writes into a batch later, or into another batch, ends its worker by SIGSEGV and spoils
-no data. This guards against mistakes, not against code that changes the protection.
+A worker inherits the read-only mappings of its worker host. If user code writes into a
+batch too late, or into another batch, its worker ends by SIGSEGV and spoils no data.
+This guards against mistakes, but not against code that changes the protection.
 """
 
 from __future__ import annotations
@@ -18,9 +19,8 @@ _HUGE_PAGE = 2 << 20
 _PROT_NONE = 0
 _MAP_FIXED, _MAP_NORESERVE = 0x10, 0x4000
 _FAILED = ctypes.c_void_p(-1).value
-# The largest share of a worker's time that protecting slots may take. The page tables
-# of a large slot without huge pages take longer to change than some samples take to
-# make.
+# The largest share of a worker's time that protecting slots may take. For a large slot
+# without huge pages, changing the page tables can take longer than making a sample.
 _MOST_COST = 0.02
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -42,8 +42,8 @@ def _failure() -> OSError:
 
 
 def _map(fd: int, size: int) -> int:
-    """Maps memory read-only, at an address that allows huge pages, whose page tables
-    are small. Returns the address."""
+    """Maps memory read-only, and returns the address. The address allows huge pages,
+    which need only small page tables."""
     extra = _HUGE_PAGE if size >= _HUGE_PAGE else 0
     reserved = _mmap(None, size + extra, _PROT_NONE, mmap.MAP_PRIVATE |
                      mmap.MAP_ANONYMOUS | _MAP_NORESERVE, -1, 0)
@@ -64,12 +64,12 @@ def _map(fd: int, size: int) -> int:
 
 
 class Slot(NamedTuple):
-    """Memory that workers write.
+    """A slot's memory, to which workers write.
 
     Attributes:
-      memory: of bytes, writable while a Guard opens it.
-      offsets: of the fields.
-      address, size: of the mapping; whole pages.
+      memory: a memoryview of bytes, which are writable while a Guard opens the slot.
+      offsets: the fields' offsets.
+      address, size: the mapping's range, in whole pages.
     """
 
     memory: Any
@@ -100,10 +100,10 @@ class Slot(NamedTuple):
             raise _failure()
 
     def protect(self, writable: bool) -> None:
-        """Makes the memory writable, or read-only.
+        """Makes the memory writable or read-only.
 
         Raises:
-          OSError: the kernel refuses it.
+          OSError: the kernel refuses the change.
         """
         access = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
         if _mprotect(self.address, self.size, access) != 0:
@@ -113,22 +113,22 @@ class Slot(NamedTuple):
 class Guard:
     """Keeps a worker's slots read-only except while a task names them.
 
-    If protecting slots takes more than _MOST_COST of the time, they stay writable for
-    some further tasks, or until the worker is idle.
+    If protecting slots takes more than _MOST_COST of the worker's time, slots stay
+    writable for some further tasks, or until the worker is idle.
     """
 
     def __init__(self, slots: Dict[int, Slot],
                  clock: Callable[[], float] = time.perf_counter):
         """
         Args:
-          slots: by number; all are read-only.
+          slots: the slots by number. All of them are read-only.
           clock: a function that returns seconds.
         """
         self._slots = slots
         self._clock = clock
         self._open: Set[int] = set()
-        self._cost = 0.0  # seconds that protecting has taken
-        self._spent = 0.0  # seconds that tasks have taken
+        self._cost = 0.0  # the seconds that protecting has taken
+        self._spent = 0.0  # the seconds that tasks have taken
         self._began = 0.0
 
     @property
@@ -137,7 +137,7 @@ class Guard:
         return bool(self._open)
 
     def begin(self, numbers: Iterable[int]) -> None:
-        """Begins a task, which writes into these slots.
+        """Begins a task that writes into the slots `numbers`.
 
         Raises:
           KeyError: a slot does not exist.

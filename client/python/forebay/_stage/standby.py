@@ -1,10 +1,10 @@
-"""The first worker, before the daemon wants one: the process that made the first
-sample.
+"""The process that made the first sample. It stands by to become the first worker when
+the daemon wants one.
 
-Forking a process that has much memory takes milliseconds, and so does its start. A
-worker that exists already saves both on the way to the first batch. Slots can be
-mapped for writing only before the daemon seals them, so this process maps each slot
-when its worker host does.
+If a process has much memory, forking it and starting the child each take milliseconds.
+A worker that exists already saves both before the first batch. Slots can be mapped for
+writing only before the daemon seals them, so this process maps each slot at the same
+time as its worker host.
 """
 
 from __future__ import annotations
@@ -19,41 +19,42 @@ from . import wire
 from .slots import Slot
 from .workers import Workers
 
-# The time in which the process must map a slot. No user code runs meanwhile, unless it
-# has left a thread.
+# The time in which the process must map a slot. No user code runs meanwhile, unless
+# that code has left a thread.
 _MOST_SECONDS = 1.0
 _DONE = b"."
 
 
 class Standby:
-    """The process that stands by, as its worker host sees it."""
+    """The worker host's side of the process that stands by."""
 
     def __init__(self, pid: int, connection: socket.socket):
         """
         Args:
-          pid: of a child of this process, for which no other code waits.
-          connection: to the child; becomes this object's.
+          pid: the process id of a child, for whose end no other code waits.
+          connection: the connection to the child. This object owns it from now on.
         """
         self.pid = pid
         self._connection = connection
         connection.settimeout(_MOST_SECONDS)
 
     def tell(self, message: bytes, fds: List[int]) -> None:
-        """Passes on a task of the worker host's: to map or unmap a slot. `has_done` is
-        to be called next."""
+        """Passes on a task of the worker host: to map or unmap a slot. The caller must
+        call `has_done` next."""
         with contextlib.suppress(OSError):
             socket.send_fds(self._connection, [message], fds)
 
     def has_done(self) -> bool:
-        """Whether the task is done. Blocks for a second at most."""
+        """Waits until the task is done, at most a second. Returns whether it is
+        done."""
         try:
             return self._connection.recv(1) == _DONE
         except OSError:
             return False
 
     def start(self, message: bytes, fd: int) -> bool:
-        """Passes on a task of the worker host's: to fork a worker. The process becomes
-        that worker. Returns False if the process is gone.
+        """Passes on a task of the worker host: to fork a worker. The process becomes
+        that worker. Returns False if the process has gone.
 
         Args:
           fd: the worker's socket.
@@ -66,8 +67,8 @@ class Standby:
         return True
 
     def dismiss(self, workers: Workers, kills: bool = False) -> None:
-        """Lets the process end, or kills it if `kills`. The process has not become a
-        worker. `workers` waits for its end."""
+        """Lets the process end, or kills it if `kills` is true. The process must not
+        have become a worker. `workers` waits for its end."""
         if kills:
             os.kill(self.pid, signal.SIGKILL)
         with self._connection as connection:
@@ -81,12 +82,12 @@ class Standby:
 
 
 def wait(host: socket.socket) -> Optional[Tuple[socket.socket, Dict[int, Slot]]]:
-    """Waits until this process, which stands by, is to be a worker. Returns the
-    worker's socket and its slots, by number. Returns None if the worker host is gone or
-    wants no worker, or a slot cannot be mapped.
+    """Waits, in the process that stands by, until it should become a worker. Returns
+    the worker's socket and its slots by number. Returns None if the worker host has
+    gone or wants no worker, or if a slot cannot be mapped.
 
     Args:
-      host: a connection to the worker host, which is closed.
+      host: the connection to the worker host. This function closes it.
     """
     slots: Dict[int, Slot] = {}
     with host, contextlib.suppress(OSError):
@@ -109,17 +110,17 @@ def wait(host: socket.socket) -> Optional[Tuple[socket.socket, Dict[int, Slot]]]
 
 
 def announce(host: socket.socket) -> None:
-    """Says that this process will wait.
+    """Tells the worker host that this process will wait.
 
     Raises:
-      ConnectionError: the worker host is gone.
+      ConnectionError: the worker host has gone.
     """
     host.send(_DONE)
 
 
 def is_announced(connection: socket.socket) -> bool:
-    """Whether the process at the other end has called `announce`. Blocks until it
-    has called it, or has closed its end."""
+    """Waits until the process at the other end calls `announce` or closes its end.
+    Returns whether it has called `announce`."""
     try:
         return connection.recv(1) == _DONE
     except OSError:
@@ -127,8 +128,8 @@ def is_announced(connection: socket.socket) -> bool:
 
 
 def pair() -> Tuple[Optional[socket.socket], Optional[socket.socket]]:
-    """Returns the ends of a connection, the worker host's first; None if no descriptors
-    are left."""
+    """Returns the two ends of a connection; the first is the worker host's. Both are
+    None if no descriptors are left."""
     try:
         return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     except OSError:

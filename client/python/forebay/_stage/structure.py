@@ -1,8 +1,8 @@
 """The structure of samples, and of the batches that torch's default_collate makes
 of them.
 
-A structure is a tree: its leaves are numbers and arrays of one type and shape in
-all samples, its nodes the containers that default_collate keeps.
+A structure is a tree. Its leaves are numbers and arrays, which have one type and shape
+in all samples. Its nodes are the containers that default_collate keeps.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DTYPES = frozenset((
 
 
 class Irregular(Exception):
-    """Samples that are not all numbers and arrays of one type and shape."""
+    """Samples do not have one structure of numbers and arrays."""
 
 
 class Leaf(NamedTuple):
@@ -30,7 +30,7 @@ class Leaf(NamedTuple):
       kind: the Python type of the samples' values: int, float or bool; None for
         tensors, arrays and NumPy's numbers.
       dtype: NumPy's name of the elements' type.
-      shape: of one sample.
+      shape: the shape of one sample's value.
     """
 
     kind: Optional[Type[Any]]
@@ -42,7 +42,7 @@ class Node(NamedTuple):
     """A container.
 
     Attributes:
-      type: of the samples' containers.
+      type: the type of the samples' containers.
       keys: the keys of a mapping; None for a sequence.
       children: Leaf or Node, in order.
     """
@@ -56,13 +56,13 @@ _NUMBERS: Dict[Type[Any], str] = {bool: "bool", int: "int64", float: "float64"}
 
 
 def array_of(value: Any) -> Any:
-    """Returns the value as a NumPy array; None if it is neither a tensor nor an array
-    nor one of NumPy's numbers."""
+    """Returns the value as a NumPy array. Returns None if it is not a tensor, an array
+    or one of NumPy's numbers."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         if type(value) is torch.Tensor:
             try:
-                return value.numpy()  # raises for all tensors that are refused below
+                return value.numpy()  # raises for tensors refused below
             except (TypeError, RuntimeError):
                 pass
         if value.layout is not torch.strided or value.device.type != "cpu":
@@ -83,7 +83,7 @@ def describe(sample: Any) -> Any:
 
     Raises:
       Irregular: a value is not a number, tensor or array that batches can have, or
-        there are too many values; the message says which.
+        there are too many values. The message says which.
     """
     made = _describe(sample)
     if not 1 <= len(leaves(made)) <= MAX_FIELDS:
@@ -125,7 +125,7 @@ def names(structure: Any) -> Any:
 
 
 def places(structure: Any) -> List[str]:
-    """Returns the place of each leaf in a sample, in order, for people."""
+    """Returns the place of each leaf in a sample, in order, as text for people."""
     return list(_places(structure, ""))
 
 
@@ -149,7 +149,7 @@ def leaves(structure: Any) -> List[Leaf]:
 
 def writer(structure: Any) -> Callable[[Any, List[Any], int], None]:
     """Returns a function of (sample, arrays, row) that writes the sample's values into
-    this row of the arrays, one for each leaf.
+    row `row` of the arrays. There is one array for each leaf.
 
     The function raises Irregular if the sample has another structure.
     """
@@ -200,7 +200,8 @@ def _checked(leaf: Leaf, value: Any) -> Any:
         raise Irregular(_differs(leaf, value))
     array = array_of(value)
     if array is None or array.shape != leaf.shape or (
-            # Types are compared first, as NumPy takes microseconds to make a name.
+            # Types are compared first, because NumPy takes microseconds to make a
+            # type's name.
             array.dtype is not _native_dtype(leaf.dtype) and
             array.dtype.name != leaf.dtype):
         raise Irregular(_differs(leaf, value))
@@ -265,7 +266,7 @@ def _collated(structure: Any, fields: Any) -> Any:
         made = dict(zip(structure.keys, parts))
         try:
             return made if kind is dict else kind(made)
-        except TypeError:  # the mapping's type cannot be called with a dict
+        except TypeError:  # the mapping's type does not take a dict
             return made
     if hasattr(kind, "_fields"):  # a named tuple
         return kind(*parts)

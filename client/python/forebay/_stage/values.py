@@ -1,4 +1,4 @@
-"""Compares values that several processes have made of one sample or batch."""
+"""Compares the values that several processes have made for one sample or batch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MAX_SHOWN = 80  # characters
 _MISSING = ("nothing",)
 _VARYING = ("another value each time",)
 
-# The flat form of a value: all of its parts, by their place in it: structure, keys,
+# The flat form of a value has all parts of the value, by their place: structure, keys,
 # texts and digests of bytes. Equal values have equal flat forms in all processes.
 Flat = Dict[str, Tuple[Any, ...]]
 
@@ -43,17 +43,19 @@ def flat(value: Any) -> Flat:
 
 
 def failed(error: BaseException) -> Flat:
-    """Returns the flat form that stands for a value that could not be made."""
+    """Returns the flat form for a value that could not be made."""
     return {"": ("an exception,", f"{type(error).__name__}: {error}")}
 
 
 def difference(own: Flat, again: Optional[Flat], other: Flat) -> Optional[Difference]:
-    """Returns the first place where two flat values differ; None if there is none.
+    """Returns the first place where two flat forms differ; None if there is no such
+    place.
 
     Args:
-      again: the own value, made once more. Places where it differs from the first are
-        not deterministic, and are not compared. None: it was not made.
-      other: the value of the other process.
+      again: the flat form of this process's value, made once more. Places where it
+        differs from `own` are not deterministic, and are not compared. None: the value
+        was not made again.
+      other: the flat form of the other process's value.
     """
     for place in [*own, *(place for place in other if place not in own)]:
         mine, theirs = own.get(place, _MISSING), other.get(place, _MISSING)
@@ -64,8 +66,8 @@ def difference(own: Flat, again: Optional[Flat], other: Flat) -> Optional[Differ
 
 
 def merged(one: Flat, other: Flat) -> Flat:
-    """Returns the flat form of a value that was made twice. Places where the two differ
-    get a mark that equals no value."""
+    """Returns the flat form of a value that was made twice. Places where the two forms
+    differ get a mark that is not equal to any value."""
     return {place: part if one.get(place) == other.get(place) else _VARYING
             for place, part in {**other, **one}.items()}
 
@@ -79,7 +81,7 @@ def of_array(array: Any) -> Tuple[Any, ...]:
 
 
 def _shown(part: Tuple[Any, ...]) -> str:
-    # The last item of an array is a digest of its bytes.
+    # For an array, the last item is a digest of its bytes.
     said = " ".join(str(item) for item in part if not isinstance(item, bytes))
     return said if len(said) <= _MAX_SHOWN else f"{said[:_MAX_SHOWN]}..."
 
@@ -128,7 +130,8 @@ def _add_parts(found: Flat, place: str, value: Any, above: Set[int]) -> None:
 
 
 def _state(value: Any) -> Any:
-    """Returns the parts of an object that pickle takes; None if there are none."""
+    """Returns the parts of an object that pickle would store; None if there are
+    none."""
     reduce = copyreg.dispatch_table.get(type(value))
     try:
         parts = value.__reduce_ex__(4) if reduce is None else reduce(value)

@@ -1,4 +1,4 @@
-"""The messages of proto/worker_socket.h, which explains them."""
+"""Reads and writes the messages that proto/worker_socket.h describes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 from .. import _system_error
 
 MAX_MESSAGE = 64 * 1024
-MAX_ERROR = 1900  # kMaxWorkerError: the most bytes of a text
+MAX_ERROR = 1900  # kMaxWorkerError: the largest number of bytes of a text
 MAP_SLOT, UNMAP_SLOT, FORK, MAKE, MAKE_ON_DEVICE = range(1, 6)
 
 _TASK = struct.Struct("<IIQQII")
@@ -29,8 +29,8 @@ class Sample(NamedTuple):
       seed: 64 bits that seed the random generators for the sample.
       slot: the number of the slot.
       row: the sample's place in the batch.
-      device: the number of the memory in which the slot's device part is made;
-        None if all lies in the slot.
+      device: the number of the memory in which the slot's device part is made; None if
+        all fields lie in the slot.
     """
 
     id: int
@@ -41,14 +41,15 @@ class Sample(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A task of the daemon's.
+    """A task that the daemon has sent.
 
     Attributes:
       command: MAP_SLOT, UNMAP_SLOT, FORK, MAKE or MAKE_ON_DEVICE.
       slot: the slot's number, or the number of the worker to fork.
-      bytes: of the slot.
-      epoch: of the samples.
-      offsets: of the fields, each in the part of the slot where it lies.
+      bytes: the size of the slot.
+      epoch: the epoch of the samples.
+      offsets: the fields' offsets, each in the part of the slot in which the field
+        lies.
       samples: the samples to be made.
     """
 
@@ -61,10 +62,10 @@ class Task(NamedTuple):
 
 
 def receive_task(tasks: socket.socket) -> Tuple[bytes, List[int], Optional[OSError]]:
-    """Receives a task; its message is empty if the daemon has hung up.
+    """Receives a task. Its message is empty if the daemon has hung up.
 
     Returns:
-      The message, its descriptors, and why a descriptor is lost, if one is.
+      The message, its descriptors, and an error if a descriptor was lost.
     """
     message, fds, flags, _ = socket.recv_fds(tasks, MAX_MESSAGE, 1)
     lost = flags & socket.MSG_CTRUNC
@@ -95,7 +96,7 @@ def answer(cpu_nanos: int,
     """Makes an answer.
 
     Args:
-      failures: the samples that failed: each one's place in the task, and the reason.
+      failures: for each sample that failed, its place in the task and the reason.
     """
     parts: List[Any] = [_ANSWER.pack(cpu_nanos, len(failures), 0)]
     room = MAX_MESSAGE - _ANSWER.size - len(failures) * _FAILURE.size
@@ -107,15 +108,16 @@ def answer(cpu_nanos: int,
 
 
 def failure_of(process: str, error: Exception) -> str:
-    """Returns why a process failed in a task other than making samples."""
+    """Returns a text that says why a process failed in a task other than making
+    samples."""
     return f"{process}: " + (
         _system_error.reason(error) if isinstance(error, OSError) else
         f"{type(error).__name__}: {error}")
 
 
 def _shortened(text: bytes, most: int) -> bytes:
-    """Leaves out the middle of a traceback: its beginning says where the call began,
-    and its end has the exception."""
+    """Leaves out the middle of a traceback. The beginning says where the call began,
+    and the end has the exception."""
     if len(text) <= most:
         return text
     head = min(most // 4, 400)

@@ -24,15 +24,15 @@ from .slots import Guard, Slot
 
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 _prctl = ctypes.CDLL(None).prctl
-_FEED_SECONDS = 0.005  # between looks for a batch that was not put yet
+_FEED_SECONDS = 0.005  # the time between looks for a batch that was not put yet
 _GUESSED_NANOS = 8_000_000  # the daemon's guess, in server/stream/sample_cost.h
 _IDLE_MILLISECONDS = 5  # the time without a task after which slots are protected
 
 
 def become(number: int, stage: Stage) -> None:
-    """Makes this process a worker. It ends with its parent, leaves signals of the
-    terminal to the trainer, computes on one thread, and prints a traceback if a fault
-    such as SIGSEGV ends it.
+    """Makes this process a worker. From now on, the process ends with its parent,
+    ignores signals of the terminal, and computes on one thread. If a fault such as
+    SIGSEGV ends it, it prints a traceback.
 
     Args:
       number: 0 to stage.workers - 1.
@@ -52,7 +52,8 @@ def become(number: int, stage: Stage) -> None:
             pass  # stderr is not a file with a descriptor
     torch = sys.modules.get("torch")
     if torch is not None:
-        # torch aborts the process if no descriptor is left to read this file.
+        # If no descriptor is left, torch could not read this file, and would abort the
+        # process.
         with contextlib.suppress(OSError):
             os.close(os.open("/proc/cpuinfo", os.O_RDONLY))
             torch.set_num_threads(1)
@@ -64,10 +65,10 @@ def become(number: int, stage: Stage) -> None:
 
 
 class RowFeed(NamedTuple):
-    """The samples of rows.
+    """The samples that workers make one by one, each as a row of a batch.
 
     Attributes:
-      batch_size: the samples of a batch.
+      batch_size: the number of samples in a batch.
       listed: the samples' keys; None: the daemon's numbers are the keys.
     """
 
@@ -76,10 +77,10 @@ class RowFeed(NamedTuple):
 
 
 class First(NamedTuple):
-    """A sample that was made before the daemon wants it.
+    """A sample that was made before the daemon asked for it.
 
     Attributes:
-      key, seed: of the sample.
+      key, seed: those of the sample.
       value: the sample.
       nanos: the nanoseconds that it took to make the sample.
     """
@@ -91,22 +92,22 @@ class First(NamedTuple):
 
 
 class Rows:
-    """Makes samples of one structure, each in its row of a batch. All fields lie in
-    the slot's device part if it has one."""
+    """Makes samples of one structure, each in its row of a batch. If the slot has a
+    device part, all fields lie there."""
 
     def __init__(self, layout: Any, feed: RowFeed, first: Optional[First] = None):
         """
         Args:
           layout: the structure of the samples.
-          first: a sample that was made already. It is used if the daemon wants it
-            first.
+          first: a sample that was made already. It is used if it is the first sample
+            for which the daemon asks.
         """
         self._layout = layout
         self._batch_size, self._listed = feed
         self._first = first
 
     def begin(self, stage: Stage, number: int) -> None:
-        """To be called once, in the worker."""
+        """Must be called once, in the worker."""
         del number
         self._dataset = stage.dataset
         self._seed = stage.seed
@@ -119,8 +120,8 @@ class Rows:
         """Makes a sample.
 
         Raises:
-          Exception: that of the user's code.
-          structure.Irregular: the sample is unlike the first.
+          Exception: an exception of the user's code.
+          structure.Irregular: the sample has another structure than the first one.
         """
         number = sample.slot if sample.device is None else sample.device
         arrays = self._arrays.get(number)
@@ -143,7 +144,7 @@ class Rows:
             raise
 
     def wants_first(self, task: wire.Task) -> bool:
-        """Whether a task begins with the sample that was made first."""
+        """Whether a task begins with the sample `first`."""
         assert self._first is not None
         return self._key_of(task.samples[0], task.epoch) == (
             self._first.key, self._first.seed)
@@ -163,16 +164,16 @@ class Rows:
 
 
 class Batches:
-    """Makes whole batches, each in a slot of its own. A failure is a payload, too."""
+    """Makes whole batches, each in its own slot. A failure also becomes a payload."""
 
     def __init__(self, source: Union[Feed, Ordered, Listed, Sharded], room: int,
                  tensors: int, framework: str):
         """
         Args:
-          room: bytes of a payload.
-          tensors: the bytes of the tensors, which are a field of their own; 0: they
-            are in the payload.
-          framework: of these tensors.
+          room: the room for a payload, in bytes.
+          tensors: the room, in bytes, for tensors, which then are another field. 0:
+            tensors are in the payload.
+          framework: the framework of these tensors.
         """
         self._source = source
         self._room = room
@@ -181,7 +182,7 @@ class Batches:
         self._framework = framework
 
     def begin(self, stage: Stage, number: int) -> None:
-        """To be called once, in the worker."""
+        """Must be called once, in the worker."""
         self._stage = stage
         self._shard: Optional[Shard] = None
         if isinstance(self._source, Sharded):
@@ -190,7 +191,7 @@ class Batches:
 
     def make(self, sample: wire.Sample, epoch: int,
              slots: Dict[int, Slot]) -> None:
-        """Makes the batch that has the sample's number."""
+        """Makes the batch whose number is the sample's number."""
         slot = slots[sample.slot]
         begin = slot.offsets[0]
         memory = memoryview(slot.memory)[begin:begin + self._room]
@@ -206,7 +207,7 @@ class Batches:
 
     def _apart(self, sample: wire.Sample,
                slots: Dict[int, Slot]) -> Optional[placed.Apart]:
-        """Returns where the tensors go; None: into the payload."""
+        """Returns the Apart that takes the tensors; None: they go into the payload."""
         if not self._tensors:
             return None
         slot = slots[sample.slot if sample.device is None else sample.device]
@@ -244,14 +245,15 @@ def _await(feed: Feed, number: int) -> Any:
 
 
 class Worker:
-    """Answers the tasks that come on a socket, until it is closed."""
+    """Does the tasks that come on a socket, and answers them, until the socket is
+    closed."""
 
     def __init__(self, tasks: socket.socket, stage: Stage, maker: Any,
                  slots: Dict[int, Slot]):
         """
         Args:
           maker: Rows or Batches.
-          slots: by number.
+          slots: the slots by number.
         """
         self._tasks = tasks
         self._stage = stage
@@ -261,10 +263,10 @@ class Worker:
         self._failed_init: Optional[str] = None
 
     def run(self, number: int) -> None:
-        """Becomes a worker, and serves; returns when the socket ends.
+        """Becomes a worker, and serves until the socket is closed.
 
         Args:
-          number: of the worker.
+          number: the worker's number.
         """
         become(number, self._stage)
         for slot in self._slots.values():
@@ -279,21 +281,21 @@ class Worker:
         self._answer_all(0)
 
     def run_from(self, first: First) -> None:
-        """Runs as `run` does, in the process that made the sample `first` and became
-        worker 0. If the first task does not begin with that sample, returns, and leaves
-        the task to another process, whose dataset has not made the sample."""
+        """Does what `run` does, in the process that has made the sample `first`, as
+        worker 0. If the first task does not begin with that sample, returns. Another
+        process, whose dataset has not made the sample, then does the task."""
         self._maker.begin(self._stage, 0)
         message = self._tasks.recv(wire.MAX_MESSAGE, socket.MSG_PEEK)
         if message and self._maker.wants_first(wire.read_task(message)):
-            # The first sample may have taken much longer than others, as it opened
-            # files. The daemon is told of at most the time that it would guess.
+            # The first sample may have taken much longer than others, because it opened
+            # files. Therefore the daemon is told no more than its own guess.
             self._answer_all(min(first.nanos, _GUESSED_NANOS))
 
     def _answer_all(self, nanos: int) -> None:
-        """Answers tasks until the socket ends.
+        """Answers tasks until the socket is closed.
 
         Args:
-          nanos: the nanoseconds that the first task has taken before.
+          nanos: nanoseconds that are added to those of the first task.
         """
         idle = select.poll()
         idle.register(self._tasks.fileno(), select.POLLIN)

@@ -11,7 +11,7 @@ import time
 from typing import Any, Dict, NamedTuple
 
 _FAULTS = (signal.SIGSEGV, signal.SIGBUS)
-_KILLED_SECONDS = 2.0  # the time for killed workers to end: one may hang in the kernel
+_KILLED_SECONDS = 2.0  # a killed worker may hang in the kernel so long
 
 
 class _Worker(NamedTuple):
@@ -27,28 +27,29 @@ class _Worker(NamedTuple):
 
 
 class Workers:
-    """The workers of a worker host. Tells the daemon of their ends, by their sockets.
+    """The workers of a worker host. When a worker ends, closes its socket, so that the
+    daemon notices.
 
     Attributes:
-      last_end: the way in which the worker ended that was killed, or failed, last; ""
-        if there is no such worker.
+      last_end: how the last worker ended that was killed or failed. If there was none,
+        how the first worker ended; "" if none has ended.
     """
 
     def __init__(self, poll: Any):
         """
         Args:
-          poll: a select.poll, which is to wake when a worker has ended.
+          poll: a select.poll, which should wake when a worker has ended.
         """
         self._poll = poll
         self._workers: Dict[int, _Worker] = {}
         self.last_end = ""
 
     def add(self, pid: int, tasks: int) -> int:
-        """Notes a worker. Returns its pidfd, which stays this object's; -1 if there is
+        """Adds a worker. Returns its pidfd, which this object owns; -1 if there is
         none.
 
         Args:
-          tasks: a descriptor of the worker's socket, which stays the caller's.
+          tasks: a descriptor of the worker's socket, which the caller owns.
         """
         try:
             descriptor = os.pidfd_open(pid)
@@ -78,7 +79,7 @@ class Workers:
             _close(worker)
 
     def dismiss(self) -> None:
-        """Lets each worker end once it has done its task."""
+        """Lets each worker end when it has done its present task."""
         for worker in self._workers.values():
             with contextlib.suppress(OSError):
                 worker.tasks.shutdown(socket.SHUT_RD)
@@ -88,7 +89,7 @@ class Workers:
             os.kill(pid, signal.SIGKILL)
 
     def end(self, seconds: float) -> None:
-        """Waits until all workers have ended; kills those that have not after
+        """Waits until all workers have ended. Kills those that have not ended after
         `seconds`."""
         self._await(seconds)
         self.kill()
@@ -116,7 +117,8 @@ def _close(worker: _Worker) -> None:
 
 
 def _tell_of_fault(pid: int, status: int) -> None:
-    """Tells the user if a worker ended by a fault, which costs no batch."""
+    """Tells the user if a fault, such as SIGSEGV, has ended a worker. No batch is
+    lost."""
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) in _FAULTS:
         print(f"forebay: worker process {pid} was {reason(status)}, and is "
               "replaced. Its code may have written into a batch that it was not "

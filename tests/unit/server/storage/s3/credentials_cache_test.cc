@@ -236,7 +236,8 @@ TEST_CASE_METHOD(CredentialsCacheTest,
         return Credentials{std::nullopt, "older"};
       },
       "us-east-1", &wall_);
-  auto older = std::async(std::launch::async, [&cache] { return cache.Renew(); });
+  auto older =
+      std::async(std::launch::async, [&cache] { return cache.Renew(); });
   begun.get_future().wait();
   CHECK_THAT(cache.Renew(), IsOk());
   go.set_value();
