@@ -85,7 +85,7 @@ std::vector<std::string> List(const std::string& file) {
                       [&](FileView& looked) { return lister.Run(looked); }),
              IsOk());
   std::vector<std::string> listed;
-  for (const ListedArray& one : lister.found())
+  for (const ListedArray& one : lister.datasets())
     listed.push_back(one.path + ": " + one.array.status().ToString());
   return listed;
 }
