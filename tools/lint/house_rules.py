@@ -10,9 +10,9 @@ import sys
 import tree
 
 MAX_LINES = 400
-# The files that may have more than MAX_LINES, because they read better in one piece.
-LONG_FILES = {"client/forebay.h", "server/cache/disk/store.cc",
-              "server/stream/stream.cc"}
+# The files that may be longer: tables, schemas, the public interface and a class read
+# better in one piece.
+LONG_FILES = {"client/forebay.h", "server/stream/stream.cc"}
 
 CC = (".cc", ".h")
 # The banned calls: the pattern, the suffixes of the files that are checked, the places
