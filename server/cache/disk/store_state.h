@@ -24,9 +24,9 @@
 
 namespace forebay::cache::disk {
 
-// What a store's callers and its writing thread share: which records can be
-// found, whether the disk is used, which entries are worth storing, and the
-// totals. At most one segment is open; it alone gets new records.
+// The state that a store's callers and its writing thread share: which records
+// can be found, whether the disk is used, which entries are worth storing, and
+// the totals. At most one segment is open; it alone gets new records.
 //
 // Thread-safe: each method is one step that others see as a whole. Only the
 // writing thread, or the thread that opens the store, calls the methods that
