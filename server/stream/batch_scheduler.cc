@@ -81,8 +81,20 @@ BatchKey BatchScheduler::StartFor(const BatchKey& asked,
   return latest.value_or(frontier_);
 }
 
-void BatchScheduler::Abandoned(const BatchKey& key) {
-  gone_ = std::min(gone_, key);
+std::optional<slots::MemberId> BatchScheduler::HeirOf(const BatchKey& key) {
+  const std::vector<slots::MemberId> heirs = members_->ReadersOf(key);
+  if (!heirs.empty()) return heirs.front();
+  if (!is_live_) return std::nullopt;
+  // A batch of a live dataset cannot be made again, so any member that comes to
+  // it inherits it, however far behind.
+  const auto heir =
+      std::find_if(members_->begin(), members_->end(), [&](const auto& member) {
+        return member->cursor().BatchesUntil(key).has_value();
+      });
+  if (heir != members_->end()) return (*heir)->id();
+  const auto resting_member = RestingMemberOf(key);
+  if (!resting_member.has_value()) gone_ = std::min(gone_, key);
+  return resting_member;
 }
 
 void BatchScheduler::PassOver() {

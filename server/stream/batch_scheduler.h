@@ -48,9 +48,11 @@ class BatchScheduler {
   BatchKey StartFor(const BatchKey& asked, std::uint64_t samples_per_epoch);
   // Makes members of a live dataset skip batches that are gone.
   void PassOver();
-  // Tells that a batch of a live dataset was abandoned in flight. Members may
-  // request it again, because the dataset may still have it.
-  void Abandoned(const BatchKey& key);
+  // Returns the member that a batch in flight is made for once its payer wants
+  // it no more; nullopt if the batch is to be abandoned. Members may request an
+  // abandoned batch of a live dataset again, because the dataset may still have
+  // it.
+  std::optional<slots::MemberId> HeirOf(const BatchKey& key);
   // Makes the scheduler wait for members of an earlier stream that may go on in
   // this one; `earlier` counts them. In lockstep, no batch is begun before all
   // of them have come or left. In elastic mode, the wait lasts a second at
@@ -63,10 +65,6 @@ class BatchScheduler {
   // Whether Begin waits for members of earlier streams. The caller is then to
   // call Begin again soon.
   bool is_held() const { return is_held_; }
-  // Returns a member without an epoch under way that will come back for the
-  // batch; nullopt if there is none. A live dataset in lockstep keeps the batch
-  // for that member.
-  std::optional<slots::MemberId> RestingMemberOf(const BatchKey& key) const;
   // Whether batches are kept for members that have no epoch under way here.
   bool AwaitsAny() const;
 
@@ -97,6 +95,10 @@ class BatchScheduler {
   // epoch under way.
   std::optional<Missing> FindMissing(const Member& member,
                                      std::int64_t now_nanos) const;
+  // Returns a member without an epoch under way that will come back for the
+  // batch; nullopt if there is none. A live dataset in lockstep keeps the batch
+  // for that member.
+  std::optional<slots::MemberId> RestingMemberOf(const BatchKey& key) const;
   // Whether a batch of a live dataset is neither cached nor in flight, and
   // cannot be made any more.
   bool IsGone(const BatchKey& key) const;

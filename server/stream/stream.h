@@ -7,57 +7,34 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "server/base/index_list.h"
-#include "server/base/mutex.h"
-#include "server/executor/executor.h"
+#include "server/base/fd.h"
+#include "server/base/memory_budget.h"
 #include "server/sample/large_samples.h"
+#include "server/schedule/flow.h"
 #include "server/slots/channel.h"
 #include "server/slots/slot_pool.h"
 #include "server/stream/aside.h"
-#include "server/stream/batch.h"
-#include "server/stream/batch_cache.h"
-#include "server/stream/batch_completion.h"
 #include "server/stream/batch_layout.h"
-#include "server/stream/batch_policy.h"
-#include "server/stream/batch_scheduler.h"
+#include "server/stream/batch_maker.h"
 #include "server/stream/cached_decoder.h"
-#include "server/stream/epoch_pairs.h"
-#include "server/stream/in_flight_batches.h"
+#include "server/stream/epoch_start.h"
+#include "server/stream/field_type.h"
 #include "server/stream/member.h"
-#include "server/stream/member_set.h"
-#include "server/stream/prefetcher.h"
+#include "server/stream/member_memory.h"
 #include "server/stream/produced_samples.h"
-#include "server/stream/publisher.h"
-#include "server/stream/read_sample.h"
 #include "server/stream/sample_maker.h"
-#include "server/stream/sample_tasks.h"
 #include "server/stream/sharing_mode.h"
 #include "server/stream/slot_copy.h"
-#include "server/stream/slot_maker.h"
 #include "server/stream/slot_memory.h"
 #include "server/stream/slot_reservation.h"
-#include "server/stream/staging_pool.h"
 #include "server/stream/stream_snapshot.h"
 #include "server/stream/stream_spec.h"
-#include "server/worker/worker_set.h"
+#include "server/stream/stream_state.h"
+#include "server/stream/worker_pool_watch.h"
 
 namespace forebay::stream {
-
-// The place at which a member begins an epoch.
-struct EpochStart {
-  std::uint64_t epoch = 0;
-  // The number of samples to skip.
-  std::uint64_t first_sample = 0;
-  // The epoch's samples, as Sampler::Epoch takes them; null unless the order is
-  // listed.
-  std::shared_ptr<const base::IndexList> samples = nullptr;
-  // The samples of the epoch that the member has already seen, if the order is
-  // coordinated; null for none.
-  std::shared_ptr<const base::IndexList> seen = nullptr;
-};
 
 // Makes the batches of one order for all of its members, each batch once for
 // all that want it. Each member goes through its epoch at its own pace. A
@@ -146,7 +123,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void Follow(const Stream& earlier);
   // Whether samples of these types have room in the stream's slots; always true
   // for a dataset that is not live.
-  bool HasRoomFor(absl::Span<const FieldType> fields) const;
+  bool HasRoomFor(absl::Span<const FieldType> fields) const {
+    return spec_.HasRoomFor(fields);
+  }
   // Returns descriptors of the slots from number `first` on, in order, as many
   // as one message takes. For a member on a GPU, each slot's descriptor is
   // followed by that of its device part. RESOURCE_EXHAUSTED: no descriptors are
@@ -177,202 +156,39 @@ class Stream : public std::enable_shared_from_this<Stream> {
   absl::StatusOr<SlotCopy> Peek();
 
  private:
-  using Flows = SampleTasks::Flows;
-  // The flows that pay for a read: at least one.
-  using Payers = std::shared_ptr<const Flows>;
-  // The work that follows from a change, to be done without the mutex.
-  struct Plan {
-    std::vector<storage::ReadRequest> requests;
-    std::vector<SampleTask> tasks;
-    // The number of first slots to be made, if there are none.
-    std::uint32_t first_slots = 0;
-    // Whether one more slot is to be made.
-    bool grows = false;
-    // The number of batches for which staging memory is to be made.
-    std::uint32_t staging = 0;
-    // Whether to plan again soon, for members of earlier streams.
-    bool rechecks = false;
-  };
-
   Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
          const BatchLayout& layout, base::MemoryReservation read_window);
 
   std::int64_t Now() const { return deps_.clock->NowNanos(); }
 
-  // Returns the SlotMaker's view of the workers; its set is null if the daemon
-  // makes the samples.
-  SlotMaker::Workers Workers() {
-    return {.set = produced_ == nullptr ? nullptr : produced_->workers(),
-            .stage = spec_.workers_stage(),
-            .keep = [this](base::MemoryReservation lent, bool is_slot) {
-              return KeepLent(std::move(lent), is_slot);
-            }};
-  }
-  // Ends the member's part in the batches in flight. Batches that other members
-  // want go on for them; the others are abandoned.
-  void RetireLocked(const Member& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
-  // Publishes complete batches, begins new ones in free slots, and requests
-  // their samples. The caller executes the plan without the mutex.
-  Plan PlanLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Calls `change` with the mutex held. `change` changes the guarded state and
-  // returns whether it did. If so, plans and executes what follows.
-  void Update(absl::FunctionRef<bool()> change) ABSL_LOCKS_EXCLUDED(mutex_);
-  void AdvanceLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Plans to make the first slots, if workers write the slots and none exist.
-  void WantFirstSlotsLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Ends the running epoch of a member with an error.
-  void EndEpochLocked(Member& member, const absl::Status& status)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Ends the epochs of all members with `status`, unless it is OK.
-  void EndAllEpochs(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Whether several members have an epoch under way.
-  bool IsShared() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Starts the member's epoch, once its slots and its GPU are prepared. Returns
+  // the descriptors of the slots; an error starts nothing.
+  absl::StatusOr<std::vector<base::Fd>> StartLocked(slots::MemberId member,
+                                                    const EpochStart& start,
+                                                    CheckedStart* checked,
+                                                    FreedMemory* freed)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
+  // Gives back all memory but that of held batches, and ends the workers, if no
+  // member may start an epoch any more.
+  void CloseIfNoneIsOpenLocked(FreedMemory* freed)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex);
   // Looks after the workers (WorkerSet::Look), and ends the epochs of members
   // that wait for a worker pool that stands still.
-  void LookAfterWorkers() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Registers a polling thread, which polls for releases before it calls Leave.
-  // While any is registered, members need not wake the stream. None is
-  // registered while the stream only waits for bytes.
-  void EnterLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Leave();
-  // Tells the members whether the stream polls their rings. Plans again if a
-  // ring changed before its member was told that polling ended.
-  void TellLookingLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void DeliverLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Charges each batch in flight to all members that run. A batch that only
-  // members with caps want is charged to them alone. A cap thus holds a batch
-  // up only until a member without a cap comes to it.
-  void ChargeLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void ChargeToLocked(Batch& batch, const Flows& charged, Plan* plan)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  static void SetPayers(const Payers& payers, storage::ReadRequest* request);
-  void ReadLocked(Plan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Memory that was given back. It is destroyed without the mutex, since that
-  // may take milliseconds or wait for a GPU.
-  struct Freed {
-    std::vector<SlotParts> slots;
-    std::vector<DevicePart> device_parts;
-    std::vector<StagingPool::Memory> staging;
-  };
-  // Wraps the reservation of memory that workers write. When the result is
-  // released, the stream takes the reservation back.
-  std::shared_ptr<const void> KeepLent(base::MemoryReservation lent,
-                                       bool is_slot);
-  void TakeBack(base::MemoryReservation lent, bool is_slot)
-      ABSL_LOCKS_EXCLUDED(mutex_);
-  void LeaveDeviceLocked(const device::Device& device, Freed* freed)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Reduces what a closed member pays for to the slots that it holds.
-  void PayForHeldLocked(Member& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void TrimLocked(Freed* freed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void CloseIfNoneIsOpenLocked(Freed* freed)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Execute(Plan plan);
-  void Recheck();
-  void MakeSlot();
-  void OnSlot(absl::StatusOr<std::vector<SlotParts>> made);
-  void MakeFirstSlots(std::uint32_t slots);
-  void OnFirstSlots(std::uint32_t slots,
-                    absl::StatusOr<std::vector<SlotParts>> made);
-  void MakeStaging(std::uint32_t batches);
-  void OnStaging(std::uint32_t batches,
-                 absl::StatusOr<std::vector<StagingPool::Memory>> made);
-
-  void OnRead(PendingSample* pending,
-              absl::StatusOr<storage::ReadResult> result);
-  void Submit(std::optional<SampleTask> task);
-  // Submits a further task for a sample whose first task is under way.
-  void SubmitFor(const PendingSample& pending, executor::Executor::Task task);
-  void RunTask(int place, const SampleTask& task);
-  // Makes samples until all are made, or the task has taken as long as a short
-  // task may. Returns the samples that it has not made.
-  std::vector<ReadSample> MakeSome(int place, std::vector<ReadSample>* samples);
-  // Queues the samples that a task has left. Then submits the tasks that their
-  // queues and the queue of `flows` want.
-  void SubmitMore(const Flows& flows, std::vector<ReadSample> rest);
-  // Gives the task's samples to a worker, which makes them or runs the user's
-  // code on them. OnProduced then finishes the samples. If that needs a thread
-  // and the task has given its own up, OnProduced submits a task that calls it
-  // again.
-  void Produce(int place, const SampleTask& task);
-  void OnProduced(ProducedSamples::Outcome outcome,
-                  std::optional<std::uint32_t> affinity);
-  // Tells the samples' cost (SampleCost) how long a worker took for a sample.
-  void NoteTime(std::int64_t nanos);
-  // Queues a sample that was lost with its worker.
-  void MakeAgainLocked(ReadSample sample) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void TakeLater(ProducedSamples::Outcome outcome,
-                 std::optional<std::uint32_t> affinity);
-  // PutInUserBuffers makes the samples' images in their user-code buffers.
-  // Samples that are too large for a thread are queued (MakeInTurn).
-  // TakeFromUserBuffers makes the samples from the code's results. Both return
-  // the CPU time in nanoseconds.
-  std::int64_t PutInUserBuffers(int place, std::vector<ReadSample>* samples);
-  std::int64_t TakeFromUserBuffers(int place, std::vector<ReadSample>* samples);
-  void QueueAgain(ReadSample sample);
-  // Removes the samples that are too large for a thread, and queues them.
-  void MakeLargeInTurn(std::vector<ReadSample>* samples);
-  // Queues the sample for the shared workspace.
-  void MakeInTurn(ReadSample sample);
-  void Finish(absl::Span<const ReadSample> samples, std::int64_t cpu_nanos);
-  void BookLocked(absl::Span<const ReadSample> samples, std::int64_t cpu_nanos)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void FinishSampleLocked(const ReadSample& sample, std::int64_t now_nanos)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns a callback that calls OnCopied and keeps the stream alive until
-  // then.
-  BatchCompletion::Copied CopiedOf(Batch* batch);
-  void OnCopied(Batch* batch, const CopyEnd& copy);
-
-  // Counts the members that have started, for streams that follow this one.
-  void CountStartedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LookAfterWorkers() ABSL_LOCKS_EXCLUDED(state_.mutex);
 
   const StreamSpec spec_;
   const StreamDeps deps_;
   const Aside aside_;
   const BatchLayout layout_;
   CachedDecoder variants_;
-  const SampleMaker maker_;
+  const SampleMaker sample_maker_;
   // Null if the daemon makes the samples.
   const std::unique_ptr<ProducedSamples> produced_;
   const std::shared_ptr<sample::LargeSamples> large_;
-  mutable base::Mutex mutex_;
-  Prefetcher prefetcher_ ABSL_GUARDED_BY(mutex_);
-  BatchCache batch_cache_ ABSL_GUARDED_BY(mutex_);
-  StagingPool staging_ ABSL_GUARDED_BY(mutex_);
-  MemberSet members_ ABSL_GUARDED_BY(mutex_);
-  InFlightBatches in_flight_ ABSL_GUARDED_BY(mutex_);
-  BatchScheduler scheduler_ ABSL_GUARDED_BY(mutex_);
-  Publisher publisher_ ABSL_GUARDED_BY(mutex_);
-  BatchCompletion completion_ ABSL_GUARDED_BY(mutex_);
-  EpochPairs epochs_ ABSL_GUARDED_BY(mutex_);
-  SampleTasks tasks_ ABSL_GUARDED_BY(mutex_);
-  // Thread-safe; locks mutex_ itself.
-  SlotMaker slot_maker_;
-  const std::shared_ptr<BatchScheduler::Count> started_members_ =
-      std::make_shared<BatchScheduler::Count>(0);
-  // Keeps the stream alive while reads are in flight, for their callbacks.
-  std::shared_ptr<Stream> alive_ ABSL_GUARDED_BY(mutex_);
-
-  // The flows of the members that run, or ran last.
-  Flows flows_ ABSL_GUARDED_BY(mutex_);
-  std::uint32_t samples_to_decode_ ABSL_GUARDED_BY(mutex_) = 0;
-  // The number of polling threads.
-  std::uint32_t at_work_ ABSL_GUARDED_BY(mutex_) = 0;
-  // MemberSet::Heard when the last plan was made.
-  std::uint64_t heard_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::int64_t used_at_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
-  // The number of calls of Start under way.
-  std::uint32_t starting_ ABSL_GUARDED_BY(mutex_) = 0;
-  // The member whose worker pool makes the samples; 0 if there is none.
-  slots::MemberId pool_owner_ ABSL_GUARDED_BY(mutex_) = 0;
-  // The time at which the worker pool was last looked at, and whether it stood
-  // still then.
-  std::int64_t looked_at_nanos_ ABSL_GUARDED_BY(mutex_) = INT64_MIN / 2;
-  bool pool_stands_still_ ABSL_GUARDED_BY(mutex_) = false;
-  // Whether a plan that Recheck has asked for is still to come.
-  bool rechecks_ ABSL_GUARDED_BY(mutex_) = false;
+  StreamState state_;
+  // Thread-safe; locks the state's mutex itself.
+  BatchMaker batch_maker_;
+  WorkerPoolWatch pool_watch_ ABSL_GUARDED_BY(state_.mutex);
 };
 
 }  // namespace forebay::stream

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "proto/shm_layout.h"
 #include "server/base/clock.h"
 #include "server/base/memory_budget.h"
@@ -92,6 +93,16 @@ struct StreamSpec {
   // Whether workers write device parts, in staging memory, as well as slots.
   bool workers_stage() const {
     return dataset->is_produced() && place == proto::Place::kDevice;
+  }
+  // Whether samples of the types `wanted` have room in a slot; always true if
+  // the dataset is not live.
+  bool HasRoomFor(absl::Span<const FieldType> wanted) const {
+    return !dataset->is_live() ||
+           std::equal(wanted.begin(), wanted.end(), fields.begin(),
+                      fields.end(),
+                      [](const FieldType& one, const FieldType& field) {
+                        return one.value.bytes <= field.value.bytes;
+                      });
   }
   // Whether workers make samples, or run user code of the pipeline.
   bool needs_workers() const {
