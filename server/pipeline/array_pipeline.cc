@@ -1,25 +1,119 @@
-// Runs ArrayPipelines: narrows and reorders a view of the array, then writes
-// the view's elements row by row.
+// Makes and runs ArrayPipelines.
 //
-// Slices, windows and transposes never move elements; they change the lengths,
-// strides and offset of an ArrayView. Only Write reads elements. It makes one
-// pass over the output, in the output's order, and casts each element on the
-// way.
+// Create follows the shape and type of arrays through the ops, and finds errors
+// before any array is read. If arrays differ in length, RaggedTypeOf first
+// looks for the ragged axis, in a walk of its own through the ops. The bytes of
+// the longest array then give the largest length of that axis.
+//
+// Run narrows and reorders a view of the array, then writes the view's elements
+// row by row. An ArrayOp never moves elements; it changes the lengths, strides
+// and offset of an ArrayView. Only Write reads elements. It makes one pass over
+// the output, in the output's order, and casts each element on the way.
 
 #include "server/pipeline/array_pipeline.h"
 
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/philox.h"
 #include "server/base/status.h"
+#include "server/pipeline/ndarray/array_ops.h"
+#include "server/pipeline/ndarray/array_program_builder.h"
+#include "server/pipeline/ndarray/element_steps.h"
+#include "server/pipeline/op_traits.h"
 #include "server/pipeline/transform/draws.h"
 
 namespace forebay::pipeline {
 namespace {
 
+using ndarray::ArrayProgramBuilder;
+using ndarray::ArrayView;
+
 static_assert(ArrayPipeline::kMaxOps == base::kMaxPipelineOps);
+
+// Returns the size in bytes of an array of type `dtype` and shape `shape`;
+// nullopt if the number overflows 64 bits.
+std::optional<std::uint64_t> BytesOf(proto::DType dtype,
+                                     absl::Span<const std::uint64_t> shape) {
+  std::uint64_t bytes = proto::SizeOf(dtype);
+  for (const std::uint64_t length : shape) {
+    if (__builtin_mul_overflow(bytes, length, &bytes)) return std::nullopt;
+  }
+  return bytes;
+}
+
+// Adds an op, which draws from the random stream number `stream`.
+absl::Status AddOp(const proto::Op& op, std::uint16_t stream,
+                   ArrayProgramBuilder& program) {
+  FOREBAY_RETURN_IF_ERROR(CheckFields(op));
+  program.Begin(stream);
+  return ndarray::AddAny(
+      op, program, absl::InvalidArgumentError("is for images, not for arrays"));
+}
+
+// Returns the type of a field's arrays. `first` is the type of the first array;
+// `longest` is the bytes of the largest one. No axis is ragged if the arrays
+// have no axes or no elements.
+RaggedArrayType RaggedTypeOf(const ArrayPipeline::Ops& ops,
+                             const TensorType& first, std::uint64_t longest) {
+  RaggedArrayType type{.tensor = first};
+  std::vector<std::uint64_t>& shape = type.tensor.shape;
+  if (shape.empty()) return type;
+  // This walk only looks at what ops do to axes. Create finds each error in a
+  // second walk, which knows the ragged axis. Steps are forgotten, because an
+  // ArrayOp behind them is refused.
+  ArrayProgramBuilder program(first, std::nullopt);
+  for (const proto::Op& op : ops) {
+    AddOp(op, 0, program).IgnoreError();
+    program.steps() = ndarray::ElementSteps(first.dtype);
+  }
+  const std::size_t axis = program.BestRaggedAxis();
+  // `each` is the bytes of the elements at one index of the ragged axis. The
+  // axis's largest length is `longest` / `each`, rounded down.
+  std::vector<std::uint64_t> others = shape;
+  others[axis] = 1;
+  const auto each = BytesOf(first.dtype, others);
+  if (!each.has_value() || *each == 0) return type;
+  type.ragged_axis = axis;
+  shape[axis] = longest / *each;
+  type.tensor.bytes = shape[axis] * *each;
+  return type;
+}
+
+// Returns the type of the arrays behind all ops, and checks that only its first
+// axis is ragged.
+absl::StatusOr<RaggedArrayType> OutputOf(const ArrayProgramBuilder& program) {
+  const std::vector<std::uint64_t>& shape = program.shape();
+  const std::optional<std::size_t> ragged_axis = program.ragged_axis();
+  const auto bytes = BytesOf(program.dtype(), shape);
+  if (!bytes.has_value())
+    return absl::InvalidArgumentError("makes larger arrays than there can be");
+  if (ragged_axis == 0 &&
+      std::find(shape.begin() + 1, shape.end(), 0) != shape.end()) {
+    return absl::InvalidArgumentError(
+        "leaves nothing of another axis than the one in which arrays differ");
+  }
+  if (ragged_axis.value_or(0) != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("arrays differ in axis ", *ragged_axis,
+                     ": add RandomWindow, or make it the first by Transpose"));
+  }
+  return RaggedArrayType{.tensor = {program.dtype(), shape, *bytes},
+                         .ragged_axis = ragged_axis};
+}
+
+// Makes the op's choices for a sample, and changes the sample's view by them.
+absl::Status Apply(const ndarray::ArrayProgramOp& op, const SampleKey& key,
+                   ArrayView& view) {
+  transform::PhiloxDraws draws(key, op.stream);
+  FOREBAY_ASSIGN_OR_RETURN(const transform::Drawn drawn,
+                           op.op->Draw(view, draws));
+  op.op->Apply(drawn, view);
+  return absl::OkStatus();
+}
 
 // Returns the part of the first axis that lies in the array. `view` is one that
 // FirstAxis made: it treats each index as one byte.
@@ -32,27 +126,48 @@ AxisPart PresentPart(const ArrayView& view) {
 
 }  // namespace
 
-bool ArrayPipeline::TakesAnyChannels() const {
-  const auto is_of_frames = [](const Op& op) {
-    const auto* const slice = std::get_if<Slice>(&op);
-    const auto* const window = std::get_if<CropWindow>(&op);
-    return (slice != nullptr && slice->axis == 0) ||
-           (window != nullptr && window->axis == 0);
-  };
-  return input_.tensor.shape.size() == 2 && !steps_.use_index() &&
-         std::all_of(ops_.begin(), ops_.end(), is_of_frames);
+ArrayPipeline::ArrayPipeline(const RaggedArrayType& input,
+                             const RaggedArrayType& output,
+                             ndarray::ArrayProgram program,
+                             std::uint16_t windows)
+    : input_(input),
+      output_(output),
+      program_(std::move(program)),
+      windows_(windows) {}
+
+absl::StatusOr<std::unique_ptr<const ArrayPipeline>> ArrayPipeline::Create(
+    const Ops& ops, const TensorType& first,
+    std::optional<std::uint64_t> longest, const OpPlace& place) {
+  if (ops.size() > kMaxOps) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the pipeline has ", ops.size(), " transforms, more than ", kMaxOps));
+  }
+  return Create(ops,
+                longest.has_value() ? RaggedTypeOf(ops, first, *longest)
+                                    : RaggedArrayType{.tensor = first},
+                place);
 }
 
-std::pair<std::uint64_t, std::uint64_t> ArrayPipeline::PartOf(
-    const Slice& slice, std::uint64_t length) {
-  const auto count = static_cast<std::int64_t>(length);
-  const auto place = [count](std::int64_t at) {
-    if (at < 0) at = std::max<std::int64_t>(at, -count) + count;
-    return std::min(at, count);
-  };
-  const std::int64_t begin = place(slice.start);
-  const std::int64_t end = slice.stop.has_value() ? place(*slice.stop) : count;
-  return {begin, end > begin ? end - begin : 0};
+absl::StatusOr<std::unique_ptr<const ArrayPipeline>> ArrayPipeline::Create(
+    const Ops& ops, const RaggedArrayType& input, const OpPlace& place) {
+  ArrayProgramBuilder program(input.tensor, input.ragged_axis);
+  std::uint16_t windows = 0;
+  for (int i = 0; i < ops.size(); ++i) {
+    const auto stream = static_cast<std::uint16_t>(
+        base::kWindowStreams + place.first_window + windows);
+    if (absl::Status status = AddOp(ops[i], stream, program); !status.ok())
+      return base::Annotate(status, OpTitle(place.first_op + i, ops[i]));
+    if (TraitsOf(ops[i]).draws()) ++windows;
+  }
+  FOREBAY_ASSIGN_OR_RETURN(const RaggedArrayType output, OutputOf(program));
+  std::unique_ptr<ArrayPipeline> pipeline(
+      new ArrayPipeline(input, output, program.Finish(), windows));
+  // All channels of a clip are treated alike if each op takes frames, and no
+  // step depends on an element's index.
+  pipeline->input_.any_channels = place.any_channels &&
+                                  input.tensor.shape.size() == 2 &&
+                                  pipeline->makes_parts();
+  return pipeline;
 }
 
 absl::Status ArrayPipeline::CheckInput(const Array& array) const {
@@ -74,60 +189,23 @@ absl::Status ArrayPipeline::CheckInput(const Array& array) const {
       Describe(input_.tensor, input_.ragged_axis), ", as all must be"));
 }
 
-// `axis` follows the ragged axis, whose number a Transpose may change.
+// `axis` follows the ragged axis, whose number an op may change.
 std::uint64_t ArrayPipeline::LengthFrom(std::uint64_t length) const {
-  std::size_t axis = input_.ragged_axis.value_or(0);
-  for (const Op& op : ops_) {
-    if (const auto* const slice = std::get_if<Slice>(&op)) {
-      if (slice->axis == axis) length = PartOf(*slice, length).second;
-    } else if (const auto* const window = std::get_if<CropWindow>(&op)) {
-      if (window->axis == axis) length = window->length;
-    } else {
-      const auto& order = std::get<Transpose>(op).order;
-      axis = static_cast<std::size_t>(
-          std::find(order.begin(), order.end(), axis) - order.begin());
-    }
-  }
-  return length;
-}
-
-// A RandomWindow draws no number if the axis is not longer than the window.
-absl::Status ArrayPipeline::Apply(const Op& op, const SampleKey& key,
-                                  ArrayView& view) const {
-  if (const auto* const slice = std::get_if<Slice>(&op)) {
-    const auto [begin, length] =
-        PartOf(*slice, view.axes()[slice->axis].length);
-    view.Cut(slice->axis, begin, length);
-  } else if (const auto* const transpose = std::get_if<Transpose>(&op)) {
-    view.Permute(transpose->order);
-  } else {
-    const CropWindow& window = std::get<CropWindow>(op);
-    const std::uint64_t length = view.axes()[window.axis].length;
-    if (length < window.length && !window.pads) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("has length ", length, ", less than a RandomWindow of ",
-                       window.length, ": set pad_if_needed"));
-    }
-    transform::PhiloxDraws draws(
-        key.seed, key.epoch, key.sample,
-        static_cast<std::uint16_t>(base::kWindowStreams + window.number));
-    const std::uint64_t begin =
-        length <= window.length ? 0 : draws.Below(length - window.length + 1);
-    view.Cut(window.axis, begin, window.length);
-  }
-  return absl::OkStatus();
+  ndarray::AxisLength axis{input_.ragged_axis.value_or(0), length};
+  for (const auto& [op, stream] : program_.ops) axis = op->Follow(axis);
+  return axis.length;
 }
 
 void ArrayPipeline::Write(ArrayView view, std::uint8_t* out) const {
   // Merged axes make fewer and longer rows. They are not merged if a step
   // depends on the index, since merging changes indices.
-  if (!steps_.use_index()) view.Merge();
+  if (!program_.steps.use_index()) view.Merge();
   const absl::Span<const ArrayView::Axis> axes = view.axes();
   const std::uint64_t elements = view.elements();
   if (elements == 0) return;
-  if (axes.empty()) return steps_.Run(view.data(), 0, 1, {}, out);
+  if (axes.empty()) return program_.steps.Run(view.data(), 0, 1, {}, out);
   const ArrayView::Axis& row = axes.back();
-  const std::uint64_t out_bytes = proto::SizeOf(steps_.dtype());
+  const std::uint64_t out_bytes = proto::SizeOf(program_.steps.dtype());
   std::array<std::uint64_t, proto::kMaxRank> at{};
   const absl::Span<std::uint64_t> index(at.data(), axes.size());
   // Each iteration writes one row along the last axis: first the elements that
@@ -142,10 +220,10 @@ void ArrayPipeline::Write(ArrayView view, std::uint8_t* out) const {
     }
     const std::uint64_t present = data == nullptr ? 0 : row.present;
     index.back() = 0;
-    steps_.Run(data, row.stride, present, index, out);
+    program_.steps.Run(data, row.stride, present, index, out);
     index.back() = present;
-    steps_.Run(nullptr, 0, row.length - present, index,
-               out + present * out_bytes);
+    program_.steps.Run(nullptr, 0, row.length - present, index,
+                       out + present * out_bytes);
     out += row.length * out_bytes;
     // Moves the index on by one row: counts up over all axes but the last.
     for (std::size_t i = axes.size() - 1; i-- > 0;) {
@@ -156,14 +234,10 @@ void ArrayPipeline::Write(ArrayView view, std::uint8_t* out) const {
 }
 
 std::size_t ArrayPipeline::FirstParts() const {
-  const auto takes_part = [](const Op& op) {
-    const auto* const slice = std::get_if<Slice>(&op);
-    const auto* const window = std::get_if<CropWindow>(&op);
-    return (slice != nullptr && slice->axis == 0) ||
-           (window != nullptr && window->axis == 0);
-  };
-  return static_cast<std::size_t>(
-      std::find_if_not(ops_.begin(), ops_.end(), takes_part) - ops_.begin());
+  const auto end = std::find_if_not(
+      program_.ops.begin(), program_.ops.end(),
+      [](const auto& op) { return op.op->takes_part_of_first_axis(); });
+  return static_cast<std::size_t>(end - program_.ops.begin());
 }
 
 absl::StatusOr<ArrayView> ArrayPipeline::FirstAxis(const Array& array,
@@ -173,7 +247,7 @@ absl::StatusOr<ArrayView> ArrayPipeline::FirstAxis(const Array& array,
   const TensorType bytes{proto::DType::kUint8, {length}, length};
   ArrayView view(bytes, nullptr);
   for (std::size_t i = 0; i < FirstParts(); ++i)
-    FOREBAY_RETURN_IF_ERROR(Apply(ops_[i], key, view));
+    FOREBAY_RETURN_IF_ERROR(Apply(program_.ops[i], key, view));
   return view;
 }
 
@@ -192,14 +266,16 @@ absl::StatusOr<AxisPart> ArrayPipeline::PartFor(const Array& array,
 }
 
 bool ArrayPipeline::TakesPartAlone(const AxisPart& part) const {
-  return !part.is_padded && steps_.empty() && FirstParts() == ops_.size();
+  return !part.is_padded && program_.steps.empty() &&
+         FirstParts() == program_.ops.size();
 }
 
 absl::StatusOr<ArrayView> ArrayPipeline::ViewOf(const Array& array,
                                                 const SampleKey& key) const {
   FOREBAY_RETURN_IF_ERROR(CheckInput(array));
   ArrayView view(array.type, array.items.data(), array.first);
-  for (const Op& op : ops_) FOREBAY_RETURN_IF_ERROR(Apply(op, key, view));
+  for (const auto& op : program_.ops)
+    FOREBAY_RETURN_IF_ERROR(Apply(op, key, view));
   return view;
 }
 
@@ -208,8 +284,8 @@ absl::StatusOr<std::uint64_t> ArrayPipeline::Run(
     absl::Span<std::uint8_t> out) const {
   FOREBAY_ASSIGN_OR_RETURN(const ArrayView view, ViewOf(array, key));
   std::uint64_t bytes = 0;
-  if (__builtin_mul_overflow(view.elements(), proto::SizeOf(steps_.dtype()),
-                             &bytes))
+  if (__builtin_mul_overflow(view.elements(),
+                             proto::SizeOf(program_.steps.dtype()), &bytes))
     bytes = ~std::uint64_t{0};
   // `out` has the size that the dataset's index promised. A longer result means
   // that the file has changed or is damaged.

@@ -5,17 +5,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <utility>
-#include <variant>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "proto/job.pb.h"
 #include "server/pipeline/array.h"
-#include "server/pipeline/array_view.h"
-#include "server/pipeline/element_steps.h"
+#include "server/pipeline/ndarray/array_program.h"
+#include "server/pipeline/ndarray/array_view.h"
 #include "server/pipeline/pipeline.h"
 
 namespace forebay::pipeline {
@@ -107,7 +104,7 @@ class ArrayPipeline {
   // array. This holds if all ops take parts of the first axis and no step
   // depends on an element's index.
   bool makes_parts() const {
-    return FirstParts() == ops_.size() && !steps_.use_index();
+    return FirstParts() == program_.ops.size() && !program_.steps.use_index();
   }
   // Whether Run copies `part` of the array unchanged, without padding. If so,
   // the bytes of `part` may be read straight into the output.
@@ -123,50 +120,20 @@ class ArrayPipeline {
 
   // Does the first half of Run: returns a view of the elements that Run writes,
   // in the output's order. The view borrows the array's items.
-  absl::StatusOr<ArrayView> ViewOf(const Array& array,
-                                   const SampleKey& key) const;
+  absl::StatusOr<ndarray::ArrayView> ViewOf(const Array& array,
+                                            const SampleKey& key) const;
   // Does the second half of Run: casts and normalises the view's elements, and
   // writes them into `out`, which has room for all of them.
-  void Write(ArrayView view, std::uint8_t* out) const;
+  void Write(ndarray::ArrayView view, std::uint8_t* out) const;
   // Whether Run changes nothing: each array is its own result.
-  bool is_empty() const { return ops_.empty() && steps_.empty(); }
+  bool is_empty() const { return program_.ops.empty() && copies(); }
   // Whether Write copies elements unchanged.
-  bool copies() const { return steps_.empty(); }
+  bool copies() const { return program_.steps.empty(); }
 
  private:
-  // A Python slice of one axis, with step 1.
-  struct Slice {
-    std::size_t axis;
-    // First index. A negative index counts from the axis's end, as in Python.
-    std::int64_t start;
-    // Index behind the last one, also as in Python; nullopt means the axis's
-    // end.
-    std::optional<std::int64_t> stop;
-  };
-  // A RandomWindow op.
-  struct CropWindow {
-    std::size_t axis;
-    std::uint64_t length;  // elements
-    // Whether shorter arrays are padded with zeros instead of refused.
-    bool pads;
-    // Number among the field's RandomWindows, which keys its draws.
-    std::uint16_t number;
-  };
-  // A reordering of axes: axis i of the result is axis order[i] of the input.
-  struct Transpose {
-    std::vector<std::uint8_t> order;
-  };
-  using Op = std::variant<Slice, CropWindow, Transpose>;
-  class Builder;
+  ArrayPipeline(const RaggedArrayType& input, const RaggedArrayType& output,
+                ndarray::ArrayProgram program, std::uint16_t windows);
 
-  explicit ArrayPipeline(proto::DType dtype) : steps_(dtype) {}
-
-  // Whether the ops treat all channels of a clip alike: each op takes frames,
-  // and no step depends on an element's index.
-  bool TakesAnyChannels() const;
-  // Returns the begin and length of a slice, in an axis of `length` elements.
-  static std::pair<std::uint64_t, std::uint64_t> PartOf(const Slice& slice,
-                                                        std::uint64_t length);
   // Checks that an array has the type input(), except for the lengths of axes
   // that may vary.
   absl::Status CheckInput(const Array& array) const;
@@ -174,16 +141,13 @@ class ArrayPipeline {
   std::size_t FirstParts() const;
   // Returns the part of the first axis that the first FirstParts() ops leave.
   // The view treats each index as one byte, so its offsets are indices.
-  absl::StatusOr<ArrayView> FirstAxis(const Array& array,
-                                      const SampleKey& key) const;
-  // Narrows or reorders `view` as one op says.
-  absl::Status Apply(const Op& op, const SampleKey& key, ArrayView& view) const;
+  absl::StatusOr<ndarray::ArrayView> FirstAxis(const Array& array,
+                                               const SampleKey& key) const;
 
   RaggedArrayType input_;
-  RaggedArrayType output_;
-  std::vector<Op> ops_;
-  ElementSteps steps_;
-  std::uint16_t windows_ = 0;
+  const RaggedArrayType output_;
+  const ndarray::ArrayProgram program_;
+  const std::uint16_t windows_;
 };
 
 }  // namespace forebay::pipeline

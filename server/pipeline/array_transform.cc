@@ -226,7 +226,7 @@ Outcome ArrayTransform::OutcomeOf(std::uint64_t length,
 
 absl::Status ArrayTransform::Follow(std::size_t i, const SampleKey& key,
                                     Step* step) const {
-  FOREBAY_ASSIGN_OR_RETURN(const ArrayView view,
+  FOREBAY_ASSIGN_OR_RETURN(const ndarray::ArrayView view,
                            parts_[i]->ViewOf(step->input, key));
   step->signal = {.frames = view.axes()[0].length,
                   .rate = step->input.sample_rate};
@@ -301,7 +301,7 @@ class ArrayTransform::Work {
   // They are written to scratch memory, unless the array already has them in
   // this form.
   absl::StatusOr<const float*> Gather(const ArrayPipeline& part,
-                                      const ArrayView& view);
+                                      const ndarray::ArrayView& view);
 
   const SampleKey& key_;
   transform::Scratch& scratch_;
@@ -312,10 +312,10 @@ class ArrayTransform::Work {
 };
 
 absl::StatusOr<const float*> ArrayTransform::Work::Gather(
-    const ArrayPipeline& part, const ArrayView& view) {
-  ArrayView merged = view;
+    const ArrayPipeline& part, const ndarray::ArrayView& view) {
+  ndarray::ArrayView merged = view;
   merged.Merge();
-  const absl::Span<const ArrayView::Axis> axes = merged.axes();
+  const absl::Span<const ndarray::ArrayView::Axis> axes = merged.axes();
   const bool is_whole = axes.size() == 1 && axes[0].present == axes[0].length &&
                         axes[0].stride == sizeof(float);
   if (part.copies() && is_whole && view.elements() > 0 &&
@@ -330,7 +330,7 @@ absl::StatusOr<const float*> ArrayTransform::Work::Gather(
 absl::Status ArrayTransform::Work::Run(const ArrayPipeline& part,
                                        const Stage& stage, const Step& step,
                                        bool is_last) {
-  FOREBAY_ASSIGN_OR_RETURN(ArrayView view, part.ViewOf(array_, key_));
+  FOREBAY_ASSIGN_OR_RETURN(ndarray::ArrayView view, part.ViewOf(array_, key_));
   view.Cut(0, step.in.begin, step.in.length);
   FOREBAY_ASSIGN_OR_RETURN(const float* const in, Gather(part, view));
   // These products cannot overflow: OutputOf has checked the whole output.
@@ -348,7 +348,7 @@ absl::Status ArrayTransform::Work::Run(const ArrayPipeline& part,
     FOREBAY_ASSIGN_OR_RETURN(
         to, scratch_.Allocate<float>(elements, "an array between ops"));
   }
-  transform::PhiloxDraws draws(key_.seed, key_.epoch, key_.sample, stage.draws);
+  transform::PhiloxDraws draws(key_, stage.draws);
   const transform::Drawn drawn = stage.op->Draw(step.signal, draws);
   FOREBAY_RETURN_IF_ERROR(
       stage.op->makes_parts()

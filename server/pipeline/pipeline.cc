@@ -130,8 +130,7 @@ class CompiledPipeline final : public Pipeline {
   absl::Status ApplyOps(SampleView& sample, std::size_t begin, std::size_t end,
                         const SampleKey& key) const {
     for (std::size_t i = begin; i < end; ++i) {
-      transform::PhiloxDraws draws(key.seed, key.epoch, key.sample,
-                                   program_.ops[i].stream);
+      transform::PhiloxDraws draws(key, program_.ops[i].stream);
       FOREBAY_RETURN_IF_ERROR(sample.Apply(i, draws));
     }
     return absl::OkStatus();

@@ -3,12 +3,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "proto/shm_layout.h"
+#include "server/pipeline/transform/sample_key.h"
+#include "server/pipeline/transform/tensor_type.h"
 #include "server/pipeline/workspace.h"
 
 namespace forebay::proto {
@@ -20,21 +20,8 @@ namespace forebay::pipeline {
 struct Tail;
 class UserCode;
 
-// The key of all random draws for one sample: equal keys give equal draws.
-struct SampleKey {
-  std::uint64_t seed = 0;
-  std::uint64_t epoch = 0;
-  std::uint64_t sample = 0;
-};
-
-// The type of the tensor that one sample becomes.
-struct TensorType {
-  proto::DType dtype = proto::DType::kUint8;
-  // Lengths of the axes, without the batch dimension.
-  std::vector<std::uint64_t> shape;
-  // Bytes of the whole tensor.
-  std::uint64_t bytes = 0;
-};
+using transform::SampleKey;
+using transform::TensorType;
 
 // The part of a pipeline that runs in the daemon.
 enum class Part {

@@ -152,7 +152,7 @@ void DecodeOnly(benchmark::State& state) {
     const std::uint64_t sample = i++ % photos.size();
     const auto info = decoder.Open(photos[sample]);
     if (!info.ok()) return state.SkipWithError("a photograph is refused");
-    transform::PhiloxDraws draws(0, 0, sample, 0);
+    transform::PhiloxDraws draws({0, 0, sample}, 0);
     const auto changes =
         image::ChangesBy(*crop, {info->width, info->height}, draws);
     if (!changes.ok()) return state.SkipWithError("no window");

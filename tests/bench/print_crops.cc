@@ -78,7 +78,7 @@ int Print(const std::string& folder, std::uint64_t seed, std::uint64_t epoch,
       std::cerr << path.string() << ": " << info.status().message() << "\n";
       return 1;
     }
-    transform::PhiloxDraws draws(seed, epoch, sample++, 0);
+    transform::PhiloxDraws draws({seed, epoch, sample++}, 0);
     const auto changes =
         image::ChangesBy(*op, {info->width, info->height}, draws);
     if (!changes.ok()) {

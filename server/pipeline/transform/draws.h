@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "server/base/philox.h"
+#include "server/pipeline/transform/sample_key.h"
 
 namespace forebay::pipeline::transform {
 
@@ -31,9 +32,8 @@ inline float UniformFloat(Draws& draws, double low, double high) {
 // are made.
 class PhiloxDraws final : public Draws {
  public:
-  PhiloxDraws(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample,
-              std::uint16_t op)
-      : stream_(seed, epoch, sample, op) {}
+  PhiloxDraws(const SampleKey& key, std::uint16_t op)
+      : stream_(key.seed, key.epoch, key.sample, op) {}
 
   float Unit() override {
     return static_cast<float>(stream_.NextUint32() >> 8) * 0x1.0p-24F;

@@ -47,7 +47,8 @@ class Notes final : public FieldTarget {
   }
   absl::Status SetArray(std::size_t field,
                         const pipeline::Array& array) override {
-    taken.push_back(absl::StrCat(field, " array ", Describe(array.type), " ",
+    taken.push_back(absl::StrCat(field, " array ",
+                                 pipeline::Describe(array.type), " ",
                                  TextOf(array.items)));
     return absl::OkStatus();
   }

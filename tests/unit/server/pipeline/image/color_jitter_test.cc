@@ -36,7 +36,7 @@ class PixelTarget final : public OpTarget {
 
 // Returns what a jitter makes of a pixel in one sample.
 Pixel Jittered(const ImageOp& op, std::uint64_t sample, const Pixel& pixel) {
-  transform::PhiloxDraws draws(7, 0, sample, 0);
+  transform::PhiloxDraws draws({7, 0, sample}, 0);
   const auto drawn = op.Draw({1, 1}, draws);
   REQUIRE_THAT(drawn, IsOk());
   PixelTarget target(pixel);

@@ -129,7 +129,7 @@ proto::RandomCrop Crop(std::uint32_t height, std::uint32_t width,
 }
 
 TEST_CASE("RandomCrop pads both sides if needed", "[image][geometry_golden]") {
-  PhiloxDraws draws(0, 0, 0, 0);
+  PhiloxDraws draws({}, 0);
   const auto changes = ChangesBy(*OpOf(Crop(10, 12, true)), {5, 20}, draws);
   REQUIRE_THAT(changes, IsOk());
   REQUIRE(changes->paddings.size() == 1u);
@@ -143,7 +143,7 @@ TEST_CASE("RandomCrop pads both sides if needed", "[image][geometry_golden]") {
 
 TEST_CASE("RandomCrop refuses images smaller than the crop",
           "[image][geometry_golden]") {
-  PhiloxDraws draws(0, 0, 0, 0);
+  PhiloxDraws draws({}, 0);
   const auto changes = ChangesBy(*OpOf(Crop(10, 12, false)), {11, 20}, draws);
   CHECK_THAT(changes, HasCode(absl::StatusCode::kInvalidArgument));
 }
@@ -153,7 +153,7 @@ TEST_CASE("RandomCrop reaches every place in the image",
   const auto op = OpOf(Crop(5, 5, false));
   std::vector<int> seen(4);
   for (std::uint64_t sample = 0; sample < 200; ++sample) {
-    PhiloxDraws draws(1, 2, sample, 3);
+    PhiloxDraws draws({1, 2, sample}, 3);
     const auto changes = ChangesBy(*op, {8, 5}, draws);
     REQUIRE_THAT(changes, IsOk());
     ++seen[static_cast<std::size_t>(changes->windows.front().left)];

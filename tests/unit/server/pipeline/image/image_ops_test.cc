@@ -112,7 +112,7 @@ TEST_CASE("Equal choices change two targets alike", "[image][image_ops]") {
   message.set_height(4);
   message.set_width(5);
   const auto op = OpOf(message);
-  transform::PhiloxDraws draws(1, 2, 3, 4);
+  transform::PhiloxDraws draws({1, 2, 3}, 4);
   const auto drawn = op->Draw({20, 10}, draws);
   REQUIRE_THAT(drawn, IsOk());
   RecordingTarget image({20, 10}), mask({20, 10});

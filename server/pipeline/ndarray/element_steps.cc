@@ -7,7 +7,7 @@
 // floating-point numbers is done in float32, and each result is rounded. This
 // gives torch's bits.
 
-#include "server/pipeline/element_steps.h"
+#include "server/pipeline/ndarray/element_steps.h"
 
 #include <algorithm>
 #include <array>
@@ -21,7 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/pipeline/transform/half_floats.h"
 
-namespace forebay::pipeline {
+namespace forebay::pipeline::ndarray {
 namespace {
 
 using proto::DType;
@@ -332,4 +332,4 @@ void ElementSteps::Run(const std::uint8_t* data, std::int64_t stride,
   }
 }
 
-}  // namespace forebay::pipeline
+}  // namespace forebay::pipeline::ndarray

@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_PIPELINE_ARRAY_VIEW_H_
-#define FOREBAY_SERVER_PIPELINE_ARRAY_VIEW_H_
+#ifndef FOREBAY_SERVER_PIPELINE_NDARRAY_ARRAY_VIEW_H_
+#define FOREBAY_SERVER_PIPELINE_NDARRAY_ARRAY_VIEW_H_
 
 #include <array>
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 #include "absl/types/span.h"
 #include "proto/shm_layout.h"
-#include "server/pipeline/pipeline.h"
+#include "server/pipeline/transform/tensor_type.h"
 
-namespace forebay::pipeline {
+namespace forebay::pipeline::ndarray {
 
 // A view of some elements of an array, with the axes in any order. An axis of
 // the view may be longer than the array: the elements that the array lacks are
@@ -29,7 +29,7 @@ class ArrayView {
   // Views the whole array of the type `type`. `items` are the array's elements
   // in C order, from index `first` of the first axis on. Callers must not read
   // earlier elements.
-  ArrayView(const TensorType& type, const std::uint8_t* items,
+  ArrayView(const transform::TensorType& type, const std::uint8_t* items,
             std::uint64_t first = 0);
 
   absl::Span<const Axis> axes() const { return {axes_.data(), rank_}; }
@@ -59,6 +59,6 @@ class ArrayView {
   std::int64_t skipped_ = 0;
 };
 
-}  // namespace forebay::pipeline
+}  // namespace forebay::pipeline::ndarray
 
-#endif  // FOREBAY_SERVER_PIPELINE_ARRAY_VIEW_H_
+#endif  // FOREBAY_SERVER_PIPELINE_NDARRAY_ARRAY_VIEW_H_

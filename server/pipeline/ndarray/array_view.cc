@@ -1,13 +1,13 @@
-#include "server/pipeline/array_view.h"
+#include "server/pipeline/ndarray/array_view.h"
 
 #include <algorithm>
 
 #include "server/base/check.h"
 
-namespace forebay::pipeline {
+namespace forebay::pipeline::ndarray {
 
-ArrayView::ArrayView(const TensorType& type, const std::uint8_t* items,
-                     std::uint64_t first)
+ArrayView::ArrayView(const transform::TensorType& type,
+                     const std::uint8_t* items, std::uint64_t first)
     : rank_(type.shape.size()), items_(items) {
   FOREBAY_CHECK(rank_ < axes_.size());
   // An array without elements has strides of 0. They are never used, and real
@@ -74,4 +74,4 @@ void ArrayView::Merge() {
   rank_ = last + 1;
 }
 
-}  // namespace forebay::pipeline
+}  // namespace forebay::pipeline::ndarray

@@ -1,5 +1,5 @@
-#ifndef FOREBAY_SERVER_PIPELINE_ELEMENT_STEPS_H_
-#define FOREBAY_SERVER_PIPELINE_ELEMENT_STEPS_H_
+#ifndef FOREBAY_SERVER_PIPELINE_NDARRAY_ELEMENT_STEPS_H_
+#define FOREBAY_SERVER_PIPELINE_NDARRAY_ELEMENT_STEPS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include "proto/job.pb.h"
 #include "proto/shm_layout.h"
 
-namespace forebay::pipeline {
+namespace forebay::pipeline::ndarray {
 
 // The steps that change each element of an array: casts, and normalising in the
 // element's own precision. Equal elements give equal bytes on every CPU.
@@ -76,12 +76,12 @@ class ElementSteps {
   static void Do(const Normalize& step, std::uint64_t count,
                  absl::Span<const std::uint64_t> index, std::uint8_t* values);
 
-  const proto::DType from_;
+  proto::DType from_;
   proto::DType to_;
   std::vector<Step> steps_;
   bool use_index_ = false;
 };
 
-}  // namespace forebay::pipeline
+}  // namespace forebay::pipeline::ndarray
 
-#endif  // FOREBAY_SERVER_PIPELINE_ELEMENT_STEPS_H_
+#endif  // FOREBAY_SERVER_PIPELINE_NDARRAY_ELEMENT_STEPS_H_
